@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+#   make test       every behaviour, fixed seeds; up to 10 minutes after the build
+#   make demo       real open data through a real database, about a minute after the build
+#   make check      what a change must pass: format, layers, sizes, docs, warnings, tests, DocC
+#   make soak       the full counts with fresh seeds, in slices that can be resumed
+#   make bench      Divan against two floors in C, interleaved, in CPU time
+#   make sanitize   the tests under the thread and the address sanitizer
+#   make docs       the DocC site, into .build/docs
+#   make format     rewrites the sources in the house format
+#   make help       this list
+#
+# Each begins with scripts/bootstrap, which installs the system packages that are missing and is
+# instant when none is.
+
+.PHONY: bootstrap test demo check soak bench sanitize docs format help
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+bootstrap:
+	@scripts/bootstrap
+
+test: bootstrap
+	swift test
+
+demo: bootstrap
+	@scripts/demo
+
+check: bootstrap
+	@scripts/check
+
+soak: bootstrap
+	@scripts/soak $(SUITES)
+
+bench: bootstrap
+	@scripts/bench $(ARGUMENTS)
+
+sanitize: bootstrap
+	@scripts/sanitize
+
+docs: bootstrap
+	@scripts/docs
+
+format:
+	swift format format --in-place --parallel --recursive Package.swift Sources Tests Examples Benchmarks

@@ -1,0 +1,117 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// Targets stand in the order of the module graph in ARCHITECTURE.md: values and seams first, the
+// program last. A target imports only targets above it.
+let package = Package(
+    name: "Divan",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "Divan", targets: ["Divan"]),
+        .executable(name: "divan", targets: ["DivanCommand"]),
+    ],
+    targets: [
+        // C fences: module maps and opaque shims, no logic.
+        .target(name: "CChecksum"),
+        .target(
+            name: "CICU",
+            linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]
+        ),
+        .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+
+        // 0: values and the storage seam.
+        .target(name: "DivanJSON"),
+        .target(name: "DivanStorage", dependencies: ["CChecksum"]),
+
+        // 1: the domain, the platform, the engine.
+        .target(name: "DivanModel", dependencies: ["DivanJSON"]),
+        .target(name: "DivanPlatform", dependencies: ["DivanJSON", "CICU", "COpenSSL"]),
+        .target(name: "DivanSQLite", dependencies: ["DivanStorage", "CSQLite"]),
+
+        // 2: the database.
+        .target(
+            name: "DivanDatabase",
+            dependencies: [
+                "DivanJSON", "DivanModel", "DivanPlatform", "DivanStorage", "DivanSQLite",
+            ]
+        ),
+
+        // 4: one import for apps.
+        .target(name: "Divan", dependencies: ["DivanDatabase", "DivanModel", "DivanJSON"]),
+
+        // 6: the program.
+        .executableTarget(
+            name: "DivanCommand",
+            dependencies: ["Divan", "DivanDatabase", "DivanModel", "DivanJSON", "DivanStorage"]
+        ),
+
+        // An example that is run by `make demo`.
+        .executableTarget(name: "DivanDemo", dependencies: ["Divan"], path: "Examples/Demo"),
+
+        // What only tests use: the suite that every storage engine runs, seeded randomness, golden
+        // scripts, and the child process that is killed.
+        .target(name: "CFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "DivanStorageConformance", dependencies: ["DivanStorage", "CFaultVFS"]),
+        .target(
+            name: "DivanTestSupport", dependencies: ["DivanJSON", "DivanModel"],
+            path: "Tests/TestSupport"
+        ),
+        .executableTarget(
+            name: "DivanTestChild", dependencies: ["Divan", "DivanTestSupport"],
+            path: "Tests/DivanTestChild"
+        ),
+
+        .testTarget(
+            name: "DivanJSONTests",
+            dependencies: ["DivanJSON", "DivanPlatform", "DivanTestSupport"]
+        ),
+        .testTarget(
+            name: "DivanModelTests",
+            dependencies: ["DivanModel", "DivanJSON", "DivanPlatform", "DivanTestSupport"]
+        ),
+        .testTarget(
+            name: "DivanPlatformTests",
+            dependencies: ["DivanPlatform", "DivanJSON", "DivanTestSupport"]
+        ),
+        .testTarget(
+            name: "DivanStorageTests",
+            dependencies: ["DivanStorage", "DivanStorageConformance", "CChecksum"]
+        ),
+        .testTarget(
+            name: "DivanSQLiteTests",
+            dependencies: ["DivanStorage", "DivanSQLite", "DivanStorageConformance", "CFaultVFS"]
+        ),
+        .testTarget(
+            name: "DivanDatabaseTests",
+            dependencies: [
+                "Divan", "DivanStorage", "DivanSQLite", "DivanStorageConformance",
+                "DivanTestSupport", "DivanTestChild",
+            ]
+        ),
+        .testTarget(
+            name: "DivanCommandTests",
+            dependencies: ["DivanCommand", "Divan", "DivanTestSupport"]
+        ),
+    ]
+)
+
+// One set of settings for all targets. Only Sources are held to strict memory safety: a test may
+// look at memory as it likes.
+let lenient = ["DivanTestSupport", "DivanTestChild", "DivanStorageConformance", "DivanDemo"]
+for target in package.targets {
+    var settings: [SwiftSetting] = [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ]
+    if target.type != .test && !lenient.contains(target.name) {
+        settings += [
+            .strictMemorySafety(), .treatWarning("StrictMemorySafety", as: .error),
+        ]
+    }
+    target.swiftSettings = settings
+}
