@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// An opaque fence around ICU's root collator. ICU's own headers stay in shim.c: a module map that
+// includes unicode/*.h clashes with `import Foundation`, which carries another copy of them.
+//
+// The collator is opened once a process and never changed, so any thread may use it.
+
+#ifndef DIVAN_CICU_H
+#define DIVAN_CICU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// Opens the root collation (CLDR's, tertiary strength, normalising) if it is not open yet.
+///
+/// Answers 1, or 0 if ICU has no data. The other functions need it to have answered 1.
+int divan_root_open(void);
+
+/// Compares two UTF-8 texts: -1, 0 or 1. Ill-formed bytes count as U+FFFD.
+int divan_root_compare(
+    const uint8_t *left, size_t left_count,
+    const uint8_t *right, size_t right_count);
+
+/// Writes the sort key of a UTF-8 text, without ICU's closing zero byte, into `key`.
+///
+/// `utf16` is scratch space for `text_count` units. Answers the key's length; if that is `capacity`
+/// or more, the content of `key` is undefined and the call must be repeated with more room. Answers
+/// -1 if ICU fails.
+ptrdiff_t divan_root_sort_key(
+    const uint8_t *text, size_t text_count,
+    uint16_t *utf16,
+    uint8_t *key, size_t capacity);
+
+/// Writes "icu-LIBRARY-COLLATION", for example "icu-72.1-153.120", and a closing zero byte.
+void divan_root_version(char out[64]);
+
+#endif

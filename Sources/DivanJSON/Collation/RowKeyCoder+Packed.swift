@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension RowKeyCoder {
+    /// Appends the encoding of a packed value without unpacking it.
+    ///
+    /// Equal to appending `value.jsonValue()`; texts go from the packed bytes straight to the key.
+    /// Corrupt elements are left out with all that follow them.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: Grows by the encoding.
+    public func append(_ value: PackedValue, to key: inout [UInt8]) {
+        value.withReader { reader, node in
+            guard let node else {
+                key.append(tag(of: .null))
+                return
+            }
+            append(node, of: reader, depth: JSONValue.maximumDepth, to: &key)
+        }
+    }
+
+    private func append(
+        _ node: PackedNode, of reader: PackedReader, depth: Int, to key: inout [UInt8]
+    ) {
+        let type = reader.collationType(of: node)
+        // Nothing packed nests deeper; bytes that pretend to are not followed.
+        guard depth > 0 || (type != .array && type != .object) else {
+            key.append(tag(of: .null))
+            return
+        }
+        key.append(tag(of: type))
+        switch type {
+        case .null, .false, .true: break
+        case .number: appendNumber(node, of: reader, to: &key)
+        case .string:
+            // SAFETY: the payload is lent for the call, inside the reader's closure.
+            unsafe appendText(reader.payload(node).span, to: &key)
+        case .array:
+            reader.forEachElement(of: node) { item in
+                append(item, of: reader, depth: depth - 1, to: &key)
+            }
+            key.append(RowKeyCoder.end)
+        case .object:
+            reader.forEachProperty(of: node) { name, value in
+                append(name, of: reader, depth: depth, to: &key)
+                append(value, of: reader, depth: depth - 1, to: &key)
+            }
+            key.append(RowKeyCoder.end)
+        }
+    }
+
+    private func appendNumber(
+        _ node: PackedNode, of reader: PackedReader, to key: inout [UInt8]
+    ) {
+        if let integer = reader.int64(node) {
+            appendInteger(integer, to: &key)
+        } else {
+            append(ExactNumber(node, of: reader), to: &key)
+        }
+    }
+}
+
+extension ExactNumber {
+    /// Takes a packed number apart. Anything but a number counts as zero.
+    init(_ node: PackedNode, of reader: PackedReader) {
+        if let value = reader.int64(node) {
+            self.init(value)
+        } else if let value = reader.exactDouble(node) {
+            self.init(value)
+        } else if let value = reader.unsigned(node) {
+            self.init(magnitude: value, isNegative: false)
+        } else if let value = reader.bigNumber(node) {
+            self.init(value)
+        } else {
+            self.init(0 as Int64)
+        }
+    }
+}

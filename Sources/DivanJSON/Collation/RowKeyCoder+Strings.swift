@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Escaping:  00 → 01 01     01 → 01 02     every other byte stands for itself     00 ends the text
+//
+// A text's end, 00, is below the escape, 01, which is below every byte that is not escaped; so
+// escaped texts sort as the texts themselves, a shorter one first.
+
+extension RowKeyCoder {
+    private static let escape: UInt8 = 0x01
+
+    /// Appends a string's encoding after its tag.
+    func appendText(_ text: Span<UInt8>, to key: inout [UInt8]) {
+        guard collation == .unicode else {
+            appendEscaped(text, turning: 0x80, to: &key)
+            return
+        }
+        strings.appendSortKey(of: text, to: &key)
+        key.append(RowKeyCoder.end)
+        key.append(RowKeyCoder.textFollows)
+        appendEscaped(text, turning: 0, to: &key)
+    }
+
+    /// Appends bytes, each with the bits of `mask` turned, escaped, and ended.
+    func appendEscaped(_ bytes: Span<UInt8>, turning mask: UInt8, to key: inout [UInt8]) {
+        // SAFETY: the bytes are lent to the closure and only read.
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            let start = key.count
+            unsafe key.append(contentsOf: bytes)
+            var isPlain = true
+            for index in start..<key.count {
+                key[index] ^= mask
+                isPlain = isPlain && key[index] > RowKeyCoder.escape
+            }
+            if !isPlain { escape(from: start, in: &key) }
+        }
+        key.append(RowKeyCoder.end)
+    }
+
+    /// Escapes what follows an offset, which is rare enough to be done anew.
+    private func escape(from start: Int, in key: inout [UInt8]) {
+        let plain = key[start...]
+        key.removeSubrange(start...)
+        for byte in plain {
+            if byte <= RowKeyCoder.escape {
+                key.append(RowKeyCoder.escape)
+                key.append(byte + 1)
+            } else {
+                key.append(byte)
+            }
+        }
+    }
+
+    /// Reads a string after its tag.
+    func decodeText(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) -> String {
+        guard collation == .unicode else {
+            return try decodeEscaped(key, at: &offset, turning: 0x80)
+        }
+        while try RowKeyCoder.take(key, at: &offset, "a sort key") != RowKeyCoder.end {}
+        guard
+            try RowKeyCoder.take(key, at: &offset, "01 after a sort key") == RowKeyCoder.textFollows
+        else { throw Failure(offset: offset - 1, expectation: "01 after a sort key") }
+        return try decodeEscaped(key, at: &offset, turning: 0)
+    }
+
+    /// Reads escaped bytes up to their end as UTF-8, turning the bits of `mask` in each.
+    func decodeEscaped(
+        _ key: Span<UInt8>, at offset: inout Int, turning mask: UInt8
+    ) throws(Failure) -> String {
+        let start = offset
+        var isPlain = mask == 0
+        while true {
+            let byte = try RowKeyCoder.take(key, at: &offset, "the end of a text")
+            if byte == RowKeyCoder.end { break }
+            if byte == RowKeyCoder.escape { isPlain = false }
+        }
+        let escaped = key.extracting(start..<offset - 1)
+        // SAFETY: the bytes are lent to the closure and copied there.
+        let text =
+            isPlain
+            ? unsafe escaped.withUnsafeBufferPointer {
+                unsafe String(validating: $0, as: UTF8.self)
+            }
+            : RowKeyCoder.unescape(escaped, turning: mask)
+        guard let text else { throw Failure(offset: start, expectation: "a text in UTF-8") }
+        return text
+    }
+
+    /// The text that was escaped, or nil if these bytes are not what escaping makes of UTF-8.
+    private static func unescape(_ escaped: Span<UInt8>, turning mask: UInt8) -> String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(escaped.count)
+        var isEscape = false
+        for index in escaped.indices {
+            let byte = escaped[index]
+            if isEscape {
+                guard byte == escape || byte == escape + 1 else { return nil }
+                bytes.append((byte - 1) ^ mask)
+                isEscape = false
+            } else if byte == escape {
+                isEscape = true
+            } else {
+                bytes.append(byte ^ mask)
+            }
+        }
+        return isEscape ? nil : String(validating: bytes, as: UTF8.self)
+    }
+}

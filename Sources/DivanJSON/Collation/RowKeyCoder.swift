@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Writes JSON values as bytes that sort as the values do, and reads them back.
+///
+/// An index is a sorted store of byte strings. A row's key is the emitted value in this form, then
+/// the document's ID, then an ordinal; so the engine's plain comparison of bytes sorts rows by
+/// collation, and a query reads the emitted value from the key alone.
+///
+/// ```swift
+/// let coder = RowKeyCoder(.unicode, strings: ICUCollator.root)
+/// var key: [UInt8] = []
+/// coder.append(["2026", 11, "milk"], to: &key)
+/// let value = try coder.decode(key.span)       // ["2026", 11, "milk"]
+/// ```
+///
+/// ## The bytes
+///
+/// A value is a tag, its content, and whatever ends the content. No encoding is the beginning of
+/// another one, so encodings may follow each other:
+///
+///     null, false, true   tag
+///     number              tag, 8 bytes, representation                             10 bytes
+///     string (.unicode)   tag, sort key, 00 01, escaped UTF-8, 00
+///     string (other)      tag, escaped UTF-8 with the high bit of each byte turned, 00
+///     array               tag, each item, 00
+///     object              tag, each key as a string, each followed by its value, 00
+///
+/// A tag is 16 times the rank of the type in the collation: 10 to 70 in hex. Zero, which is below
+/// every tag, ends a list, so a shorter list sorts first. Escaped, the bytes 00 and 01 become 01 01
+/// and 01 02, and zero can end a text too. `docs/collation.md` gives every byte, with an example.
+///
+/// ## Invariants
+///
+/// 1. The order of two encodings by bytes is ``ValueOrder/compare(_:_:)-(JSONValue,_)`` of the values.
+/// 2. `decode` of an encoding is the identical value; an object comes back with sorted keys.
+/// 3. The encoding of an array without its last byte begins the encoding of every array that begins
+///    with the same items, and of no other value: see ``appendPrefix(of:to:)``.
+/// 4. Bytes that are no encoding are an error with an offset; none makes `decode` trap.
+///
+/// The sort key belongs to a version of the Unicode library: an index records
+/// ``StringCollator/version`` and is built anew under another. Text is kept beside the sort key
+/// because sort keys forget it, and because it breaks the ties that they leave.
+public struct RowKeyCoder: Sendable {
+    /// The order of the bytes.
+    public let collation: Collation
+
+    let strings: any StringCollator
+
+    /// The deepest nesting that `decode` follows, the limit of emitted keys.
+    public static let maximumDepth = 512
+
+    /// Makes the coder of a collation.
+    ///
+    /// - Parameters:
+    ///   - collation: The order of types and strings.
+    ///   - strings: The order of texts. Only `.unicode` asks it.
+    public init(_ collation: Collation, strings: any StringCollator) {
+        self.collation = collation
+        self.strings = strings
+    }
+
+    /// Appends the encoding of a value.
+    ///
+    /// - Parameters:
+    ///   - value: The value. Nested deeper than ``maximumDepth`` it is written, but not read back.
+    ///   - key: Grows by the encoding.
+    public func append(_ value: JSONValue, to key: inout [UInt8]) {
+        key.append(tag(of: value.collationType))
+        switch value {
+        case .null, .bool: break
+        case .integer(let value): appendInteger(value, to: &key)
+        case .double(let value): append(ExactNumber(value), to: &key)
+        case .unsigned, .number: append(ExactNumber(value), to: &key)
+        case .string(let text): text.withUTF8Span { appendText($0, to: &key) }
+        case .array(let items): appendItems(items, to: &key)
+        case .object(let object): appendPairs(object, to: &key)
+        }
+    }
+
+    /// Appends what the encodings of all arrays that begin with these items begin with.
+    ///
+    /// The keys between this and its byte successor are the arrays with this beginning: a group of
+    /// a grouped query, or the range of a query by prefix.
+    ///
+    /// - Parameters:
+    ///   - items: The items that the arrays have in common.
+    ///   - key: Grows by the prefix.
+    public func appendPrefix(of items: some Sequence<JSONValue>, to key: inout [UInt8]) {
+        key.append(tag(of: .array))
+        for item in items { append(item, to: &key) }
+    }
+
+    private func appendItems(_ items: [JSONValue], to key: inout [UInt8]) {
+        for item in items { append(item, to: &key) }
+        key.append(RowKeyCoder.end)
+    }
+
+    private func appendPairs(_ object: JSONObject, to key: inout [UInt8]) {
+        for (name, value) in object.sortedPairs {
+            key.append(tag(of: .string))
+            name.withUTF8Span { appendText($0, to: &key) }
+            append(value, to: &key)
+        }
+        key.append(RowKeyCoder.end)
+    }
+}
+
+extension RowKeyCoder {
+    /// Ends a text or a list; below every byte that may continue one.
+    static let end: UInt8 = 0x00
+
+    /// Stands between a sort key and the text, after a zero that ends the sort key.
+    static let textFollows: UInt8 = 0x01
+
+    /// The first byte of a type's encodings.
+    func tag(of type: ValueType) -> UInt8 { collation.rank(of: type) << 4 }
+
+    /// The type that a tag announces, or nil.
+    func type(ofTag tag: UInt8) -> ValueType? {
+        tag & 0x0F == 0 ? collation.type(ofRank: tag >> 4) : nil
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A string compared by its bytes.
+///
+/// Swift's own `==` holds `"é"` in one scalar and in two for the same text. In a database they are
+/// two keys, and neither may replace the other.
+struct ExactString: Hashable {
+    let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    static func == (left: ExactString, right: ExactString) -> Bool {
+        left.text.hasSameBytes(as: right.text)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(byte) }
+        hasher.combine(0xFF as UInt8)
+    }
+}
+
+extension String {
+    /// Whether both strings are the same UTF-8, byte for byte.
+    func hasSameBytes(as other: String) -> Bool {
+        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    }
+
+    /// Runs a closure over the string's UTF-8 bytes.
+    func withUTF8Span<R>(_ body: (Span<UInt8>) throws -> R) rethrows -> R {
+        var copy = self
+        // SAFETY: the buffer is lent to the span for the length of this closure only.
+        return try copy.withUTF8 { try unsafe body($0.span) }
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanJSON
+import DivanPlatform
+import DivanTestSupport
+import Testing
+
+@Suite struct ICUCollatorTests {
+    private let collator = ICUCollator.root
+
+    private func compare(_ left: String, _ right: String) -> Int {
+        collator.compare(Array(left.utf8).span, Array(right.utf8).span)
+    }
+
+    private func sortKey(_ text: String) -> [UInt8] {
+        var key: [UInt8] = []
+        collator.appendSortKey(of: Array(text.utf8).span, to: &key)
+        return key
+    }
+
+    @Test func `the version names library and table`() {
+        #expect(collator.version.wholeMatch(of: /icu-[0-9.]+-[0-9.]+/) != nil)
+    }
+
+    @Test func `case is weaker than accents and accents weaker than letters`() {
+        for (left, right) in [
+            ("a", "A"), ("A", "\u{E1}"), ("\u{E1}", "ab"), ("~", "0"), ("9", "a"),
+        ] {
+            #expect(compare(left, right) < 0)
+            #expect(compare(right, left) > 0)
+        }
+    }
+
+    @Test func `canonically equal texts have equal keys whatever the order of their marks`() {
+        #expect(compare("\u{1EC7}", "e\u{323}\u{302}") == 0)
+        #expect(compare("e\u{302}\u{323}", "e\u{323}\u{302}") == 0)
+        #expect(sortKey("e\u{302}\u{323}") == sortKey("\u{1EC7}"))
+    }
+
+    @Test func `sort keys order as comparison does and hold no zero`() {
+        for round in Soak.rounds(test: 2_000, soak: 200_000) {
+            var generator = Soak.random(round: round, salt: 1)
+            let left = RandomJSON.string(using: &generator)
+            let right = RandomJSON.string(using: &generator)
+            let (leftKey, rightKey) = (sortKey(left), sortKey(right))
+            #expect(!leftKey.contains(0))
+            let byKey =
+                leftKey.lexicographicallyPrecedes(rightKey) ? -1 : leftKey == rightKey ? 0 : 1
+            #expect(byKey == compare(left, right), "\(left.unicodeScalars) \(right.unicodeScalars)")
+        }
+    }
+
+    @Test func `a key longer than usual is whole`() {
+        // One ideograph of the last plane takes more key than its three bytes suggest.
+        let text = String(repeating: "\u{FDFA}", count: 1_000)
+        #expect(sortKey(text).count > 3 * text.utf8.count)
+        #expect(sortKey(text + "a").count > sortKey(text).count)
+    }
+
+    @Test func `ill-formed bytes count as replacement characters`() {
+        let broken: [UInt8] = [0x61, 0xFF, 0x62]
+        #expect(collator.compare(broken.span, Array("a\u{FFFD}b".utf8).span) == 0)
+        var key: [UInt8] = []
+        collator.appendSortKey(of: broken.span, to: &key)
+        #expect(key == sortKey("a\u{FFFD}b"))
+    }
+
+    @Test func `many threads compare at once`() async {
+        await withTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<8 { group.addTask { (0..<500).flatMap { self.sortKey("key \($0)") } } }
+            let expected = (0..<500).flatMap { sortKey("key \($0)") }
+            for await keys in group { #expect(keys == expected) }
+        }
+    }
+}
