@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The name of a document, unique within its database.
+///
+/// ```swift
+/// let id = try DocumentID("invoice:2026-11-0042")
+/// ```
+///
+/// An ID is 1 to 4,096 bytes of UTF-8 and may contain any character but NUL. A leading underscore
+/// is reserved: only *design documents* (`_design/name`) and *local documents* (`_local/name`,
+/// never replicated) begin with one.
+///
+/// IDs are equal, hashed and ordered by their UTF-8 bytes, as other databases of this family do.
+/// Two spellings of a letter that Swift's `String` calls equal (`é` as one code point or as two)
+/// are therefore two IDs.
+public struct DocumentID: Sendable {
+    /// The length of the longest ID, in bytes of UTF-8.
+    public static let maximumLength = 4096
+
+    /// The ID as text.
+    public let text: String
+
+    /// Makes an ID of `text`.
+    ///
+    /// - Parameter text: 1 to 4,096 bytes of UTF-8 without NUL.
+    /// - Throws: `IDFailure` that says which rule `text` breaks.
+    public init(_ text: String) throws(IDFailure) {
+        if let failure = Self.failure(of: text) { throw failure }
+        self.text = text
+    }
+
+    /// Makes an ID of a text that is known to be valid, for example because it was stored.
+    ///
+    /// - Parameter text: A text that ``init(_:)`` would accept.
+    package init(unchecked text: String) {
+        self.text = text
+    }
+
+    /// Whether this is the ID of a design document.
+    public var isDesign: Bool { text.utf8.starts(with: "_design/".utf8) }
+
+    /// Whether this is the ID of a local document.
+    public var isLocal: Bool { text.utf8.starts(with: "_local/".utf8) }
+
+    /// Returns whether ``init(_:)`` would accept a text.
+    ///
+    /// - Parameter text: Any text.
+    /// - Returns: `true` if `text` is a document ID.
+    public static func isValid(_ text: String) -> Bool { failure(of: text) == nil }
+
+    private static func failure(of text: String) -> IDFailure? {
+        let bytes = text.utf8
+        guard let first = bytes.first else { return .emptyDocumentID }
+        if bytes.count > maximumLength { return .documentIDTooLong }
+        if text.containsNUL { return .documentIDContainsNUL }
+        guard first == UInt8(ascii: "_") else { return nil }
+        for prefix in ["_design/", "_local/"]
+        where bytes.count > prefix.utf8.count && bytes.starts(with: prefix.utf8) {
+            return nil
+        }
+        return .reservedDocumentID
+    }
+}
+
+extension DocumentID: Hashable, Comparable {
+    /// Whether both IDs have the same bytes.
+    public static func == (left: DocumentID, right: DocumentID) -> Bool {
+        left.text.hasSameBytes(as: right.text)
+    }
+
+    /// Whether the bytes of `left` stand before those of `right`.
+    public static func < (left: DocumentID, right: DocumentID) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+
+    /// Feeds the bytes of the ID to `hasher`.
+    ///
+    /// - Parameter hasher: The hasher to feed.
+    public func hash(into hasher: inout Hasher) {
+        text.hashBytes(into: &hasher)
+    }
+}
+
+extension DocumentID: CustomStringConvertible {
+    /// The ID as text.
+    public var description: String { text }
+}
+
+extension DocumentID: Codable {
+    /// Decodes an ID from a single string.
+    ///
+    /// - Parameter decoder: Where to read the string.
+    /// - Throws: `DecodingError` if there is no string, or it is not a document ID.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        if let failure = Self.failure(of: text) {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: failure.description)
+        }
+        self.text = text
+    }
+
+    /// Encodes the ID as a single string.
+    ///
+    /// - Parameter encoder: Where to write the string.
+    /// - Throws: Whatever `encoder` throws.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}

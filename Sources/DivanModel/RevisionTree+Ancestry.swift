@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension RevisionTree {
+    /// Returns a revision and its known ancestors, newest first.
+    ///
+    /// - Parameter id: The revision.
+    /// - Returns: An empty array if the revision is not known.
+    public func history(of id: RevisionID) -> [RevisionID] {
+        var ids: [RevisionID] = []
+        var next = index(of: id)
+        while let index = next {
+            ids.append(nodes[index].id)
+            next = nodes[index].parent
+        }
+        return ids
+    }
+
+    /// Returns the newest revision that both revisions descend from.
+    ///
+    /// A revision counts as its own ancestor, so the answer for a revision and its parent is the
+    /// parent.
+    ///
+    /// - Parameters:
+    ///   - first: A revision.
+    ///   - second: Another, or the same.
+    /// - Returns: `nil` if a revision is not known, they have different roots, or stemming has cut
+    ///   what they shared.
+    public func commonAncestor(of first: RevisionID, and second: RevisionID) -> RevisionID? {
+        guard var left = index(of: first), var right = index(of: second) else { return nil }
+        // Climb down the higher branch until both meet.
+        while left != right {
+            if nodes[left].id.generation < nodes[right].id.generation { swap(&left, &right) }
+            guard let parent = nodes[left].parent else { return nil }
+            left = parent
+        }
+        return nodes[left].id
+    }
+
+    /// Returns those of the revisions that the tree does not have.
+    ///
+    /// - Parameter ids: The revisions that a peer has.
+    /// - Returns: The missing ones, in the order of `ids`.
+    public func missingRevisions(of ids: [RevisionID]) -> [RevisionID] {
+        // A handful is looked up faster than a set is built.
+        guard ids.count > 8 else { return ids.filter { index(of: $0) == nil } }
+        let known = Set(nodes.lazy.map(\.id))
+        return ids.filter { !known.contains($0) }
+    }
+
+    /// Returns revisions that a missing revision may descend from, the likeliest first.
+    ///
+    /// A peer that is told of them can send only what changed since. They are the leaves of lower
+    /// generation, highest first, as in CouchDB. If every leaf is as high as the missing revision
+    /// or higher, they are the inner revisions of lower generation, as in Couchbase Lite.
+    ///
+    /// - Parameters:
+    ///   - id: A revision that the tree does not have.
+    ///   - limit: How many to return at most.
+    /// - Returns: Known revisions of lower generation; none if there are none.
+    public func possibleAncestors(of id: RevisionID, limit: Int = .max) -> [RevisionID] {
+        let older = nodes.filter { $0.id.generation < id.generation }
+        let leaves = older.filter(\.isLeaf)
+        let candidates = leaves.isEmpty ? older : leaves
+        return Array(candidates.map(\.id).sorted(by: >).prefix(max(0, limit)))
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanModel
+import DivanTestSupport
+import Testing
+
+@Suite struct DocumentIDTests {
+    @Test(arguments: [
+        "a", "A b", "invoice:2026/42", "\u{e9}\u{1f600}", "_design/x", "_local/x", "-", "a_b",
+        "\u{1}",
+        String(repeating: "x", count: 4096),
+    ])
+    func `valid texts are accepted as they are`(text: String) throws {
+        #expect(try DocumentID(text).text == text)
+        #expect(DocumentID.isValid(text))
+    }
+
+    @Test(
+        arguments: [
+            ("", .emptyDocumentID), ("_x", .reservedDocumentID), ("_", .reservedDocumentID),
+            ("_design", .reservedDocumentID), ("_design/", .reservedDocumentID),
+            ("_local/", .reservedDocumentID), ("_designs/x", .reservedDocumentID),
+            ("a\0b", .documentIDContainsNUL),
+            (String(repeating: "x", count: 4097), .documentIDTooLong),
+            (String(repeating: "\u{e9}", count: 2049), .documentIDTooLong),
+        ] as [(String, IDFailure)])
+    func `invalid texts are refused with their reason`(text: String, failure: IDFailure) {
+        #expect(throws: failure) { try DocumentID(text) }
+        #expect(!DocumentID.isValid(text))
+    }
+
+    @Test func `design and local documents are told apart`() throws {
+        #expect(try DocumentID("_design/x").isDesign)
+        #expect(try !DocumentID("_design/x").isLocal)
+        #expect(try DocumentID("_local/x").isLocal)
+        #expect(try !DocumentID("design/x").isDesign)
+    }
+
+    @Test func `two spellings of a letter are two IDs`() throws {
+        let composed = try DocumentID("\u{e9}")
+        let decomposed = try DocumentID("e\u{301}")
+        #expect(composed.text == decomposed.text)
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed]).count == 2)
+    }
+
+    @Test func `the order is that of the bytes`() throws {
+        let sorted = ["B", "a", "aa", "b", "e\u{301}", "z", "\u{e9}", "\u{ffee}", "\u{1f600}"]
+        let ids = try sorted.map { try DocumentID($0) }
+        #expect(ids.shuffled().sorted().map(\.text.utf8.count) == ids.map(\.text.utf8.count))
+        for index in 1..<ids.count { #expect(ids[index - 1] < ids[index]) }
+    }
+
+    @Test func `generated IDs are UUIDs of version 7 that sort by time`() throws {
+        var random = SeededRandom(seed: 7)
+        let ids = (0..<1000).map {
+            DocumentID.generated(
+                using: &random, millisecondsSince1970: 1_795_224_062_004 + UInt64($0))
+        }
+        #expect(ids == ids.sorted())
+        #expect(Set(ids).count == 1000)
+        for id in ids {
+            let pattern = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
+            #expect(id.text.wholeMatch(of: pattern) != nil)
+        }
+    }
+
+    @Test func `a generated ID is a function of its time and random numbers`() {
+        var zeros = Constant(value: 0)
+        var ones = Constant(value: .max)
+        let low = DocumentID.generated(using: &zeros, millisecondsSince1970: 0x0123_4567_89ab)
+        let high = DocumentID.generated(using: &ones, millisecondsSince1970: 0x0123_4567_89ab)
+        #expect(low.text == "01234567-89ab-7000-8000-000000000000")
+        #expect(high.text == "01234567-89ab-7fff-bfff-ffffffffffff")
+    }
+
+    private struct Constant: RandomNumberGenerator {
+        var value: UInt64
+        mutating func next() -> UInt64 { value }
+    }
+}
