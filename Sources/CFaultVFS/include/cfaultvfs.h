@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A recorder of what SQLite does to the files of one directory, and a maker of the states that a
+// power loss could have left there. For tests only.
+
+#ifndef DIVAN_CFAULTVFS_H
+#define DIVAN_CFAULTVFS_H
+
+#include <stdint.h>
+
+// Records from now on what happens to files in `directory`, forgetting earlier recordings. Connections
+// must be opened after this. Returns 0, or an error code of SQLite's.
+int divan_recording_start(const char *directory);
+
+// Stops recording and keeps what was recorded.
+void divan_recording_stop(void);
+
+// Notes that the program holds `value` for acknowledged at this point.
+void divan_recording_mark(int64_t value);
+
+// Makes the write with this number, counted from 1, come out short and fail for want of room; 0 for
+// none. Returns whether the one set before has come.
+int divan_recording_fail_write(int number);
+
+// The number of events recorded: writes, truncations, syncs, deletions and marks.
+int divan_recording_count(void);
+
+// Not 0 when the event is a sync.
+int divan_recording_is_sync(int event);
+
+// The value of the last mark before an event, or 0.
+int64_t divan_recording_mark_before(int event);
+
+// What becomes of what was written to a file after its last sync.
+enum { divan_loss_all = 0, divan_loss_nothing = 1, divan_loss_some_sectors = 2 };
+
+// Writes into `target`, an empty directory, the files as a power loss before `event` could leave them.
+// With `divan_loss_some_sectors`, each sector of 512 bytes and each truncation since the last sync is
+// there or not, as `seed` decides: that covers writes lost, torn, and done in another order. Returns 0
+// or an errno.
+int divan_recording_replay(int event, int loss, uint64_t seed, const char *target);
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// The few calls to the system that an engine makes beside SQLite's own.
+enum FileSystem {
+    /// stat(2): the bytes of a file, or `nil` when there is none.
+    static func size(of path: String) -> Int? {
+        var status = stat()
+        // SAFETY: the structure is filled in during the call and read only when that succeeded.
+        guard unsafe stat(path, &status) == 0 else {
+            return nil
+        }
+        return Int(status.st_size)
+    }
+
+    /// mkdir(2), for every directory of the path that is missing.
+    static func createDirectories(_ path: String) throws(StorageError) {
+        if size(of: path) != nil {
+            return
+        }
+        if let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+            try createDirectories(String(path[..<slash]))
+        }
+        // SAFETY: the system reads the path during the call.
+        if unsafe mkdir(path, 0o755) != 0, errno != EEXIST {
+            throw StorageError.system("create", path, errno)
+        }
+    }
+
+    /// unlink(2). A file that is not there is as good as removed.
+    static func remove(_ path: String) {
+        // SAFETY: the system reads the path during the call.
+        unsafe _ = unlink(path)
+    }
+
+    /// fsync(2) of a directory, which makes the names in it survive a power loss.
+    static func syncDirectory(_ path: String) throws(StorageError) {
+        // SAFETY: the system reads the path during the call.
+        let descriptor = unsafe open(path, O_RDONLY)
+        guard descriptor >= 0 else {
+            throw StorageError.system("open", path, errno)
+        }
+        defer { close(descriptor) }
+        if fsync(descriptor) != 0 {
+            throw StorageError.system("sync", path, errno)
+        }
+    }
+}
+
+extension StorageError {
+    /// The error of a system call that failed.
+    static func system(_ verb: String, _ path: String, _ number: Int32) -> StorageError {
+        switch number {
+        case EROFS, EACCES, EPERM:
+            StorageError(.readOnly, "The permissions do not allow to \(verb) \(path).")
+        case ENOSPC, EDQUOT:
+            StorageError(.full, "There is no room on the disk to \(verb) \(path).")
+        default:
+            StorageError(.io, "The system failed to \(verb) \(path) (error \(number)).")
+        }
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import DivanStorage
+internal import Synchronization
+
+/// The connections that read: each is used by one thread at a time, several at once.
+///
+/// A connection is opened when all others are in use, up to a limit, and kept for the next reader.
+/// Beyond the limit readers wait for one to come back. A thread that already has one gets the same
+/// again, so a read inside a read sees the same snapshot and can never wait for itself.
+///
+/// State and its guards: everything is in `state`, under its mutex, which is held for a few
+/// instructions and never while a connection is opened, used or closed. `permits` counts what may
+/// still be borrowed; it is taken before the mutex, never under it.
+final class ReaderPool: Sendable {
+    // Safe because a loan's transaction is used only by the thread that borrowed it: it is idle while
+    // its owner is 0, and owners change under the mutex. `interrupt()` alone is called from others.
+    private struct Loan: @unchecked Sendable {
+        let transaction: SQLiteTransaction
+        var owner: UInt
+    }
+
+    private struct State: Sendable {
+        var loans: [Loan] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let permits: DispatchSemaphore
+    private let limit: Int
+    private let open: @Sendable () throws -> SQLiteTransaction
+
+    /// Makes a pool.
+    ///
+    /// - Parameters:
+    ///   - limit: The most connections in use at a time.
+    ///   - open: Makes a connection.
+    init(limit: Int, open: @escaping @Sendable () throws -> SQLiteTransaction) {
+        self.limit = max(limit, 1)
+        self.open = open
+        permits = DispatchSemaphore(value: self.limit)
+    }
+
+    /// Runs `body` with a connection of the calling thread's own.
+    ///
+    /// - Parameter body: Also receives whether it is the outermost use by this thread.
+    /// - Throws: what `body` and opening throw; `.closed` after `close`.
+    func withTransaction(
+        _ body: (_ transaction: SQLiteTransaction, _ isOutermost: Bool) throws -> Void
+    ) throws {
+        let me = ThreadIdentity.current
+        if let mine = loan(of: me) {
+            return try body(mine.transaction, false)
+        }
+        permits.wait()
+        defer { permits.signal() }
+        let loan = try borrow(for: me)
+        defer { giveBack(from: me) }
+        try body(loan.transaction, true)
+    }
+
+    /// Calls `body` with every connection in use, whichever thread uses it.
+    func forEachBusy(_ body: (SQLiteTransaction) -> Void) {
+        state.withLock { state in
+            for loan in state.loans where loan.owner != 0 {
+                body(loan.transaction)
+            }
+        }
+    }
+
+    /// Waits until nothing is in use and closes every connection. Later uses throw `.closed`.
+    ///
+    /// Must not be called from inside a use.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        for _ in 0..<limit {
+            permits.wait()
+        }
+        let dropped = state.withLock { state in
+            let all = state.loans
+            state.loans = []
+            return all
+        }
+        for _ in 0..<limit {
+            permits.signal()
+        }
+        withExtendedLifetime(dropped) {}
+    }
+
+    private func loan(of thread: UInt) -> Loan? {
+        state.withLock { state in
+            for loan in state.loans where loan.owner == thread {
+                return loan
+            }
+            return nil
+        }
+    }
+
+    /// Takes an idle connection or opens one. Called with a permit.
+    private func borrow(for thread: UInt) throws -> Loan {
+        if let idle = try borrowIdle(for: thread) {
+            return idle
+        }
+        let loan = Loan(transaction: try open(), owner: thread)
+        state.withLock { $0.loans.append(loan) }
+        return loan
+    }
+
+    private func borrowIdle(for thread: UInt) throws -> Loan? {
+        try state.withLock { state in
+            if state.isClosed {
+                throw StorageError.closed()
+            }
+            for position in state.loans.indices where state.loans[position].owner == 0 {
+                state.loans[position].owner = thread
+                return state.loans[position]
+            }
+            return nil
+        }
+    }
+
+    private func giveBack(from thread: UInt) {
+        state.withLock { state in
+            for position in state.loans.indices where state.loans[position].owner == thread {
+                state.loans[position].owner = 0
+            }
+        }
+    }
+}

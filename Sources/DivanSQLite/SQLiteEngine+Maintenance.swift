@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanStorage
+
+extension SQLiteEngine {
+    /// The pages moved in one write transaction of `compact`: about 10 ms, so others hardly wait.
+    private static let compactionStep = 500
+
+    /// Returns the bytes the engine occupies on disk; 0 in memory. See `StorageEngine`.
+    public func diskSize() throws -> Int {
+        guard let path = place.path else {
+            return 0
+        }
+        guard let main = FileSystem.size(of: path) else {
+            throw StorageError(.io, "The database file is gone.")
+        }
+        return main + (FileSystem.size(of: path + "-wal") ?? 0)
+    }
+
+    // MARK: - Compacting
+
+    /// Gives unused space back to the file system. See `StorageEngine`.
+    public func compact(progress: StorageProgressHandler?) throws -> Int {
+        if options.isReadOnly {
+            throw StorageError.openedReadOnly()
+        }
+        if writer.isOwnedByCurrentThread {
+            throw StorageError.misuse("compact() was called inside a write transaction.")
+        }
+        var reclaimed = 0
+        var completed = 0
+        while true {
+            let step = try writer.sync { try compactStep(of: $0) }
+            completed += step.moved
+            reclaimed += step.reclaimed
+            try progress?(
+                StorageProgress(completed: completed, total: completed + step.remaining))
+            if step.remaining == 0 || step.moved == 0 {
+                break
+            }
+        }
+        try writer.sync { writer in
+            // The file gets shorter when the log has been moved into it; so does the log.
+            _ = try openTransaction(of: writer).connection.checkpoint(.truncate)
+        }
+        return reclaimed
+    }
+
+    /// Moves some of the unused pages to the end of the file and cuts them off.
+    private func compactStep(
+        of writer: SQLiteWriter
+    ) throws -> (moved: Int, remaining: Int, reclaimed: Int) {
+        let connection = try openTransaction(of: writer).connection
+        let free = try connection.integer("PRAGMA freelist_count")
+        if free == 0 {
+            return (0, 0, 0)
+        }
+        let before = try connection.integer("PRAGMA page_count")
+        try connection.execute("PRAGMA incremental_vacuum(\(SQLiteEngine.compactionStep))")
+        let after = try connection.integer("PRAGMA page_count")
+        let remaining = try connection.integer("PRAGMA freelist_count")
+        let size = try connection.integer("PRAGMA page_size")
+        writer.tendLog(busyTimeout: options.busyTimeout)
+        return (Int(free - remaining), Int(remaining), Int((before - after) * size))
+    }
+
+    // MARK: - Copying
+
+    /// Copies one snapshot into an empty or missing directory. See `StorageEngine`.
+    public func copy(to directory: String, progress: StorageProgressHandler?) throws {
+        let target = DatabasePlace.directory(directory)
+        guard let path = target.path, FileSystem.size(of: path) == nil else {
+            throw StorageError.misuse("A copy was to be made where there is a database already.")
+        }
+        try FileSystem.createDirectories(directory)
+        do {
+            let connection = try target.connect(readOnly: false, timeout: options.busyTimeout)
+            // Nobody else knows the file yet, and an unfinished one is removed, so it needs no journal.
+            try connection.execute("PRAGMA journal_mode = OFF")
+            try connection.execute("PRAGMA synchronous = FULL")
+            try readers.withTransaction { transaction, isOutermost in
+                if isOutermost {
+                    try transaction.beginReading()
+                }
+                defer {
+                    if isOutermost {
+                        transaction.endReading()
+                    }
+                }
+                try transaction.connection.copy(to: connection, progress: progress)
+            }
+        } catch {
+            for suffix in ["", "-wal", "-shm", "-journal"] {
+                FileSystem.remove(path + suffix)
+            }
+            throw error
+        }
+        try FileSystem.syncDirectory(directory)
+    }
+
+    // MARK: - Verifying
+
+    /// The most problems that are listed: enough to see their kind.
+    private static let problemLimit = 1_000
+    /// The rows between two calls of the progress handler.
+    private static let progressStep = 10_000
+
+    /// Checks the engine's structure and the checksum of every value. See `StorageEngine`.
+    public func verifyStructure(progress: StorageProgressHandler?) throws -> [String] {
+        var problems: [String] = []
+        try read { (reader: any StorageReader) throws -> Void in
+            problems = try structureProblems()
+            var checked = 0
+            for name in try reader.storeNames() {
+                try verify(name, with: reader, &problems, &checked, progress)
+            }
+        }
+        return Array(problems.prefix(SQLiteEngine.problemLimit))
+    }
+
+    /// Runs SQLite's own check inside the current read.
+    private func structureProblems() throws -> [String] {
+        var problems: [String] = []
+        try readers.withTransaction { transaction, _ in
+            let check = try transaction.connection.prepare("PRAGMA integrity_check(1000)")
+            defer { check.reset() }
+            while try check.step() {
+                problems.append("SQLite: " + check.text(at: 0) + ".")
+            }
+        }
+        return problems == ["SQLite: ok."] ? [] : problems
+    }
+
+    /// Checks the checksum of every value of one store.
+    private func verify(
+        _ name: StoreName, with reader: any StorageReader, _ problems: inout [String],
+        _ checked: inout Int, _ progress: StorageProgressHandler?
+    ) throws {
+        let cursor = try reader.cursor(in: store(name))
+        defer { cursor.close() }
+        do {
+            var hasRow = try cursor.seekToFirst()
+            while hasRow, problems.count < SQLiteEngine.problemLimit {
+                do {
+                    try cursor.withValue { _ in }
+                } catch let error as StorageError where error.code == .corrupted {
+                    problems.append(String(describing: error))
+                }
+                checked += 1
+                if checked % SQLiteEngine.progressStep == 0 {
+                    try progress?(StorageProgress(completed: checked, total: checked))
+                }
+                hasRow = try cursor.next()
+            }
+        } catch let error as StorageError where error.code == .corrupted {
+            problems.append("\(error) The rest of the store \(name) was not checked.")
+        }
+    }
+}

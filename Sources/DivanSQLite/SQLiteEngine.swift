@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+public import DivanStorage
+
+/// The storage engine on SQLite: one file in write-ahead-log mode, a table for each store.
+///
+/// ```swift
+/// let engine = try SQLiteEngine(directory: "/data/app.divan/data-1")
+/// ```
+///
+///      writer   ConnectionQueue ── connection ─┐
+///      readers  ReaderPool ─┬─ connection ─────┼── main.sqlite3, main.sqlite3-wal, -shm
+///                           └─ connection ─────┘
+///
+/// One connection writes, others read. In write-ahead-log mode a reader keeps the state of the
+/// moment it began, and neither waits for the writer nor makes it wait.
+public final class SQLiteEngine: StorageEngine {
+    /// The engine's name in manifests and messages.
+    public static let identifier = "sqlite"
+
+    let place: DatabasePlace
+    let options: StorageOptions
+    let registry = StoreRegistry()
+    let writer: ConnectionQueue<SQLiteWriter>
+    let readers: ReaderPool
+    let isClosed = Atomic(false)
+
+    /// Opens the database in a directory, creating both when that is asked for.
+    ///
+    /// - Throws: `StorageError` with code `.notFound` when there is none and none may be created,
+    ///   `.corrupted` when the file is not one of SQLite's, `.readOnly`, `.io`, `.full` or `.busy`.
+    public convenience init(
+        directory: String, options: StorageOptions = StorageOptions()
+    ) throws {
+        let place = try SQLiteEngine.place(in: directory, options: options)
+        try self.init(place: place, options: options)
+    }
+
+    /// Opens an empty database in memory, which lives as long as the engine is open.
+    public static func inMemory(
+        options: StorageOptions = StorageOptions()
+    ) throws -> SQLiteEngine {
+        try SQLiteEngine(place: .memory(), options: options)
+    }
+
+    init(place: DatabasePlace, options: StorageOptions) throws {
+        self.place = place
+        self.options = options
+        let registry = registry
+        let first = try SQLiteEngine.openWriter(at: place, options: options)
+        writer = ConnectionQueue(
+            label: "divan.sqlite.writer",
+            SQLiteWriter(SQLiteTransaction(connection: first, registry: registry)))
+        readers = ReaderPool(limit: options.readerLimit) {
+            SQLiteTransaction(
+                connection: try SQLiteEngine.openReader(at: place, options: options),
+                registry: registry)
+        }
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Returns the handle of a store. See `StorageEngine`.
+    public func store(_ name: StoreName) -> Store {
+        registry.store(name)
+    }
+
+    /// Returns the name of a handle that this engine gave. See `StorageEngine`.
+    public func name(of store: Store) -> StoreName {
+        registry.name(of: store)
+    }
+
+    // MARK: - Reading
+
+    /// Runs `body` in a snapshot. See `StorageEngine`.
+    public func read(_ body: (any StorageReader) throws -> Void) throws {
+        if writer.isOwnedByCurrentThread, try readInsideWrite(body) {
+            return
+        }
+        try readers.withTransaction { transaction, isOutermost in
+            guard isOutermost else {
+                return try body(transaction)
+            }
+            try transaction.beginReading()
+            defer { transaction.endReading() }
+            try body(transaction)
+        }
+    }
+
+    /// Runs a read that was asked for inside this thread's write, which it is a part of.
+    private func readInsideWrite(_ body: (any StorageReader) throws -> Void) throws -> Bool {
+        try writer.sync { writer in
+            guard let transaction = writer.transaction, transaction.kind == .write else {
+                return false
+            }
+            try body(transaction)
+            return true
+        }
+    }
+
+    /// Stops the reads that are running. See `StorageEngine`.
+    public func interrupt() {
+        readers.forEachBusy { $0.connection.interrupt() }
+    }
+
+    // MARK: - Writing
+
+    /// Runs `body` as the writer, and commits when it returns. See `StorageEngine`.
+    public func write(durably: Bool, _ body: (any StorageWriter) throws -> Void) throws {
+        try writer.sync { writer in
+            try self.write(with: writer, durably: durably, body)
+        }
+    }
+
+    /// Runs `body` as the writer without blocking the calling task's thread. See `StorageEngine`.
+    public func writeAsync<T: Sendable>(
+        durably: Bool, _ body: @escaping @Sendable (any StorageWriter) throws -> T
+    ) async throws -> T {
+        try await writer.async { writer in
+            var result: T?
+            try self.write(with: writer, durably: durably) { result = try body($0) }
+            guard let result else {
+                throw StorageError.misuse("The engine did not run the transaction.")
+            }
+            return result
+        }
+    }
+
+    private func write(
+        with writer: SQLiteWriter, durably: Bool, _ body: (any StorageWriter) throws -> Void
+    ) throws {
+        let transaction = try openTransaction(of: writer)
+        if transaction.kind == .write {
+            return try transaction.savepoint { try body(transaction) }
+        }
+        if options.isReadOnly {
+            throw StorageError.openedReadOnly()
+        }
+        if transaction.connection.hasMoved {
+            throw StorageError(.io, "The database file was moved or deleted while it was open.")
+        }
+        try transaction.beginWriting()
+        do {
+            try body(transaction)
+        } catch {
+            transaction.rollBack()
+            throw error
+        }
+        try transaction.commit()
+        if durably, options.durability != .full {
+            try transaction.connection.syncLog()
+        }
+        writer.tendLog(busyTimeout: options.busyTimeout)
+    }
+
+    /// Makes every commit acknowledged so far survive a power loss. See `StorageEngine`.
+    public func sync() throws {
+        try writer.sync { writer in
+            let transaction = try openTransaction(of: writer)
+            if transaction.kind == .write {
+                throw StorageError.misuse("sync() was called inside a write transaction.")
+            }
+            if !options.isReadOnly {
+                try transaction.connection.syncLog()
+            }
+        }
+    }
+
+    func openTransaction(of writer: SQLiteWriter) throws -> SQLiteTransaction {
+        guard let transaction = writer.transaction else {
+            throw StorageError.closed()
+        }
+        return transaction
+    }
+
+    // MARK: - Closing
+
+    /// Waits for the transactions that are running and closes. See `StorageEngine`.
+    public func close() {
+        if isClosed.exchange(true, ordering: .acquiringAndReleasing) {
+            return
+        }
+        readers.close()
+        writer.sync { $0.transaction = nil }
+    }
+}

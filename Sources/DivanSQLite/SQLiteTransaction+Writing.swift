@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+
+extension SQLiteTransaction: StorageWriter {
+    func set(_ value: Span<UInt8>, forKey key: Span<UInt8>, in store: Store) throws {
+        try put(value, .replace, in: store, keyed: key)
+    }
+
+    func set(_ value: Span<UInt8>, forKey key: Int64, in store: Store) throws {
+        try put(value, .replace, in: store, keyed: key)
+    }
+
+    func insert(_ value: Span<UInt8>, forKey key: Span<UInt8>, in store: Store) throws -> Bool {
+        try put(value, .insert, in: store, keyed: key)
+        return connection.changes > 0
+    }
+
+    func insert(_ value: Span<UInt8>, forKey key: Int64, in store: Store) throws -> Bool {
+        try put(value, .insert, in: store, keyed: key)
+        return connection.changes > 0
+    }
+
+    func remove(key: Span<UInt8>, in store: Store) throws -> Bool {
+        precondition(store.kind == .bytes, "A byte-string key was used with an integer store.")
+        return try change(.remove, in: store) { statement throws(StorageError) in
+            _ = try statement.step(key: key)
+        }
+    }
+
+    func remove(key: Int64, in store: Store) throws -> Bool {
+        precondition(store.kind == .integer, "An integer key was used with a byte-string store.")
+        return try change(.remove, in: store) { statement throws(StorageError) in
+            _ = try statement.step(key: key)
+        }
+    }
+
+    func removeAll(in store: Store) throws {
+        _ = try change(.removeAll, in: store) { statement throws(StorageError) in
+            _ = try statement.step()
+        }
+    }
+
+    func drop(_ store: Store) throws {
+        let statements = try writable(store)
+        // SQLite drops no table while a statement stands on a row, whichever table it is of.
+        try detachCursors()
+        try statements.dropTable()
+        didChangeStores = true
+    }
+
+    func savepoint(_ body: () throws -> Void) throws {
+        guard kind == .write else {
+            throw StorageError.misuse("A writer was used after its transaction.")
+        }
+        depth += 1
+        defer { depth -= 1 }
+        try connection.execute("SAVEPOINT s\(depth)")
+        do {
+            try body()
+            try connection.execute("RELEASE s\(depth)")
+        } catch {
+            try undoSavepoint()
+            throw error
+        }
+    }
+
+    /// Undoes the innermost savepoint, unless SQLite has already undone the whole transaction.
+    private func undoSavepoint() throws {
+        if connection.isOutsideTransaction {
+            return
+        }
+        try detachCursors()
+        try connection.execute("ROLLBACK TO s\(depth)")
+        try connection.execute("RELEASE s\(depth)")
+        if didChangeStores {
+            forgetStatements()
+        }
+    }
+
+    // MARK: - One row
+
+    @inline(__always)
+    private func put(
+        _ value: Span<UInt8>, _ operation: StoreStatements.Operation, in store: Store,
+        keyed key: Span<UInt8>
+    ) throws(StorageError) {
+        precondition(store.kind == .bytes, "A byte-string key was used with an integer store.")
+        try run(operation, in: store) { statement throws(StorageError) in
+            let keyed = ValueChecksum.seed(store.seed, key: key)
+            try sealing.withSealed(value, keyed: keyed) { sealed throws(StorageError) in
+                _ = try statement.step(key: key, value: sealed)
+            }
+        }
+    }
+
+    @inline(__always)
+    private func put(
+        _ value: Span<UInt8>, _ operation: StoreStatements.Operation, in store: Store,
+        keyed key: Int64
+    ) throws(StorageError) {
+        precondition(store.kind == .integer, "An integer key was used with a byte-string store.")
+        try run(operation, in: store) { statement throws(StorageError) in
+            let keyed = ValueChecksum.seed(store.seed, key: key)
+            try sealing.withSealed(value, keyed: keyed) { sealed throws(StorageError) in
+                _ = try statement.step(key: key, value: sealed)
+            }
+        }
+    }
+
+    /// Runs a statement that puts a row, creating the store when it does not exist.
+    @inline(__always)
+    private func run(
+        _ operation: StoreStatements.Operation, in store: Store,
+        _ step: (Statement) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let statements = try writable(store)
+        guard let statement = try statements.take(operation) else {
+            return try createAndRun(operation, in: statements, step)
+        }
+        do {
+            try step(statement)
+            statements.giveBack(statement, operation)
+        } catch {
+            noteFailure()
+            // Another process may have dropped the store since the statement was prepared.
+            guard StoreStatements.isMissingTable(error) else {
+                throw StorageError(error, in: statements.name)
+            }
+            statements.forget()
+            if let again = try statements.take(operation) {
+                statements.giveBack(again, operation)
+                throw StorageError(error, in: statements.name)
+            }
+            try createAndRun(operation, in: statements, step)
+        }
+    }
+
+    @inline(never)
+    private func createAndRun(
+        _ operation: StoreStatements.Operation, in statements: StoreStatements,
+        _ step: (Statement) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        didChangeStores = true
+        try statements.createTable()
+        guard let statement = try statements.take(operation) else {
+            throw StorageError(.corrupted, "A store could not be created.", store: statements.name)
+        }
+        defer { statements.giveBack(statement, operation) }
+        do {
+            try step(statement)
+        } catch {
+            noteFailure()
+            throw StorageError(error, in: statements.name)
+        }
+    }
+
+    /// Runs a statement that only takes rows away; returns whether it took any.
+    @inline(__always)
+    private func change(
+        _ operation: StoreStatements.Operation, in store: Store,
+        _ step: (Statement) throws(StorageError) -> Void
+    ) throws(StorageError) -> Bool {
+        let statements = try writable(store)
+        guard let statement = try statements.take(operation) else {
+            return false
+        }
+        do {
+            try step(statement)
+            statements.giveBack(statement, operation)
+        } catch {
+            noteFailure()
+            return try absence(of: statements, explains: error)
+        }
+        return connection.changes > 0
+    }
+
+    @inline(__always)
+    private func writable(_ store: Store) throws(StorageError) -> StoreStatements {
+        guard kind == .write else {
+            throw .misuse("A writer was used after its transaction.")
+        }
+        return try statements(of: store)
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+
+/// A connection with its statements, and the transaction that runs on it now, if one does.
+///
+/// One object serves all transactions of its connection, one after the other, so that beginning one
+/// allocates nothing. It is lent as a `StorageReader` or a `StorageWriter`.
+///
+/// A read transaction is a statement that stands on a row: SQLite keeps a snapshot as long as any
+/// statement does. That is one small program to run where `BEGIN` and `COMMIT` are two, and it takes
+/// the snapshot at once, which `BEGIN` leaves to the first look-up. A write transaction is a
+/// `BEGIN IMMEDIATE`.
+final class SQLiteTransaction {
+    /// What runs on the connection.
+    enum Kind {
+        case none, read, write
+    }
+
+    let connection: Connection
+    private let registry: StoreRegistry
+    private(set) var kind = Kind.none
+    /// Tells a cursor of this transaction from one of an earlier one.
+    private(set) var number = 0
+    /// How many savepoints are open.
+    var depth = 0
+    /// Whether stores were created or dropped, so that undoing must forget statements.
+    var didChangeStores = false
+    /// The cursors that stand on a row, for the moments when SQLite wants none.
+    var openCursors: [OpenCursor] = []
+    let sealing = SealingBuffer()
+
+    private var stores: [StoreStatements?] = []
+    private var snapshot: Statement?
+    private var begin: Statement?
+    private var commitStatement: Statement?
+
+    init(connection: Connection, registry: StoreRegistry) {
+        self.connection = connection
+        self.registry = registry
+    }
+
+    // MARK: - Statements
+
+    /// Returns the statements of a store.
+    @inline(__always)
+    func statements(of store: Store) throws(StorageError) -> StoreStatements {
+        guard kind != .none else {
+            throw .misuse("A reader, writer or cursor was used after its transaction.")
+        }
+        if store.index < stores.count, let known = stores[store.index] {
+            return known
+        }
+        return meet(store)
+    }
+
+    @inline(never)
+    private func meet(_ store: Store) -> StoreStatements {
+        while stores.count <= store.index {
+            stores.append(nil)
+        }
+        let met = StoreStatements(
+            store: store, name: registry.name(of: store), connection: connection)
+        stores[store.index] = met
+        return met
+    }
+
+    /// Returns the name of a store, for messages.
+    func name(of store: Store) -> StoreName {
+        registry.name(of: store)
+    }
+
+    /// Lets go of every kept statement of every store.
+    func forgetStatements() {
+        for store in stores {
+            store?.forget()
+        }
+    }
+
+    // MARK: - Beginning and ending
+
+    /// Takes a snapshot.
+    func beginReading() throws(StorageError) {
+        let statement: Statement
+        if let snapshot {
+            statement = snapshot
+        } else {
+            // The cheapest program that reads the file, so it takes the snapshot, and always gives a
+            // row, so it holds it.
+            statement = try connection.prepare("PRAGMA schema_version")
+            snapshot = statement
+        }
+        _ = try statement.step()
+        kind = .read
+        number &+= 1
+    }
+
+    /// Gives the snapshot up.
+    func endReading() {
+        closeCursors()
+        kind = .none
+        snapshot?.reset()
+    }
+
+    /// Waits for other processes' writers and begins to write.
+    func beginWriting() throws(StorageError) {
+        let statement: Statement
+        if let begin {
+            statement = begin
+        } else {
+            statement = try connection.prepare("BEGIN IMMEDIATE")
+            begin = statement
+        }
+        try statement.run()
+        kind = .write
+        number &+= 1
+        depth = 0
+        didChangeStores = false
+    }
+
+    /// Commits. When that fails, everything is undone.
+    func commit() throws(StorageError) {
+        closeCursors()
+        guard kind == .write else {
+            rollBack()
+            throw StorageError(.io, "The transaction had been undone after an earlier error in it.")
+        }
+        let statement: Statement
+        if let commitStatement {
+            statement = commitStatement
+        } else {
+            statement = try connection.prepare("COMMIT")
+            commitStatement = statement
+        }
+        do {
+            try statement.run()
+            kind = .none
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
+    /// Undoes everything. Never fails: what SQLite cannot undo now it undoes at the next opening.
+    func rollBack() {
+        closeCursors()
+        kind = .none
+        if didChangeStores {
+            forgetStatements()
+        }
+        if !connection.isOutsideTransaction {
+            // SQLite rolls back by itself after some errors; then there is nothing left to do.
+            try? connection.execute("ROLLBACK")
+        }
+    }
+
+    /// Notes that a statement has failed.
+    ///
+    /// After some errors, such as a full disk, SQLite undoes the whole transaction by itself. What the
+    /// closure did after catching such an error would then commit on its own, so nothing more may run.
+    func noteFailure() {
+        if kind == .write, connection.isOutsideTransaction {
+            kind = .none
+        }
+    }
+
+    private func closeCursors() {
+        for open in openCursors {
+            open.cursor.abandon()
+        }
+        openCursors.removeAll(keepingCapacity: true)
+    }
+
+    /// Makes every open cursor keep a copy of its row and let go of its statement.
+    func detachCursors() throws {
+        for open in openCursors {
+            try open.cursor.detach()
+        }
+        openCursors.removeAll(keepingCapacity: true)
+    }
+}

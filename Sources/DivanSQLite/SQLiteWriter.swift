@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+
+/// The connection that writes, and the care of its log.
+///
+/// Commits append pages to the log; a checkpoint moves them into the file. Once all are moved and no
+/// reader needs the log, the next commit begins it anew, so the log is as long as the commits between
+/// two such moments.
+///
+///      pages in the log    after a commit
+///      under 1,000         nothing
+///      1,000 and more      move what readers allow; then again every 1,000 pages
+///      4,000 and more      also wait for the readers that keep the log from beginning anew
+///
+/// Without the last line, readers that come and go without a pause would let the log grow for ever:
+/// there would never be a moment without one that uses it. Pages are 8 kB, so a log beyond 32 MB is
+/// only made by one transaction that is larger, or by a reader that stays.
+final class SQLiteWriter {
+    /// The pages after which a commit moves the log into the file, and the step after that.
+    private static let checkpointFrames = 1_000
+    /// The pages after which a checkpoint waits for readers.
+    private static let restartFrames = 4_000
+    /// How long it waits: longer than any reader but a backup's keeps a snapshot (100 ms).
+    private static let restartPatience = Duration.milliseconds(250)
+
+    /// The connection's transactions; `nil` once closed.
+    var transaction: SQLiteTransaction?
+    /// The length of the log at which the next commit tends it.
+    private var nextFrames = SQLiteWriter.checkpointFrames
+
+    init(_ transaction: SQLiteTransaction) {
+        self.transaction = transaction
+    }
+
+    /// Moves the log into the file when it has grown enough. Called after a commit.
+    ///
+    /// The commit has succeeded, so trouble here is no failure of it: what is not moved now is moved
+    /// by a later checkpoint, and nothing is lost meanwhile.
+    func tendLog(busyTimeout: Duration) {
+        guard let connection = transaction?.connection else {
+            return
+        }
+        let frames = connection.lastLogFrames
+        if frames + SQLiteWriter.checkpointFrames < nextFrames {
+            nextFrames = SQLiteWriter.checkpointFrames
+        }
+        guard frames >= nextFrames else {
+            return
+        }
+        nextFrames = frames + SQLiteWriter.checkpointFrames
+        if frames >= SQLiteWriter.restartFrames {
+            connection.setBusyTimeout(SQLiteWriter.restartPatience)
+            _ = try? connection.checkpoint(.restart)
+            connection.setBusyTimeout(busyTimeout)
+        } else {
+            _ = try? connection.checkpoint(.passive)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CSQLite
+internal import DivanStorage
+
+// Every sentence for an error of SQLite's, in one table.
+//
+// See: https://www.sqlite.org/rescode.html
+
+extension StorageError {
+    /// Makes the error for a result code of SQLite's.
+    init(_ error: SQLiteError, store: StoreName? = nil, key: String? = nil) {
+        let (code, sentence) = StorageError.meaning(of: error)
+        self.init(code, sentence, store: store, key: key, underlying: error)
+    }
+
+    /// Makes the same error, with the store it concerns.
+    init(_ error: StorageError, in store: StoreName) {
+        self = error
+        self.store = store
+    }
+
+    private static func meaning(of error: SQLiteError) -> (Code, String) {
+        switch error.primaryCode {
+        case SQLITE_BUSY:
+            (.busy, "Another process has been writing for longer than the busy timeout.")
+        case SQLITE_LOCKED:
+            (.misuse, "A store was dropped or compacted while it was being read.")
+        case SQLITE_CORRUPT:
+            (.corrupted, "The database file is damaged.")
+        case SQLITE_NOTADB:
+            (.corrupted, "The database file does not begin as one of SQLite's does.")
+        case SQLITE_FORMAT:
+            (.corrupted, "The database file has a format that SQLite does not know.")
+        case SQLITE_FULL:
+            (.full, "The disk is full.")
+        case SQLITE_READONLY:
+            (.readOnly, "The database file may not be written.")
+        case SQLITE_PERM, SQLITE_AUTH:
+            (.readOnly, "The permissions of the database file do not allow this.")
+        case SQLITE_CANTOPEN:
+            (.io, "The database file, or one beside it, cannot be opened.")
+        case SQLITE_IOERR:
+            ioMeaning(of: error)
+        case SQLITE_NOMEM:
+            (.io, "There is not enough memory.")
+        case SQLITE_INTERRUPT, SQLITE_ABORT:
+            (.interrupted, "The work was interrupted.")
+        case SQLITE_TOOBIG:
+            (.unsupported, "A key or value is larger than the engine can store.")
+        case SQLITE_NOLFS:
+            (.unsupported, "The file system cannot hold a file this large.")
+        case SQLITE_MISMATCH, SQLITE_CONSTRAINT, SQLITE_SCHEMA, SQLITE_ERROR:
+            (.corrupted, "A table of the database file is not as this engine makes it.")
+        default:
+            (.misuse, "SQLite was used in a way it does not allow.")
+        }
+    }
+
+    /// The input and output errors, of which some mean a full disk or a directory that is gone.
+    private static func ioMeaning(of error: SQLiteError) -> (Code, String) {
+        switch error.extendedCode {
+        case divanIOErrorCorruptFileSystem:
+            (.corrupted, "The file system is damaged under the database file.")
+        case divanIOErrorShortRead:
+            (.corrupted, "The database file ends before its last page.")
+        case divanIOErrorNoMemory:
+            (.io, "There is not enough memory.")
+        default:
+            (.io, "The system failed to read or write the database file.")
+        }
+    }
+}
+
+// SQLite defines its extended codes by an expression, which Swift does not import.
+private let divanIOErrorShortRead = SQLITE_IOERR | 2 << 8
+private let divanIOErrorNoMemory = SQLITE_IOERR | 12 << 8
+private let divanIOErrorCorruptFileSystem = SQLITE_IOERR | 33 << 8

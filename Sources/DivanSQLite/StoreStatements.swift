@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CSQLite
+internal import DivanStorage
+
+/// The statements of one store on one connection, prepared when first needed and kept.
+///
+/// A store is a table of two columns. Its statements are found by the store's number and the
+/// property's name, so that running one hashes nothing and builds no text.
+final class StoreStatements {
+    /// The operations of which one statement each is kept.
+    enum Operation: Int, CaseIterable {
+        case lookUp, replace, insert, remove, removeAll, count
+        case ascendFrom, descendFrom, ascend, descend
+    }
+
+    let store: Store
+    let name: StoreName
+    /// Statements that are kept and not in use, a few of each operation.
+    private var kept: [Statement?]
+    private let connection: Connection
+
+    init(store: Store, name: StoreName, connection: Connection) {
+        self.store = store
+        self.name = name
+        self.connection = connection
+        kept = Array(repeating: nil, count: Operation.allCases.count)
+    }
+
+    /// Takes a statement out, preparing it if there is none; `nil` when the store does not exist.
+    ///
+    /// The statement is the caller's alone until it gives it back, so a call made while it is in use
+    /// gets another one.
+    @inline(__always)
+    func take(_ operation: Operation) throws(StorageError) -> Statement? {
+        if let statement = kept[operation.rawValue] {
+            kept[operation.rawValue] = nil
+            return statement
+        }
+        return try prepare(operation)
+    }
+
+    /// Gives a statement back, reset.
+    @inline(__always)
+    func giveBack(_ statement: Statement, _ operation: Operation) {
+        statement.reset()
+        kept[operation.rawValue] = statement
+    }
+
+    /// Lets go of all kept statements, since the table may be gone.
+    func forget() {
+        for operation in Operation.allCases {
+            kept[operation.rawValue] = nil
+        }
+    }
+
+    /// Creates the store's table.
+    func createTable() throws(StorageError) {
+        try connection.execute(TableSQL.create(name))
+    }
+
+    /// Removes the store's table with all that is in it.
+    func dropTable() throws(StorageError) {
+        forget()
+        try connection.execute(TableSQL.drop(name))
+    }
+
+    private func prepare(_ operation: Operation) throws(StorageError) -> Statement? {
+        if let statement = try connection.prepareIfPossible(TableSQL.sql(operation, name)) {
+            return statement
+        }
+        // Either the table is missing, which is a store without values, or it has other columns.
+        let error = connection.lastError()
+        let exists = try connection.prepare(TableSQL.exists)
+        exists.bind(text: name.name, at: 1)
+        defer { exists.reset() }
+        if try exists.step() {
+            throw StorageError(error, store: name)
+        }
+        return nil
+    }
+}
+
+extension StoreStatements {
+    /// Whether an error may come of a table that does not exist any more.
+    static func isMissingTable(_ error: StorageError) -> Bool {
+        guard let cause = error.underlying as? SQLiteError else {
+            return false
+        }
+        return cause.primaryCode == SQLITE_ERROR || cause.primaryCode == SQLITE_SCHEMA
+    }
+}

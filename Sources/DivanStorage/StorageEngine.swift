@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A few ordered key-value stores in one transaction domain.
+///
+/// This is the whole seam between Divan and what keeps its bytes. An engine gives named stores of
+/// byte strings under integer or byte-string keys, one writer at a time, and many readers that each
+/// see an unchanging snapshot.
+///
+/// ```swift
+/// let engine = try SQLiteEngine(directory: path)
+/// let documents = engine.store(StoreName("documents", .bytes))
+/// try engine.write { writer in
+///     try writer.set(value.span, forKey: key.span, in: documents)
+/// }
+/// try engine.read { reader in
+///     _ = try reader.withValue(forKey: key.span, in: documents) { value in print(value.count) }
+/// }
+/// ```
+///
+///      thread A   write ┌──── set ── set ── commit ┐        ┌── write ──┐
+///      thread B            read ┌──── the state before ────┐
+///      thread C                            waits its turn   └── write …
+///      thread D                                      read ┌─ the state after ─┐
+///
+/// ## Words
+///
+/// A *store* exists from the first value written to it until it is dropped. A store that does not
+/// exist reads as empty, so nobody has to create one. The *owner* of a transaction is the thread
+/// that runs its closure.
+///
+/// ## Invariants
+///
+/// 1. One write transaction at a time, over all threads and processes. Writers are served in turn.
+/// 2. A read transaction sees the commits that were acknowledged before it began, all of each, and
+///    nothing later. It neither waits for the writer nor makes it wait.
+/// 3. A write transaction whose closure throws leaves no trace: not in values, not in stores created
+///    or dropped.
+/// 4. A `write` inside a `write` of the same thread is a savepoint of it; a `read` inside a `write`
+///    sees what that write has done so far; a `read` inside a `read` sees the same snapshot.
+/// 5. A value that is lent is exactly the value that was set: its checksum has been verified.
+/// 6. Lent bytes, readers, writers and cursors are good inside the closure they are lent to, on its
+///    thread, and nowhere else.
+///
+/// What it deliberately has not: secondary indexes, value types, iteration outside a transaction,
+/// transactions that outlive a closure.
+public protocol StorageEngine: AnyObject, Sendable {
+    /// The engine's name in manifests and messages.
+    static var identifier: String { get }
+
+    /// Returns the handle of a store. Does not touch the disk; see `Store`.
+    func store(_ name: StoreName) -> Store
+
+    /// Returns the name of a handle that this engine gave.
+    func name(of store: Store) -> StoreName
+
+    /// Runs `body` in a snapshot.
+    ///
+    /// - Throws: what `body` throws; `StorageError` with code `.closed`, `.io` or `.corrupted`.
+    func read(_ body: (any StorageReader) throws -> Void) throws
+
+    /// Runs `body` as the writer, and commits when it returns.
+    ///
+    /// Waits for the writers before it, in this process without limit, and for those of other
+    /// processes up to `StorageOptions.busyTimeout`.
+    ///
+    /// - Parameters:
+    ///   - durably: Whether the commit also survives a power loss, whatever the engine's
+    ///     durability. Ignored inside another `write`.
+    ///   - body: Receives the writer.
+    /// - Throws: what `body` throws, after undoing its work; `StorageError` with code `.closed`,
+    ///   `.busy`, `.full`, `.io`, `.readOnly` or `.corrupted`, likewise.
+    func write(durably: Bool, _ body: (any StorageWriter) throws -> Void) throws
+
+    /// Runs `body` as the writer as `write(durably:_:)` does, without blocking the calling task's
+    /// thread.
+    ///
+    /// - Throws: also `CancellationError`, when the task is cancelled before its turn comes.
+    func writeAsync<T: Sendable>(
+        durably: Bool, _ body: @escaping @Sendable (any StorageWriter) throws -> T
+    ) async throws -> T
+
+    /// Makes every commit acknowledged so far survive a power loss.
+    func sync() throws
+
+    /// Returns the bytes the engine occupies on disk; 0 in memory.
+    func diskSize() throws -> Int
+
+    /// Gives unused space back to the file system, while readers and writers go on in between.
+    ///
+    /// - Parameter progress: Receives pages moved; stops the work by throwing.
+    /// - Returns: The bytes reclaimed.
+    /// - Throws: what `progress` throws; `StorageError` with code `.closed`, `.busy`, `.full`, `.io`,
+    ///   `.readOnly`, or `.misuse` inside a write transaction.
+    func compact(progress: StorageProgressHandler?) throws -> Int
+
+    /// Copies one snapshot of everything into an empty or missing directory, while others write.
+    ///
+    /// - Parameters:
+    ///   - directory: Where the copy is made.
+    ///   - progress: Receives pages copied; stops the work by throwing, which removes the
+    ///     copy.
+    /// - Throws: what `progress` throws; `StorageError` with code `.misuse` when there is a database in
+    ///   the directory, `.closed`, `.full`, `.io` or `.readOnly`.
+    func copy(to directory: String, progress: StorageProgressHandler?) throws
+
+    /// Checks the engine's own structure and the checksum of every value of every store.
+    ///
+    /// - Parameter progress: Receives rows checked; stops the work by throwing.
+    /// - Returns: One sentence for each problem; empty when all is well. At most 1,000.
+    /// - Throws: what `progress` throws; `StorageError` with code `.closed` or `.io`.
+    func verifyStructure(progress: StorageProgressHandler?) throws -> [String]
+
+    /// Stops the reads that are running, which then throw `.interrupted`.
+    func interrupt()
+
+    /// Waits for the transactions that are running and closes. Later calls throw `.closed`; closing
+    /// twice is allowed.
+    func close()
+}
+
+extension StorageEngine {
+    /// Runs `body` in a snapshot and returns its result.
+    @inlinable
+    public func read<T>(_ body: (any StorageReader) throws -> T) throws -> T {
+        var result: T?
+        try read { (reader: any StorageReader) throws -> Void in
+            result = try body(reader)
+        }
+        guard let result else {
+            throw StorageError(.misuse, "The engine did not run the transaction.")
+        }
+        return result
+    }
+
+    /// Runs `body` as the writer, commits, and returns its result.
+    @inlinable
+    public func write<T>(
+        durably: Bool = false, _ body: (any StorageWriter) throws -> T
+    ) throws -> T {
+        var result: T?
+        try write(durably: durably) { (writer: any StorageWriter) throws -> Void in
+            result = try body(writer)
+        }
+        guard let result else {
+            throw StorageError(.misuse, "The engine did not run the transaction.")
+        }
+        return result
+    }
+}

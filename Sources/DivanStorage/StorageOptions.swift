@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How an engine opens and what it may use.
+public struct StorageOptions: Sendable {
+    /// How far a commit goes before it is acknowledged.
+    public enum Durability: Sendable {
+        /// A commit survives the death of the process. A power loss may drop the newest commits,
+        /// always a suffix of them, and never corrupts.
+        case normal
+        /// A commit survives a power loss.
+        case full
+    }
+
+    /// Whether only reading is allowed. Nothing is then created or changed.
+    public var isReadOnly = false
+    /// Whether a missing directory and file are created.
+    public var createsIfMissing = true
+    /// How far a commit goes before it is acknowledged.
+    public var durability = Durability.normal
+    /// The bytes of page cache of the writer.
+    public var writerCacheSize = 8 << 20
+    /// The bytes of page cache of each reader.
+    public var readerCacheSize = 2 << 20
+    /// The bytes of file mapped into memory for reading; 0 for none. Ignored where an engine cannot.
+    public var mappedSize = 1 << 30
+    /// The most read transactions that run at the same time; more of them wait their turn.
+    public var readerLimit = 16
+    /// How long a write waits for another process's writer before it fails with `.busy`.
+    public var busyTimeout = Duration.seconds(30)
+
+    /// Makes the default options.
+    public init() {}
+}

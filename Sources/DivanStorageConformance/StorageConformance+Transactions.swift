@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanStorage
+
+extension StorageConformance {
+    static let transactionFacts = [
+        Fact("a write that throws leaves no trace") { subject in
+            try subject.withEngine { engine in
+                let (texts, other) = (engine.store(.texts), engine.store(StoreName("b", .bytes)))
+                try engine.write { try $0.set("one", "a", in: texts) }
+                try refused(by: engine) { writer in
+                    try writer.set("two", "a", in: texts)
+                    try writer.set("two", "b", in: texts)
+                    try writer.set("two", "b", in: other)
+                    try writer.drop(texts)
+                }
+                try engine.read { reader in
+                    try expect(try reader.text("a", in: texts) == "one", "the value is back")
+                    try expect(try reader.count(of: texts) == 1, "alone")
+                    try expect(try reader.storeNames() == [.texts], "no store was made")
+                }
+                try engine.write { try $0.set("three", "b", in: other) }
+                try expect(try engine.read { try $0.text("b", in: other) } == "three", "then made")
+            }
+        },
+        Fact("a savepoint that throws undoes only its own work") { subject in
+            try subject.withEngine { engine in
+                let (texts, other) = (engine.store(.texts), engine.store(StoreName("b", .bytes)))
+                try engine.write { writer in
+                    try writer.set("1", "a", in: texts)
+                    try? writer.savepoint {
+                        try writer.set("2", "a", in: texts)
+                        try writer.set("2", "b", in: other)
+                        try writer.savepoint { try writer.set("3", "c", in: texts) }
+                        throw Refusal()
+                    }
+                    try writer.savepoint { try writer.set("4", "d", in: texts) }
+                    try writer.set("5", "e", in: other)
+                }
+                try engine.read { reader in
+                    try expect(try reader.texts(in: texts) == ["a", "d"], "a and d are there")
+                    try expect(try reader.text("a", in: texts) == "1", "a is as before")
+                    try expect(try reader.texts(in: other) == ["e"], "e is there")
+                }
+            }
+        },
+        Fact("a write inside a write is a savepoint of it") { subject in
+            try subject.withEngine { engine in
+                let texts = engine.store(.texts)
+                try engine.write { writer in
+                    try writer.set("1", "a", in: texts)
+                    try refused(by: engine) { try $0.set("2", "b", in: texts) }
+                    try engine.write { try $0.set("3", "c", in: texts) }
+                    let seen = try engine.read { try $0.texts(in: texts) }
+                    try expect(seen == ["a", "c"], "a read inside sees the writes")
+                }
+                try refused(by: engine) { _ in
+                    try engine.write { try $0.set("4", "d", in: texts) }
+                }
+                try expect(
+                    try engine.read { try $0.texts(in: texts) } == ["a", "c"], "d is undone")
+            }
+        },
+        Fact("a read sees the state in which it began") { subject in
+            try subject.withEngine { engine in
+                let (texts, later) = (
+                    engine.store(.texts), engine.store(StoreName("later", .bytes))
+                )
+                try engine.write { try $0.set("old", "a", in: texts) }
+                try engine.read { reader in
+                    try engine.write { writer in
+                        try writer.set("new", "a", in: texts)
+                        try writer.set("new", "b", in: later)
+                    }
+                    try expect(try reader.text("a", in: texts) == "old", "the value is the old one")
+                    try expect(try reader.text("b", in: later) == nil, "the store is not there yet")
+                    let inner = try engine.read { try $0.text("a", in: texts) }
+                    try expect(inner == "old", "a read inside a read sees the same")
+                }
+                try engine.read { reader in
+                    try expect(try reader.text("a", in: texts) == "new", "the next read sees it")
+                    try expect(try reader.text("b", in: later) == "new", "and the new store")
+                }
+            }
+        },
+        Fact("a dropped store is empty and can be written to again") { subject in
+            try subject.withEngine { engine in
+                let texts = engine.store(.texts)
+                try engine.write { try $0.set("1", "a", in: texts) }
+                _ = try engine.read { try $0.count(of: texts) }
+                try engine.write { writer in
+                    try writer.drop(texts)
+                    try expect(try writer.text("a", in: texts) == nil, "empty at once")
+                    try writer.drop(texts)
+                }
+                try expect(try engine.read { try $0.count(of: texts) } == 0, "empty for readers")
+                try expect(try engine.read { try $0.storeNames() }.isEmpty, "and gone")
+                try engine.write { try $0.set("2", "b", in: texts) }
+                try expect(try engine.read { try $0.texts(in: texts) } == ["b"], "made again")
+            }
+        },
+        Fact("removeAll empties a store") { subject in
+            try subject.withEngine { engine in
+                let numbers = engine.store(.numbers)
+                try engine.write { writer in
+                    try writer.removeAll(in: numbers)
+                    for key: Int64 in 0..<1_000 {
+                        try writer.set("value", key, in: numbers)
+                    }
+                }
+                try engine.write { try $0.removeAll(in: numbers) }
+                try expect(try engine.read { try $0.count(of: numbers) } == 0, "nothing is left")
+            }
+        },
+        Fact("what was committed is there after reopening") { subject in
+            guard subject.isPersistent else {
+                return
+            }
+            let directory = try subject.makeDirectory()
+            let first = try subject.open(directory)
+            let store = first.store(.texts)
+            try first.write(durably: true) { try $0.set("1", "a", in: store) }
+            try first.sync()
+            first.close()
+            let second = try subject.open(directory)
+            defer { second.close() }
+            let texts = second.store(.texts)
+            try expect(try second.read { try $0.text("a", in: texts) } == "1", "it is there")
+            try expect(try second.read { try $0.storeNames() } == [.texts], "so is its store")
+        },
+        Fact("a closed engine says so") { subject in
+            let engine = try subject.open(subject.makeDirectory())
+            let texts = engine.store(.texts)
+            engine.close()
+            engine.close()
+            try expectError(.closed) { try engine.read { (_: any StorageReader) in } }
+            try expectError(.closed) { try engine.write { try $0.set("1", "a", in: texts) } }
+        },
+    ]
+}

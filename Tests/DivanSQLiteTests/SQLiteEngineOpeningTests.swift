@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanSQLite
+import DivanStorage
+import Foundation
+import Testing
+
+@Suite struct SQLiteEngineOpeningTests {
+    @Test func `a missing database is not found unless it may be created`() throws {
+        let scratch = try ScratchDirectory()
+        #expect(
+            StorageError.Code.thrown { _ = try scratch.open { $0.createsIfMissing = false } }
+                == .notFound)
+        #expect(
+            StorageError.Code.thrown { _ = try scratch.open { $0.isReadOnly = true } } == .notFound)
+        #expect(!FileManager.default.fileExists(atPath: scratch.file))
+    }
+
+    @Test func `missing directories are created`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try SQLiteEngine(directory: scratch.path + "/a/b/c")
+        engine.close()
+        #expect(FileManager.default.fileExists(atPath: scratch.path + "/a/b/c/main.sqlite3"))
+    }
+
+    @Test func `a file that is no database is corrupted`() throws {
+        let scratch = try ScratchDirectory()
+        try Data(repeating: 65, count: 10_000).write(to: URL(fileURLWithPath: scratch.file))
+        #expect(StorageError.Code.thrown { _ = try scratch.open() } == .corrupted)
+    }
+
+    @Test func `a database of something else is refused and left alone`() throws {
+        let scratch = try ScratchDirectory()
+        _ = try fill(scratch.open(), 10)
+        // Another application ID: 4 bytes at offset 68.
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.file))
+        bytes[68] = 1
+        try bytes.write(to: URL(fileURLWithPath: scratch.file))
+        #expect(StorageError.Code.thrown { _ = try scratch.open() } == .corrupted)
+    }
+
+    @Test func `a newer format is refused`() throws {
+        let scratch = try ScratchDirectory()
+        _ = try fill(scratch.open(), 10)
+        // The format version: 4 bytes at offset 60.
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.file))
+        bytes[63] = 2
+        try bytes.write(to: URL(fileURLWithPath: scratch.file))
+        #expect(StorageError.Code.thrown { _ = try scratch.open() } == .unsupported)
+    }
+
+    @Test func `a read-only engine reads and refuses to write`() throws {
+        let scratch = try ScratchDirectory()
+        let writer = try scratch.open()
+        _ = try fill(writer, 10)
+        let reader = try scratch.open { $0.isReadOnly = true }
+        let store = reader.store(StoreName("rows", .integer))
+        #expect(try reader.read { try $0.count(of: store) } == 10)
+        #expect(
+            StorageError.Code.thrown { try reader.write { try $0.removeAll(in: store) } }
+                == .readOnly)
+        #expect(StorageError.Code.thrown { _ = try reader.compact(progress: nil) } == .readOnly)
+        try writer.write { _ = try $0.remove(key: 3, in: store) }
+        #expect(try reader.read { try $0.count(of: store) } == 9, "it follows the writer")
+        writer.close()
+        #expect(try reader.verifyStructure(progress: nil) == [])
+    }
+
+    @Test func `a file that was moved away is an io error, not silence`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        let store = try fill(engine, 10)
+        try FileManager.default.removeItem(atPath: scratch.path)
+        #expect(
+            StorageError.Code.thrown { try engine.write { try $0.removeAll(in: store) } } == .io)
+        #expect(StorageError.Code.thrown { _ = try engine.diskSize() } == .io)
+        engine.close()
+    }
+
+    @Test func `opening takes no longer for many rows`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        _ = try fill(engine, 50_000)
+        engine.close()
+        let elapsed = try ContinuousClock().measure {
+            for _ in 0..<20 {
+                try scratch.open().close()
+            }
+        }
+        #expect(elapsed < .seconds(2), "20 openings took \(elapsed)")
+    }
+}

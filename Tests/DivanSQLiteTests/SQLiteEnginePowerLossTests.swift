@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanSQLite
+import DivanStorage
+import DivanStorageConformance
+import Foundation
+import Testing
+
+@Suite(.serialized) struct SQLiteEnginePowerLossTests {
+    private static let rows = StoreName("rows", .integer)
+    private static let info = StoreName("info", .bytes)
+    private static let rowsPerTransaction = 40
+    private static let transactions = 24
+
+    /// Transaction n (from 1) adds its rows, rewrites some of earlier ones, and sets the counter to n.
+    private func transaction(_ number: Int, on engine: SQLiteEngine, durably: Bool) throws {
+        let (rows, info) = (engine.store(Self.rows), engine.store(Self.info))
+        let counter = [UInt8(number)]
+        try engine.write(durably: durably) { writer in
+            let value = [UInt8](repeating: UInt8(number), count: 7_000)
+            for row in 0..<Self.rowsPerTransaction {
+                let key = Int64(number * Self.rowsPerTransaction + row)
+                try writer.set(value.span, forKey: key, in: rows)
+            }
+            try writer.set(counter.span, forKey: [99].span, in: info)
+        }
+    }
+
+    /// Checks a database after a power loss; returns the number of its last transaction.
+    private func check(_ path: String) throws -> Int {
+        let engine = try SQLiteEngine(directory: path)
+        defer { engine.close() }
+        #expect(try engine.verifyStructure(progress: nil) == [])
+        let (rows, info) = (engine.store(Self.rows), engine.store(Self.info))
+        return try engine.read { reader in
+            let number = try reader.value(forKey: [99].span, in: info).map { Int($0[0]) } ?? 0
+            let count = try reader.count(of: rows)
+            #expect(count == number * Self.rowsPerTransaction, "a prefix of whole transactions")
+            return number
+        }
+    }
+
+    @Test func `whichever write finds no room, whole transactions stay and the engine goes on`()
+        throws
+    {
+        var number = 1
+        while true {
+            let scratch = try ScratchDirectory()
+            var hasFailed = false
+            try PowerLossRecorder.record(scratch.path) {
+                let engine = try scratch.open()
+                _ = PowerLossRecorder.failWrite(number)
+                var committed = 0
+                do {
+                    for transaction in 1...3 {
+                        try self.transaction(transaction, on: engine, durably: true)
+                        committed = transaction
+                    }
+                    _ = try engine.compact(progress: nil)
+                } catch let error as StorageError {
+                    #expect(error.code == .full, "write \(number): \(error)")
+                }
+                hasFailed = PowerLossRecorder.failWrite(0)
+                let rows = engine.store(Self.rows)
+                let count = try engine.read { try $0.count(of: rows) }
+                #expect(count == committed * Self.rowsPerTransaction, "write \(number)")
+                try transaction(committed + 1, on: engine, durably: false)
+                engine.close()
+            }
+            _ = try check(scratch.path)
+            if !hasFailed {
+                break
+            }
+            number += 3
+        }
+        #expect(number > 50)
+    }
+
+    @Test(arguments: [StorageOptions.Durability.full, .normal])
+    func `after a power loss there is a prefix of the commits, with all that were safe`(
+        _ durability: StorageOptions.Durability
+    ) throws {
+        let scratch = try ScratchDirectory()
+        try PowerLossRecorder.record(scratch.path) {
+            let engine = try scratch.open { $0.durability = durability }
+            for number in 1...Self.transactions {
+                let isDurable = durability == .normal && number % 5 == 0
+                try transaction(number, on: engine, durably: isDurable)
+                if number % 7 == 0 {
+                    try engine.sync()
+                }
+                if durability == .full || isDurable || number % 7 == 0 {
+                    PowerLossRecorder.acknowledge(number)
+                }
+                if number % 11 == 0 {
+                    _ = try engine.compact(progress: nil)
+                }
+            }
+            engine.close()
+            PowerLossRecorder.acknowledge(Self.transactions)
+        }
+        let events = PowerLossRecorder.events
+        var moments = events.filter {
+            PowerLossRecorder.isSync($0) || PowerLossRecorder.isSync($0 - 1)
+        }
+        moments += stride(from: 0, to: events.upperBound, by: max(events.count / 25, 1))
+        moments.append(events.upperBound - 1)
+        #expect(moments.count > 20)
+        for moment in moments {
+            for loss in [
+                PowerLossRecorder.Loss.everything, .nothing,
+                .someSectors(seed: UInt64(moment)), .someSectors(seed: UInt64(moment) + 1_000_000),
+            ] {
+                let image = try ScratchDirectory()
+                try PowerLossRecorder.restore(before: moment, loss, into: image.path)
+                let safe = PowerLossRecorder.acknowledged(before: moment)
+                do {
+                    let found = try check(image.path)
+                    #expect(found >= safe, "before event \(moment), \(loss)")
+                } catch {
+                    Issue.record(
+                        "before event \(moment) of \(events), \(loss), \(safe) safe: \(error)")
+                }
+            }
+        }
+    }
+}

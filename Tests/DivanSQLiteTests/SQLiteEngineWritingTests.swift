@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanSQLite
+import DivanStorage
+import Foundation
+import Testing
+
+@Suite struct SQLiteEngineWritingTests {
+    @Test func `a second writer waits, and fails as busy when it waits too long`() throws {
+        let scratch = try ScratchDirectory()
+        let first = try scratch.open()
+        let second = try scratch.open { $0.busyTimeout = .milliseconds(50) }
+        let store = second.store(StoreName("rows", .integer))
+        try first.write { (_: any StorageWriter) throws -> Void in
+            let code = StorageError.Code.thrown { try second.write { try $0.removeAll(in: store) } }
+            #expect(code == .busy)
+            #expect(try second.read { try $0.count(of: store) } == 0, "it can read meanwhile")
+        }
+        try second.write { try $0.removeAll(in: store) }
+    }
+
+    @Test func `a write without blocking returns its result`() async throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        let store = engine.store(StoreName("rows", .integer))
+        let numbers = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<50 {
+                group.addTask {
+                    try await engine.writeAsync(durably: false) { writer in
+                        let value = [UInt8(number)]
+                        try writer.set(value.span, forKey: Int64(number), in: store)
+                        return try writer.count(of: store)
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(numbers.sorted() == Array(1...50))
+    }
+
+    @Test(arguments: [StorageOptions.Durability.normal, .full])
+    func `commits survive a copy of the files as they stand`(
+        _ durability: StorageOptions.Durability
+    ) throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open { $0.durability = durability }
+        let store = try fill(engine, 1_000)
+        for number in 0..<20 {
+            try engine.write(durably: number % 2 == 0) { writer in
+                try writer.set([UInt8(number)].span, forKey: Int64(5_000 + number), in: store)
+            }
+            let image = try ScratchDirectory()
+            for suffix in ["", "-wal"] {
+                try FileManager.default.copyItem(
+                    atPath: scratch.file + suffix, toPath: image.file + suffix)
+            }
+            let copy = try image.open()
+            let copied = copy.store(StoreName("rows", .integer))
+            #expect(try copy.read { try $0.count(of: copied) } == 1_001 + number)
+            copy.close()
+        }
+    }
+
+    @Test func `the log stays small under readers that never pause`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        let store = try fill(engine, 1_000)
+        let isDone = NSLock()
+        isDone.lock()
+        nonisolated(unsafe) var largest = 0
+        let group = DispatchGroup()
+        for _ in 0..<4 {
+            DispatchQueue.global().async(group: group) {
+                while !isDone.try() {
+                    _ = try? engine.read { try $0.count(of: store) }
+                }
+                isDone.unlock()
+            }
+        }
+        let value = [UInt8](repeating: 3, count: 4_000)
+        for round in 0..<400 {
+            try engine.write { writer in
+                for key in 0..<100 {
+                    try writer.set(value.span, forKey: Int64((key * 37 + round) % 3_000), in: store)
+                }
+            }
+            let log = try FileManager.default.attributesOfItem(atPath: scratch.file + "-wal")
+            largest = max(largest, log[.size] as? Int ?? 0)
+        }
+        isDone.unlock()
+        group.wait()
+        #expect(largest < 64 << 20, "the log grew to \(largest >> 20) MB")
+    }
+
+    @Test func `interrupt stops a read that runs`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        let store = try fill(engine, 20_000)
+        let code = StorageError.Code.thrown {
+            try engine.read { (reader: any StorageReader) throws -> Void in
+                let cursor = try reader.cursor(in: store)
+                var hasRow = try cursor.seekToFirst()
+                engine.interrupt()
+                while hasRow {
+                    hasRow = try cursor.next()
+                }
+            }
+        }
+        #expect(code == .interrupted)
+        #expect(try engine.read { try $0.count(of: store) } == 20_000, "the next one runs")
+    }
+
+    @Test func `two databases in memory have nothing in common`() throws {
+        let (one, two) = (try SQLiteEngine.inMemory(), try SQLiteEngine.inMemory())
+        let store = try fill(one, 10)
+        #expect(try one.read { try $0.count(of: store) } == 10)
+        #expect(try two.read { try $0.storeNames() } == [])
+        #expect(try one.diskSize() == 0)
+    }
+}
