@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanModel
+internal import DivanStorage
+
+/// A document in the changes feed: where it stands now, not what became of it in between.
+public struct Change: Sendable, Equatable {
+    /// The place in the feed; the next reading begins after it.
+    public var sequence: SequenceNumber
+    /// The document's ID.
+    public var id: String
+    /// The IDs of all leaf revisions, the current one first.
+    public var revisions: [String]
+    /// Whether the current revision is a tombstone.
+    public var isDeleted: Bool
+
+    /// Makes a change.
+    public init(sequence: SequenceNumber, id: String, revisions: [String], isDeleted: Bool) {
+        self.sequence = sequence
+        self.id = id
+        self.revisions = revisions
+        self.isDeleted = isDeleted
+    }
+}
+
+/// A piece of the changes feed.
+public struct ChangesBatch: Sendable {
+    /// The changes, in the order of their sequences.
+    public var changes: [Change]
+    /// Where the next reading begins: pass it as `since`.
+    public var lastSequence: SequenceNumber
+}
+
+extension Snapshot {
+    /// Reads the feed. Each document is in it once, at the sequence of its last change.
+    func changes(since start: SequenceNumber, limit: Int?) throws -> ChangesBatch {
+        var batch = ChangesBatch(changes: [], lastSequence: start)
+        guard start < UInt64(Int64.max) else { return batch }
+        try core.blaming(nil) {
+            let rows = try reader.cursor(in: core.stores.revisions)
+            let marks = try reader.cursor(in: core.stores.superseded)
+            defer {
+                rows.close()
+                marks.close()
+            }
+            var nextMark = try marks.seek(toAtLeast: Int64(start) + 1) ? marks.integerKey : .max
+            var found = try rows.seek(toAtLeast: Int64(start) + 1)
+            while found, batch.changes.count < limit ?? .max {
+                let key = rows.integerKey
+                while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
+                if key != nextMark {
+                    batch.changes.append(try change(rows, SequenceNumber(key)))
+                    batch.lastSequence = SequenceNumber(key)
+                }
+                found = try rows.next()
+            }
+            // At the end of the feed the marks of superseded rows behind it are passed, too.
+            if !found { batch.lastSequence = max(start, try state().lastSequence) }
+        }
+        return batch
+    }
+
+    private func change(_ rows: any StorageCursor, _ sequence: SequenceNumber) throws -> Change {
+        var head: RevisionRow?
+        try rows.withValue { row in head = try core.decoding(nil) { try RevisionRow(row) } }
+        guard let head else { throw DatabaseError.corrupted("A stored row", nil) }
+        guard head.flags.contains(.consultDocument) else {
+            return Change(
+                sequence: sequence, id: head.documentID.text,
+                revisions: [head.revisionID.description],
+                isDeleted: head.flags.contains(.tombstone))
+        }
+        guard let record = try record(head.documentID) else {
+            throw DatabaseError.corrupted("The record", head.documentID)
+        }
+        return Change(
+            sequence: sequence, id: head.documentID.text,
+            revisions: record.tree.leaves.map(\.id.description), isDeleted: record.tree.isDeleted)
+    }
+}
+
+extension Database {
+    /// Returns the documents changed after a sequence, each once, in the order of their last change.
+    ///
+    /// ```swift
+    /// var since: SequenceNumber = 0
+    /// let batch = try database.changes(since: since, limit: 100)
+    /// since = batch.lastSequence
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - sequence: Where the last reading ended; 0 for the beginning.
+    ///   - limit: How many changes at most; nil for all.
+    /// - Returns: The changes, and where the next reading begins.
+    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
+    public func changes(since sequence: SequenceNumber = 0, limit: Int? = nil) throws
+        -> ChangesBatch
+    {
+        try read { try $0.changes(since: sequence, limit: limit) }
+    }
+
+    /// The changes after a sequence, now and from now on, in batches of up to `limit`.
+    ///
+    /// The stream waits for commits of this process and of others without polling, and ends when the
+    /// database is closed. Nothing is queued for a slow reader: each batch is read when it is asked
+    /// for, so a document that changed twice meanwhile comes once.
+    public func changeStream(since sequence: SequenceNumber = 0, limit: Int = 1_000) -> ChangeStream
+    {
+        ChangeStream(database: self, since: sequence, limit: limit)
+    }
+}

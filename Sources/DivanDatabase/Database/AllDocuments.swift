@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+public import DivanModel
+internal import DivanStorage
+
+/// Which documents an enumeration covers, and in which order.
+public struct AllDocumentsOptions: Sendable {
+    /// The first ID, inclusive; nil for the beginning (the end when descending).
+    public var startID: String?
+    /// The last ID, inclusive; nil for the end (the beginning when descending).
+    public var endID: String?
+    /// Whether the order is descending.
+    public var descending = false
+    /// How many documents to pass over first.
+    public var skip = 0
+    /// How many documents at most; nil for all.
+    public var limit: Int?
+    /// Whether deleted documents are included.
+    public var includeDeleted = false
+    /// Whether only documents in conflict are included.
+    public var onlyConflicts = false
+    /// Whether rows carry the documents themselves, not only IDs and revisions.
+    public var includeDocuments = false
+
+    /// All documents that are not deleted, by ascending ID.
+    public init() {}
+}
+
+/// A document in an enumeration.
+public struct DocumentRow: Sendable {
+    /// The document's ID.
+    public var id: String
+    let revision: RevisionID
+    /// The sequence of the current revision; 0 when its body is gone.
+    public var sequence: SequenceNumber
+    /// Whether the current revision is a tombstone.
+    public var isDeleted: Bool
+    /// Whether the document is in conflict.
+    public var isConflicted: Bool
+    /// The document, when the enumeration includes them.
+    public var document: Document?
+
+    /// The ID of the current revision.
+    public var revisionID: String { revision.description }
+}
+
+extension Snapshot {
+    /// Enumerates `documents` in the order of IDs, which is bytewise.
+    func forEachDocument(_ options: AllDocumentsOptions, _ body: (DocumentRow) throws -> Void)
+        throws
+    {
+        try core.blaming(nil) {
+            let cursor = try reader.cursor(in: core.stores.documents)
+            defer { cursor.close() }
+            let bodies = options.includeDocuments ? try BodyCursor(self) : nil
+            defer { bodies?.close() }
+            var found = try seek(cursor, options)
+            var toSkip = options.skip
+            var left = options.limit ?? .max
+            let end = options.endID.map { Array($0.utf8) }
+            while found, left > 0 {
+                var row: DocumentRow?
+                var isPastEnd = false
+                try cursor.withRow { key, value in
+                    if let end, isPast(key, end: end, descending: options.descending) {
+                        isPastEnd = true
+                        return
+                    }
+                    row = try self.row(key, value, options)
+                }
+                if isPastEnd { break }
+                if var row {
+                    if toSkip > 0 {
+                        toSkip -= 1
+                    } else {
+                        left -= 1
+                        if let bodies { row.document = try bodies.document(row) }
+                        try body(row)
+                    }
+                }
+                found = try options.descending ? cursor.previous() : cursor.next()
+            }
+        }
+    }
+
+    private func seek(_ cursor: any StorageCursor, _ options: AllDocumentsOptions) throws -> Bool {
+        guard let start = options.startID else {
+            return try options.descending ? cursor.seekToLast() : cursor.seekToFirst()
+        }
+        return try start.withSpan { key in
+            try options.descending ? cursor.seek(toAtMost: key) : cursor.seek(toAtLeast: key)
+        }
+    }
+
+    private func isPast(_ key: Span<UInt8>, end: [UInt8], descending: Bool) -> Bool {
+        for index in 0..<min(key.count, end.count) where key[index] != end[index] {
+            return (key[index] > end[index]) != descending
+        }
+        return key.count == end.count ? false : (key.count > end.count) != descending
+    }
+
+    private func row(_ key: Span<UInt8>, _ value: Span<UInt8>, _ options: AllDocumentsOptions)
+        throws -> DocumentRow?
+    {
+        let id = String(utf8: key)
+        let head = try core.decoding(DocumentID(unchecked: id)) { try DocumentRecord.head(value) }
+        if head.isDeleted && !options.includeDeleted { return nil }
+        if options.onlyConflicts && !head.isConflicted { return nil }
+        return DocumentRow(
+            id: id, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
+            isDeleted: head.isDeleted, isConflicted: head.isConflicted)
+    }
+}
+
+/// Fetches bodies by sequence for an enumeration in another order.
+///
+/// IDs are made in the order of time, so the next document's body usually lies right after the last
+/// one's: then a step of the cursor replaces a search.
+final class BodyCursor {
+    private let snapshot: Snapshot
+    private let cursor: any StorageCursor
+    private var isPlaced = false
+
+    init(_ snapshot: Snapshot) throws {
+        self.snapshot = snapshot
+        cursor = try snapshot.reader.cursor(in: snapshot.core.stores.revisions)
+    }
+
+    func close() { cursor.close() }
+
+    func document(_ row: DocumentRow) throws -> Document? {
+        let id = DocumentID(unchecked: row.id)
+        let key = Int64(row.sequence)
+        if !(isPlaced && cursor.integerKey == key - 1) {
+            isPlaced = try cursor.seek(toAtLeast: key)
+        } else {
+            isPlaced = try cursor.next()
+        }
+        if isPlaced && cursor.integerKey != key { isPlaced = try cursor.seek(toAtLeast: key) }
+        guard isPlaced, cursor.integerKey == key else {
+            throw DatabaseError.corrupted("The current revision", id)
+        }
+        var document: Document?
+        try snapshot.core.blaming(id) {
+            try cursor.withValue { value in
+                let content = try snapshot.core.decoding(id) { try RevisionRow.Content(value) }
+                guard content.revisionID == row.revision else {
+                    throw DatabaseError.corrupted("The current revision", id)
+                }
+                guard !content.flags.contains(.largeBody) else { return }
+                document = Document(
+                    documentID: id, revisionID: row.revision, sequence: row.sequence,
+                    isDeleted: row.isDeleted,
+                    body: PackedValue(copying: value.extracting(content.body)))
+            }
+        }
+        if let document { return document }
+        // A large body: the ordinary way, which reads its chunks.
+        return try snapshot.document(id, revision: row.revision)
+    }
+}
+
+extension Database {
+    /// Returns documents in order of ID: all of them, or what `options` narrow them to.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
+    public func allDocuments(_ options: AllDocumentsOptions = AllDocumentsOptions()) throws
+        -> [DocumentRow]
+    {
+        var rows: [DocumentRow] = []
+        try forEachDocument(options) { rows.append($0) }
+        return rows
+    }
+
+    /// Calls `body` for each document in order of ID, holding only one at a time.
+    public func forEachDocument(
+        _ options: AllDocumentsOptions = AllDocumentsOptions(),
+        _ body: (DocumentRow) throws -> Void
+    ) throws {
+        try read { try $0.forEachDocument(options, body) }
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+
+extension Database {
+    // MARK: - Reading
+
+    /// Returns the current revision of a document.
+    ///
+    /// ```swift
+    /// if let task = try database.document(withID: id) { print(task.string(forKey: "title") ?? "") }
+    /// ```
+    ///
+    /// - Returns: nil when there is no such document or it is deleted.
+    /// - Throws: `DatabaseError` with code `.invalidID`, `.databaseClosed`, `.io` or `.corrupted`.
+    public func document(withID id: String) throws -> Document? {
+        let documentID = try DocumentID.parse(id)
+        try checkOpen()
+        return try core.read { try $0.document(documentID) }
+    }
+
+    /// As the blocking form, off the calling task's thread.
+    public func document(withID id: String) async throws -> Document? {
+        let documentID = try DocumentID.parse(id)
+        try checkOpen()
+        return try await core.readAsync { try $0.document(documentID) }
+    }
+
+    /// Returns a given revision of a document, current or not.
+    ///
+    /// - Returns: nil when the document does not exist.
+    /// - Throws: `DatabaseError` with code `.revisionNotFound` when the document has no such revision
+    ///   or its body was compacted away.
+    public func document(withID id: String, revision: String) throws -> Document? {
+        try read { try $0.document(withID: id, revision: revision) }
+    }
+
+    /// Whether a document exists and is not deleted.
+    public func contains(_ id: String) throws -> Bool { try read { try $0.contains(id) } }
+
+    // MARK: - Saving
+
+    /// Saves a document as a new revision.
+    ///
+    /// ```swift
+    /// try database.save(note)                     // the last one to save wins
+    /// try database.save(note, .failOnConflict)    // throws .conflict if someone else saved
+    /// ```
+    ///
+    /// A document made from a revision is saved on top of it. If somebody else has saved it since,
+    /// `control` decides. A new document whose ID exists is always a `.conflict`; one whose ID was
+    /// deleted is created anew and continues the tombstone's history. Saving a document that was not
+    /// edited does nothing.
+    ///
+    /// - Returns: The document as stored, and whether somebody else's edit was overridden.
+    /// - Throws: `DatabaseError` with code `.conflict`, `.invalidID`, `.invalidDocument` for a
+    ///   reserved key or a body over the size limit, or as `write(_:)`.
+    @discardableResult
+    public func save(_ document: MutableDocument, _ control: ConcurrencyControl = .lastWriteWins)
+        throws -> SaveResult
+    {
+        try operation { try $0.save(document, control) }
+    }
+
+    /// As the blocking form, off the calling task's thread.
+    @discardableResult
+    public func save(_ document: MutableDocument, _ control: ConcurrencyControl = .lastWriteWins)
+        async throws -> SaveResult
+    {
+        try checkWritable()
+        return try await core.batchAsync { try WriteTransaction($0).save(document, control) }
+    }
+
+    /// Saves a document, asking `handler` when it has changed since it was read.
+    ///
+    /// The handler gets the document to save and the current revision (nil when that is deleted). It
+    /// edits the document until it says what should be stored and returns true, or returns false to
+    /// leave the database as it is. It runs inside the write transaction, so what it sees is current.
+    ///
+    /// - Returns: nil when the handler returned false.
+    @discardableResult
+    public func save(
+        _ document: MutableDocument,
+        conflictHandler handler: (_ mine: MutableDocument, _ theirs: Document?) throws -> Bool
+    ) throws -> SaveResult? {
+        try operation { try $0.save(document, conflictHandler: handler) }
+    }
+
+    /// Reads a document, lets `edit` change it, and saves it, again and again until nobody else was
+    /// faster.
+    ///
+    /// ```swift
+    /// try database.update(id) { $0["done"] = true }
+    /// ```
+    ///
+    /// `edit` runs outside the transaction, so it may take its time; it may be called several times,
+    /// each time with the then current document.
+    ///
+    /// - Throws: `DatabaseError` with code `.documentNotFound`, as `save(_:_:)`, and whatever `edit`
+    ///   throws, which leaves the document unchanged.
+    @discardableResult
+    public func update(_ id: String, _ edit: (MutableDocument) throws -> Void) throws -> Document {
+        while true {
+            guard let document = try document(withID: id) else {
+                throw DatabaseError.documentNotFound(try DocumentID.parse(id))
+            }
+            let copy = document.toMutable()
+            try edit(copy)
+            do { return try save(copy, .failOnConflict).document } catch let error as DatabaseError
+                where error.code == .conflict
+            {
+                continue
+            }
+        }
+    }
+
+    // MARK: - Deleting
+
+    /// Deletes a document: its current revision gets a tombstone as its child, which replicates.
+    ///
+    /// Deleting a deleted document succeeds and changes nothing.
+    ///
+    /// - Returns: The tombstone.
+    /// - Throws: `DatabaseError` with code `.documentNotFound` when there never was such a document,
+    ///   or as `write(_:)`.
+    @discardableResult
+    public func delete(_ id: String) throws -> Document { try operation { try $0.delete(id) } }
+
+    /// Deletes a document as it was read.
+    ///
+    /// - Throws: also `.conflict` with `.failOnConflict` when somebody else has changed it since.
+    @discardableResult
+    public func delete(_ document: Document, _ control: ConcurrencyControl = .lastWriteWins)
+        throws -> Document
+    {
+        try operation { try $0.delete(document, control) }
+    }
+
+    /// Removes a document without a trace: all revisions, here only.
+    ///
+    /// Unlike a deletion this does not replicate, and the document comes back when a replication
+    /// brings it again.
+    ///
+    /// - Returns: Whether there was such a document.
+    @discardableResult
+    public func purge(_ id: String) throws -> Bool { try operation { try $0.purge(id) } }
+
+    /// Removes single leaf revisions, with the ancestors that no other leaf has.
+    ///
+    /// - Returns: The revisions removed; those that are no leaves are left alone.
+    @discardableResult
+    public func purge(_ id: String, revisions: [String]) throws -> [String] {
+        try operation { try $0.purge(id, revisions: revisions) }
+    }
+}

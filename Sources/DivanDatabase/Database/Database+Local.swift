@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+public import DivanModel
+internal import DivanStorage
+
+// Local documents have no history and never replicate; checkpoints are kept in them.
+extension Database {
+    /// Returns a local document, or nil.
+    ///
+    /// - Parameter id: Its ID, with or without `_local/` in front.
+    /// - Returns: Its properties; nil when there is no such local document.
+    /// - Throws: `DatabaseError` with code `.invalidID`, `.databaseClosed`, `.io` or `.corrupted`.
+    public func localDocument(_ id: String) throws -> JSONObject? {
+        try read { try $0.localDocument(id) }
+    }
+
+    /// Replaces a local document. There are no conflicts: the last one to write wins.
+    public func putLocalDocument(_ id: String, _ properties: JSONObject) throws {
+        try operation { try $0.putLocalDocument(id, properties) }
+    }
+
+    /// Removes a local document; a missing one is fine.
+    public func deleteLocalDocument(_ id: String) throws {
+        try operation { try $0.deleteLocalDocument(id) }
+    }
+}
+
+// What a database says of itself.
+extension Database {
+    /// The number of documents that are not deleted.
+    public var documentCount: Int { get throws { try read { try $0.documentCount } } }
+
+    /// The sequence of the last change; it only grows and is never used twice.
+    public var lastSequence: SequenceNumber { get throws { try read { try $0.lastSequence } } }
+
+    /// The bytes of the database's files; 0 in memory.
+    public var diskSize: Int {
+        get throws {
+            try checkOpen()
+            return core.directory.map { Files.size(of: $0.path) } ?? 0
+        }
+    }
+
+    /// The UUID by which the database may be known to others.
+    public var publicUUID: String { core.identity.publicUUID }
+
+    /// The UUID that checkpoints are made from; others cannot guess it.
+    public var privateUUID: String { core.identity.privateUUID }
+
+    /// Gives the database new UUIDs, as after copying its directory; replications then start over.
+    ///
+    /// - Throws: `DatabaseError` with code `.readOnly` or `.io`.
+    public func replaceUUIDs() throws {
+        try checkWritable()
+        try core.replaceUUIDs()
+    }
+
+    /// The name of the storage engine.
+    public var storageEngineName: String { DatabaseCore.engineIdentifier }
+
+    /// Makes every commit so far survive power loss.
+    ///
+    /// - Throws: `DatabaseError` with code `.io`.
+    public func sync() throws {
+        try checkOpen()
+        try checkNotInBatch()
+        try core.blaming(nil) { try core.engine.sync() }
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+public import DivanModel
+
+extension Database {
+    /// Adds a revision below exactly the given parent: the strict form of saving.
+    ///
+    /// ```swift
+    /// try database.put("task-1", ["done": true], parent: task.revisionID)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - id: The document's ID.
+    ///   - properties: The whole new body.
+    ///   - parent: The leaf that is edited; nil to create the document, or to create it anew when it
+    ///     is deleted.
+    ///   - isDeleted: Whether the new revision is a tombstone; its properties are kept.
+    ///   - allowConflict: Whether `parent` may be any revision, which makes a branch.
+    /// - Returns: The document as stored.
+    /// - Throws: `DatabaseError` with code `.conflict` when `parent` is not a leaf (or nil while the
+    ///   document exists), `.documentNotFound`, `.invalidDocument`, or as `write(_:)`.
+    @discardableResult
+    public func put(
+        _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
+        allowConflict: Bool = false
+    ) throws -> Document {
+        try operation {
+            try $0.put(
+                id, properties, parent: parent, isDeleted: isDeleted,
+                allowConflict: allowConflict)
+        }
+    }
+
+    /// Stores a revision that was made elsewhere, as replication does.
+    ///
+    /// It becomes a leaf at the end of its history; where that history is not the current one, the
+    /// document is then in conflict. Storing a revision twice changes nothing.
+    ///
+    /// - Parameters:
+    ///   - id: The document's ID.
+    ///   - history: Revision IDs, the new one first, then its ancestors as far as known.
+    ///   - isDeleted: Whether the revision is a tombstone.
+    ///   - properties: Its body.
+    /// - Returns: Whether it was new here.
+    /// - Throws: `DatabaseError` with code `.invalidID` when an ID is malformed or the generations do
+    ///   not count down by one, `.invalidDocument`, or as `write(_:)`.
+    @discardableResult
+    public func putExistingRevision(
+        _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject
+    ) throws -> Bool {
+        try operation {
+            try $0.putExistingRevision(id, history: history, isDeleted: isDeleted, properties)
+        }
+    }
+
+    /// Returns the revision tree of a document, deleted or not; nil when there is none.
+    public func revisionTree(of id: String) throws -> RevisionTree? {
+        try read { try $0.revisionTree(of: id) }
+    }
+
+    /// Returns the IDs of a document's current revision and its ancestors, newest first.
+    public func revisionHistory(of id: String) throws -> [String] {
+        guard let tree = try revisionTree(of: id), let winner = tree.winner else { return [] }
+        return tree.history(of: winner.id).map(\.description)
+    }
+
+    /// Returns the live leaf revisions of a document, the current one first.
+    ///
+    /// More than one means that the document is in conflict.
+    public func conflictingRevisions(of id: String) throws -> [Document] {
+        try leafRevisions(of: id).filter { !$0.isDeleted }
+    }
+
+    /// Returns all leaf revisions of a document, tombstones included, the current one first.
+    public func leafRevisions(of id: String) throws -> [Document] {
+        let documentID = try DocumentID.parse(id)
+        try checkOpen()
+        return try core.read { snapshot in
+            guard let record = try snapshot.record(documentID) else { return [] }
+            return try record.tree.leaves.map { try snapshot.document(documentID, node: $0) }
+        }
+    }
+
+    /// Whether any document is in conflict. Costs one look-up, whatever the size of the database.
+    public func hasConflicts() throws -> Bool {
+        try checkOpen()
+        return try core.read { try $0.state().conflictedDocuments > 0 }
+    }
+
+    /// How many revisions of each branch of a document are kept; 20 unless set.
+    ///
+    /// Older ones are pruned with each new revision. Setting it applies to later revisions and is kept
+    /// with the database.
+    public var maxRevTreeDepth: Int { core.maxRevTreeDepth }
+
+    /// Sets `maxRevTreeDepth`.
+    ///
+    /// - Parameter depth: At least 1.
+    /// - Throws: As `write(_:)`.
+    public func setMaxRevTreeDepth(_ depth: Int) throws {
+        precondition(
+            depth >= 1, "A document keeps at least one revision: use a depth of 1 or more.")
+        try operation { transaction in
+            try transaction.context.set(.maxRevTreeDepth, UInt64(depth))
+            transaction.context.maxRevTreeDepth = depth
+        }
+    }
+}

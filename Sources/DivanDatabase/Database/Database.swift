@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+internal import Synchronization
+
+/// A database: a directory of JSON documents, with their histories.
+///
+/// ```swift
+/// let manager = try Manager(directory: url)
+/// let database = try manager.database(named: "app")
+///
+/// let task = MutableDocument(["type": "task", "owner": "todo"])
+/// try database.save(task)
+/// try database.update(task.id) { $0["done"] = true }
+/// ```
+///
+/// All documents of an app can live in one database, whatever their kind; a property such as `type`
+/// tells them apart. Databases are independent of each other.
+///
+/// ## Threads and tasks
+///
+/// A database may be used from any thread and any task at once. One writer works at a time; readers
+/// never wait for it and see the last commit. Methods without `async` block the calling thread;
+/// those with `async` never block the threads that tasks share. `docs/concurrency.md` has the rules.
+///
+/// ## Errors
+///
+/// Everything that can fail throws `DatabaseError`. After `close()` or `delete()` every call throws
+/// `.databaseClosed`.
+public final class Database: Sendable {
+    let core: DatabaseCore
+    private let isReadOnlyHandle: Bool
+    private let closed = Atomic<Bool>(false)
+    private let registration: DatabaseRegistry.Registration?
+
+    /// The database's name.
+    public let name: String
+
+    /// The directory that holds it; empty in memory.
+    public var path: String { core.directory?.path ?? "" }
+
+    init(
+        name: String, core: DatabaseCore, readOnly: Bool,
+        registration: DatabaseRegistry.Registration?
+    ) {
+        self.name = name
+        self.core = core
+        isReadOnlyHandle = readOnly
+        self.registration = registration
+    }
+
+    deinit { close() }
+
+    /// Opens the database in a directory, wherever it lies.
+    ///
+    /// - Parameters:
+    ///   - url: The directory, usually named `NAME.divan`.
+    ///   - options: How to open it; with `create` a missing one is made.
+    /// - Returns: A handle of its own; handles on one directory share what is open.
+    /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy`, `.corrupted`,
+    ///   `.unsupportedVersion` or `.io`.
+    public static func open(at url: URL, options: DatabaseOptions = DatabaseOptions()) throws
+        -> Database
+    {
+        let path = url.path(percentEncoded: false)
+        let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        let directory = Files.lastComponent(of: trimmed)
+        let name = DatabaseName.name(ofDirectory: directory) ?? directory
+        return try DatabaseRegistry.shared.open(name: name, path: trimmed, options: options)
+    }
+
+    /// Makes a database in memory; it goes when it is closed.
+    public static func inMemory(named name: String = "memory") throws -> Database {
+        let core = try DatabaseCore(name: name, directory: nil, options: DatabaseOptions())
+        return Database(name: name, core: core, readOnly: false, registration: nil)
+    }
+
+    /// Closes the database; every later call throws `.databaseClosed`. Closing twice is fine.
+    ///
+    /// A directory that was opened several times in this process stays open for the others.
+    public func close() {
+        guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        if let registration { DatabaseRegistry.shared.release(registration) } else { core.close() }
+        core.observers.wake()
+    }
+
+    /// Whether the database has been closed or deleted.
+    public var isClosed: Bool { closed.load(ordering: .acquiring) || core.isClosed }
+
+    /// Deletes the database from disk, with everything in it.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseBusy` while another process has it open; it is
+    ///   then still open here. `.readOnly` when it was opened read-only.
+    public func delete() throws {
+        try checkWritable()
+        try checkNotInBatch()
+        guard let directory = core.directory else { return close() }
+        try directory.lockExclusively()
+        // The lock is held until the files are gone.
+        core.closeEngine()
+        defer { close() }
+        do { try directory.removeFiles() } catch { throw DatabaseError.io(error) }
+    }
+
+    func checkOpen() throws {
+        if isClosed { throw DatabaseError.closed(name) }
+    }
+
+    /// Refuses what needs the whole database to itself, or all of it committed.
+    func checkNotInBatch() throws {
+        if core.isInTransaction { throw DatabaseError.insideBatch(name) }
+    }
+
+    func checkWritable() throws {
+        try checkOpen()
+        if isReadOnlyHandle { throw DatabaseError.readOnly(name) }
+    }
+}
+
+extension Database: CustomStringConvertible {
+    /// The name, for logs.
+    public var description: String { "Database(\(name))" }
+}

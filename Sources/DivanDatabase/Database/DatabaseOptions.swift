@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+
+/// When a commit counts as done.
+public enum Durability: Sendable {
+    /// A commit survives the death of the process. A power loss may drop the newest commits, always
+    /// a suffix of them, and never corrupts. `Database.sync()` makes all commits so far durable.
+    case normal
+    /// A commit survives power loss too; each waits for the disk.
+    case full
+}
+
+/// How a database is opened.
+///
+/// Only the first opening of a directory in a process uses them: later ones share what is open, so
+/// their options are ignored, except `readOnly`, which holds for each handle by itself.
+public struct DatabaseOptions: Sendable {
+    /// Whether a missing database is created.
+    public var create = false
+    /// Whether every change is refused.
+    public var readOnly = false
+    /// When a commit counts as done.
+    public var durability = Durability.normal
+    /// How long to wait for another process that writes or holds the database; default 30 s.
+    public var busyTimeout = Duration.seconds(30)
+    /// The largest document body accepted, in bytes of its stored form; default 64 MB.
+    public var maximumDocumentSize = 64 * 1_024 * 1_024
+    /// The bytes of page cache of the writer; nil for the engine's default.
+    public var cacheSize: Int?
+    /// The bytes of the file that readers map into memory; nil for the engine's default.
+    public var mappedSize: Int?
+
+    /// The defaults.
+    public init() {}
+
+    /// What the engine is told.
+    var storageOptions: StorageOptions {
+        var storage = StorageOptions()
+        storage.isReadOnly = readOnly
+        storage.createsIfMissing = !readOnly
+        storage.durability = durability == .full ? .full : .normal
+        storage.busyTimeout = busyTimeout
+        if let cacheSize { storage.writerCacheSize = cacheSize }
+        if let mappedSize { storage.mappedSize = mappedSize }
+        return storage
+    }
+}
+
+/// What `save` and `delete` do when the document has changed since it was read.
+public enum ConcurrencyControl: Sendable {
+    /// The last one to save wins: the edit is placed on top of the current revision.
+    case lastWriteWins
+    /// The edit is refused with the error `.conflict`.
+    case failOnConflict
+}
+
+/// What became of a save.
+public struct SaveResult: Sendable {
+    /// The document as it is now stored.
+    public var document: Document
+    /// Whether an edit made by somebody else since the document was read was overridden.
+    public var overrode: Bool
+}
+
+/// How far a long piece of work has come.
+public struct Progress: Sendable {
+    /// What is being done, in a word or two.
+    public var phase: String
+    /// The units done.
+    public var completed: Int
+    /// The units in all, where known.
+    public var total: Int?
+
+    /// Makes a progress report.
+    public init(phase: String, completed: Int, total: Int?) {
+        self.phase = phase
+        self.completed = completed
+        self.total = total
+    }
+}
+
+/// Receives reports of progress; throwing stops the work.
+public typealias ProgressHandler = (Progress) throws -> Void

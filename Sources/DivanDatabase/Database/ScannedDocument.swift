@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+public import DivanModel
+internal import DivanStorage
+
+/// A live document while a scan passes over it: properties are looked up in place, nothing is copied.
+///
+/// ```swift
+/// var adults = 0
+/// try database.read { transaction in
+///     try transaction.scan { person in
+///         if let age = person.int64(forKey: "age"), age >= 18 { adults += 1 }
+///     }
+/// }
+/// ```
+///
+/// It is lent to the closure and cannot be kept; `document()` makes a copy that can.
+public struct ScannedDocument: ~Copyable {
+    let scanner: SequenceScanner
+
+    /// The document's ID.
+    public var id: String { get throws { try scanner.documentID().text } }
+
+    /// The sequence of the current revision.
+    public var sequence: SequenceNumber { scanner.sequence }
+
+    /// The integer of a property, or nil when it is missing or something else.
+    public func int64(forKey key: String) throws -> Int64? {
+        try scanner.withBody { PackedValue.int64(in: $0, key: key) }
+    }
+
+    /// The number of a property, or nil when it is missing or something else.
+    public func double(forKey key: String) throws -> Double? {
+        try scanner.withBody { PackedValue.double(in: $0, key: key) }
+    }
+
+    /// The boolean of a property, or nil when it is missing or something else.
+    public func bool(forKey key: String) throws -> Bool? {
+        try scanner.withBody { PackedValue.bool(in: $0, key: key) }
+    }
+
+    /// The string of a property, or nil when it is missing or something else.
+    public func string(forKey key: String) throws -> String? {
+        var text: String?
+        try scanner.withBody { body in
+            _ = PackedValue.withString(in: body, key: key) { text = String(utf8: $0) }
+        }
+        return text
+    }
+
+    /// A copy of the document.
+    public func document() throws -> Document { try scanner.document() }
+}
+
+/// Walks the current revisions of all live documents in the order of their sequences.
+///
+/// The rows of `revisions` are merged with those of `superseded`, which name the rows to pass over.
+/// A row that says *consult the document* is looked up there; all others are the whole truth.
+///
+///     revisions     1  2  3  4  5  6        the walk gives 1, 4 and 6
+///     superseded       2  3     5
+///
+/// While the closure runs, `row` is where the engine lent the row; a `ScannedDocument` reads there.
+/// That is what lets a closure look up several properties for one checksum.
+@safe
+final class SequenceScanner {
+    private let snapshot: Snapshot
+    private let rows: any StorageCursor
+    private let marks: any StorageCursor
+    private var nextMark: Int64 = .max
+    /// The sequence of the document lent to the closure.
+    private(set) var sequence: SequenceNumber = 0
+    /// The document, when it is not the row's: set for rows that say *consult the document*.
+    private var elsewhere: Document?
+    // SAFETY: set only while `withRow` lends the bytes it points to, and emptied before they go.
+    private var row = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+    private var content: RevisionRow.Content?
+
+    init(_ snapshot: Snapshot) throws {
+        self.snapshot = snapshot
+        rows = try snapshot.reader.cursor(in: snapshot.core.stores.revisions)
+        marks = try snapshot.reader.cursor(in: snapshot.core.stores.superseded)
+    }
+
+    func close() {
+        rows.close()
+        marks.close()
+    }
+
+    /// Calls `body` for each live document.
+    ///
+    /// Not inlined, for the reason given at `ReadTransaction.lend`.
+    @inline(never)
+    func run(_ body: (borrowing ScannedDocument) throws -> Void) throws {
+        let lent = ScannedDocument(scanner: self)
+        nextMark = try marks.seekToFirst() ? marks.integerKey : .max
+        var found = try rows.seekToFirst()
+        while found {
+            let key = rows.integerKey
+            while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
+            if key != nextMark {
+                sequence = SequenceNumber(key)
+                try rows.withValue { row in
+                    if try self.place(on: row) { try self.lend(row) { try body(lent) } }
+                }
+            }
+            found = try rows.next()
+        }
+    }
+
+    /// Looks at a row: whether its document is live, and where its body is.
+    private func place(on row: Span<UInt8>) throws -> Bool {
+        let content = try snapshot.core.decoding(nil) { try RevisionRow.Content(row) }
+        self.content = content
+        elsewhere = nil
+        if content.flags.isDisjoint(with: [.consultDocument, .largeBody]) {
+            return !content.flags.contains(.tombstone)
+        }
+        let id = try snapshot.core.decoding(nil) { try RevisionRow(row).documentID }
+        elsewhere = try snapshot.document(id)
+        if let elsewhere { sequence = elsewhere.sequence }
+        return elsewhere != nil
+    }
+
+    private func lend(_ row: Span<UInt8>, to body: () throws -> Void) throws {
+        // SAFETY: the closure cannot keep what it is lent, and `row` is emptied when it returns.
+        try unsafe row.withUnsafeBufferPointer { bytes in
+            unsafe self.row = bytes
+            defer { unsafe self.row = UnsafeBufferPointer(start: nil, count: 0) }
+            try body()
+        }
+    }
+
+    func documentID() throws -> DocumentID {
+        if let elsewhere { return elsewhere.documentID }
+        // SAFETY: see `row`.
+        let bytes = unsafe Span(_unsafeElements: row)
+        return try snapshot.core.decoding(nil) { try RevisionRow(bytes).documentID }
+    }
+
+    func withBody<T>(_ body: (Span<UInt8>) throws -> T) throws -> T {
+        if let elsewhere { return try elsewhere.body.withBytes(body) }
+        guard let content else { throw DatabaseError.corrupted("A stored row", nil) }
+        // SAFETY: see `row`.
+        let bytes = unsafe Span(_unsafeElements: row)
+        return try body(bytes.extracting(content.body))
+    }
+
+    func document() throws -> Document {
+        if let elsewhere { return elsewhere }
+        guard let content else { throw DatabaseError.corrupted("A stored row", nil) }
+        let id = try documentID()
+        return Document(
+            documentID: id, revisionID: content.revisionID, sequence: sequence, isDeleted: false,
+            body: try withBody { PackedValue(copying: $0) })
+    }
+}
+
+extension Snapshot {
+    func scan(_ body: (borrowing ScannedDocument) throws -> Void) throws {
+        try core.blaming(nil) {
+            let scanner = try SequenceScanner(self)
+            defer { scanner.close() }
+            try scanner.run(body)
+        }
+    }
+}

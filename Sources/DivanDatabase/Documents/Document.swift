@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+public import DivanModel
+
+/// One revision of a document, as it was when it was read: an immutable value.
+///
+/// ```swift
+/// if let task = try database.document(withID: "task-1") {
+///     print(task.string(forKey: "title") ?? "untitled", task["address"]["zip"].string ?? "")
+/// }
+/// ```
+///
+/// A document keeps the bytes it was read as and looks properties up in them, so reading one costs no
+/// decoding and holding it pins nothing in the database. It never changes; read again to see newer
+/// revisions, or edit a copy made by `toMutable()`.
+///
+/// The accessors of `PropertyReader` give typed values with defaults; subscripts give optionals.
+public struct Document: Sendable {
+    let documentID: DocumentID
+    let revision: RevisionID
+    /// The properties in their stored form.
+    public let body: PackedValue
+    /// The place of this revision in the database's order of changes.
+    public let sequence: SequenceNumber
+    /// Whether this revision is a tombstone.
+    public let isDeleted: Bool
+
+    init(
+        documentID: DocumentID, revisionID: RevisionID, sequence: SequenceNumber, isDeleted: Bool,
+        body: PackedValue
+    ) {
+        self.documentID = documentID
+        revision = revisionID
+        self.sequence = sequence
+        self.isDeleted = isDeleted
+        self.body = body
+    }
+
+    /// A deleted document whose body nobody asked for.
+    init(tombstoneOf id: DocumentID, node: RevisionTree.Node) {
+        self.init(
+            documentID: id, revisionID: node.id, sequence: node.sequence ?? 0, isDeleted: true,
+            body: PackedValue(.object([:])))
+    }
+
+    /// The document's ID.
+    public var id: String { documentID.text }
+
+    /// The revision's ID: its generation, a hyphen, its digest.
+    public var revisionID: String { revision.description }
+
+    /// How many edits led to this revision.
+    public var generation: UInt64 { revision.generation }
+
+    /// An editable copy; edits do not touch this document.
+    public func toMutable() -> MutableDocument { MutableDocument(editing: self) }
+
+    /// The properties as JSON text, without ID and revision.
+    public func toJSON() -> String { body.jsonText }
+}
+
+extension Document: PropertyReader {
+    /// All properties, decoded.
+    public var properties: JSONObject {
+        if case .object(let object) = body.jsonValue() { object } else { [:] }
+    }
+
+    /// The value of a property.
+    public subscript(key: String) -> Fragment { Fragment(body[key]) }
+
+    /// The names of all properties, in UTF-16 order.
+    public var keys: [String] { body.keys }
+
+    /// The number of properties.
+    public var count: Int { body.count }
+}
+
+extension Document: Equatable {
+    /// Two documents are equal when they are the same revision of the same ID.
+    public static func == (left: Document, right: Document) -> Bool {
+        left.documentID == right.documentID && left.revision == right.revision
+    }
+}
+
+extension Document: CustomStringConvertible {
+    /// ID and revision; never the content.
+    public var description: String { "Document(\(id) \(revisionID)\(isDeleted ? " deleted" : ""))" }
+}

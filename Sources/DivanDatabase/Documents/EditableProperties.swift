@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+
+/// The properties of a mutable document: packed bytes, and what has been edited since.
+///
+///     packed                changes                     what a save stores
+///     age 30, name "Ann"  + age 31, nick removed    =   packed.replacing(changes)
+///
+/// An edit remembers the property it set, so saving it copies the bytes of all the others; nothing is
+/// decoded that nobody asked for. Properties set as a whole are kept as an object until they are
+/// packed.
+struct EditableProperties {
+    private var packed: PackedValue
+    /// The properties set since `packed`; `Optional.none` for one that was removed.
+    private var changes: [String: JSONValue?] = [:]
+    /// The properties, when they were set as a whole; then `packed` is out of date.
+    private var whole: JSONObject?
+
+    init(_ packed: PackedValue) { self.packed = packed }
+
+    init(_ whole: JSONObject) {
+        packed = .emptyObject
+        self.whole = whole
+    }
+
+    // MARK: - Reading
+
+    subscript(key: String) -> Fragment {
+        if let whole { return Fragment(whole[key]) }
+        if let change = changes[key] { return Fragment(change) }
+        return Fragment(packed[key])
+    }
+
+    /// All properties, decoded.
+    var object: JSONObject {
+        if let whole { return whole }
+        var object: JSONObject = [:]
+        if case .object(let stored) = packed.jsonValue() { object = stored }
+        for (key, value) in changes { object[key] = value }
+        return object
+    }
+
+    var keys: [String] {
+        whole == nil && changes.isEmpty ? packed.keys : object.map(\.key)
+    }
+
+    var count: Int {
+        whole == nil && changes.isEmpty ? packed.count : object.count
+    }
+
+    // MARK: - Editing
+
+    mutating func set(_ value: JSONValue?, forKey key: String) {
+        if whole != nil { whole?[key] = value } else { changes.updateValue(value, forKey: key) }
+    }
+
+    // MARK: - Packing
+
+    /// Packs the properties and returns them.
+    ///
+    /// - Throws: `.invalidDocument` when one cannot be stored as JSON; the edits are then kept.
+    mutating func pack(id: String) throws -> PackedValue {
+        if let whole {
+            let value = JSONValue.object(whole)
+            try value.checkStorable(id: id)
+            packed = PackedValue(value)
+            self.whole = nil
+        } else if !changes.isEmpty {
+            for (_, change) in changes {
+                try change?.checkStorable(id: id, depth: JSONValue.deepestStored - 1)
+            }
+            packed = packed.replacing(changes)
+            changes = [:]
+        }
+        return packed
+    }
+}
+
+extension PackedValue {
+    static let emptyObject = PackedValue(.object([:]))
+}
+
+extension JSONValue {
+    /// The deepest nesting that is stored; deeper values could not be read back by other parsers.
+    static let deepestStored = 512
+
+    /// Refuses what JSON cannot say: NaN, infinities, and nesting over the limit.
+    func checkStorable(id: String, depth: Int = deepestStored) throws {
+        guard isNested(atMost: depth) else {
+            throw DatabaseError(
+                .invalidDocument,
+                "Document '\(id)' is nested deeper than \(Self.deepestStored) levels; make it "
+                    + "flatter.", documentID: id)
+        }
+        guard isFinite else {
+            throw DatabaseError(
+                .invalidDocument,
+                "Document '\(id)' has a property that is NaN or infinite, which JSON cannot store; "
+                    + "use null or a string.", documentID: id)
+        }
+    }
+
+    /// Whether every number in the value is one that JSON has.
+    private var isFinite: Bool {
+        switch self {
+        case .double(let number): number.isFinite
+        case .array(let elements): elements.allSatisfy(\.isFinite)
+        case .object(let members): members.allSatisfy(\.value.isFinite)
+        default: true
+        }
+    }
+}

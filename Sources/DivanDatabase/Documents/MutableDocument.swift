@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+public import DivanModel
+internal import Synchronization
+
+/// An editable copy of a document, or a new one, that `Database.save(_:_:)` stores.
+///
+/// ```swift
+/// let task = MutableDocument(["type": "task", "title": "Buy milk"])
+/// try database.save(task)
+///
+/// let copy = try database.document(withID: task.id)!.toMutable()
+/// copy["done"] = true
+/// copy["address"]["zip"] = "1010"
+/// try database.save(copy)
+/// ```
+///
+/// Edits are seen by nobody else until they are saved. After a save the object stands for the
+/// revision that was saved, so it can be edited and saved again; if the batch it was saved in is
+/// rolled back, it goes back to what it stood for before.
+///
+/// Keys that begin with an underscore are reserved at the top level; `save` refuses them.
+///
+/// It may be shared between threads and tasks: one mutex guards all of its state, and each call is
+/// atomic by itself. It is a class so that a save can tell it its new revision.
+public final class MutableDocument: Sendable {
+    struct State {
+        var id: String
+        var hasGeneratedID = false
+        /// The revision this was made from; nil for a new document.
+        var base: RevisionID?
+        var sequence: SequenceNumber = 0
+        var properties: EditableProperties
+        /// Whether there is something to save that `base` does not say.
+        var hasChanges: Bool
+        /// Counts the edits, so that a save can tell whether one came after it took its draft.
+        var edits = 0
+        var draftedEdits = 0
+    }
+
+    private let state: Mutex<State>
+
+    /// A new, empty document with a generated ID.
+    public convenience init() { self.init(id: nil, EditableProperties(.emptyObject)) }
+
+    /// A new, empty document with an ID of the app's choice, which `save` checks.
+    public convenience init(id: String) { self.init(id: id, EditableProperties(.emptyObject)) }
+
+    /// A new document with properties.
+    ///
+    /// - Parameters:
+    ///   - properties: The properties; a literal such as `["type": "task"]` will do.
+    ///   - id: Its ID; nil for a generated one.
+    public convenience init(_ properties: JSONObject, id: String? = nil) {
+        self.init(id: id, EditableProperties(properties))
+    }
+
+    /// A new document from JSON text, the fastest way in: nothing but the stored form is built.
+    ///
+    /// - Parameters:
+    ///   - json: UTF-8 text of a JSON object.
+    ///   - id: Its ID; nil for a generated one.
+    /// - Throws: `DatabaseError` with code `.invalidDocument` when it is not JSON or no object.
+    public convenience init(json: String, id: String? = nil) throws {
+        try self.init(json: Array(json.utf8), id: id)
+    }
+
+    /// As `init(json:id:)` for a string, from UTF-8 bytes.
+    public convenience init(json: [UInt8], id: String? = nil) throws {
+        self.init(id: id, EditableProperties(try Self.parse(json, id: id)))
+    }
+
+    /// A new document from a body in the stored form, such as one parsed by `PackedValue`.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidDocument` when it is no object.
+    public convenience init(body: PackedValue, id: String? = nil) throws {
+        guard body.kind == .object else {
+            throw DatabaseError(
+                .invalidDocument, "A document's body must be a JSON object.", documentID: id)
+        }
+        // A value inside another one's bytes becomes one of its own.
+        self.init(id: id, EditableProperties(PackedValue(bytes: body.bytes)))
+    }
+
+    init(editing document: Document) {
+        state = Mutex(
+            State(
+                id: document.id, base: document.revision, sequence: document.sequence,
+                properties: EditableProperties(document.body), hasChanges: false))
+    }
+
+    private init(id: String?, _ properties: EditableProperties) {
+        state = Mutex(
+            State(
+                id: id ?? SeededRandom.shared.documentID().text, hasGeneratedID: id == nil,
+                properties: properties, hasChanges: true))
+    }
+
+    /// The document's ID.
+    public var id: String { state.withLock { $0.id } }
+
+    /// The revision this was made from or saved as; nil for a document never saved.
+    public var revisionID: String? { state.withLock { $0.base?.description } }
+
+    /// The sequence of that revision; 0 for a document never saved.
+    public var sequence: SequenceNumber { state.withLock { $0.sequence } }
+
+    /// Whether there are edits that have not been saved; always true for a document never saved.
+    public var hasUnsavedChanges: Bool { state.withLock { $0.hasChanges } }
+
+    /// Replaces all properties by those of a JSON object.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidDocument`; the properties are then unchanged.
+    public func setJSON(_ json: String) throws { try setJSON(Array(json.utf8)) }
+
+    /// As `setJSON(_:)` for a string, from UTF-8 bytes.
+    public func setJSON(_ json: [UInt8]) throws {
+        let packed = try Self.parse(json, id: id)
+        state.withLock { state in
+            state.properties = EditableProperties(packed)
+            state.noteEdit()
+        }
+    }
+
+    /// The properties as JSON text.
+    public func toJSON() -> String {
+        JSONWriter.string(.object(properties))
+    }
+
+    private static func parse(_ json: [UInt8], id: String?) throws -> PackedValue {
+        let packed: PackedValue
+        do { packed = try PackedValue(parsing: json) } catch {
+            throw DatabaseError(
+                .invalidDocument, "The text is not JSON: \(error)", documentID: id,
+                underlying: error)
+        }
+        guard packed.kind == .object else {
+            throw DatabaseError(
+                .invalidDocument, "A document's body must be a JSON object.", documentID: id)
+        }
+        return packed
+    }
+}
+
+// MARK: - Properties
+
+extension MutableDocument: PropertyReader {
+    /// All properties, decoded.
+    public var properties: JSONObject {
+        state.withLock { $0.properties.object }
+    }
+
+    /// Replaces all properties.
+    public func setProperties(_ properties: JSONObject) {
+        edit { $0 = EditableProperties(properties) }
+    }
+
+    /// The value of a property; assigning nil removes it.
+    public subscript(key: String) -> Fragment {
+        get { state.withLock { $0.properties[key] } }
+        set {
+            let value = newValue.value
+            edit { $0.set(value, forKey: key) }
+        }
+    }
+
+    /// The names of all properties.
+    public var keys: [String] {
+        state.withLock { $0.properties.keys }
+    }
+
+    /// The number of properties.
+    public var count: Int { state.withLock { $0.properties.count } }
+
+    /// Sets a property.
+    public func set(_ value: some JSONConvertible, forKey key: String) {
+        let json = value.jsonValue
+        edit { $0.set(json, forKey: key) }
+    }
+
+    /// Removes a property; a missing one is fine.
+    public func removeValue(forKey key: String) { edit { $0.set(nil, forKey: key) } }
+
+    private func edit(_ change: (inout EditableProperties) -> Void) {
+        state.withLock { state in
+            change(&state.properties)
+            state.noteEdit()
+        }
+    }
+}
+
+extension MutableDocument.State {
+    fileprivate mutating func noteEdit() {
+        hasChanges = true
+        edits += 1
+    }
+}
+
+// MARK: - Saving
+
+extension MutableDocument {
+    /// What a save has to store.
+    struct Draft {
+        var id: String
+        /// Whether the ID is one of ours and needs no check.
+        var hasGeneratedID: Bool
+        var base: RevisionID?
+        var sequence: SequenceNumber
+        var body: PackedValue
+        var hasChanges: Bool
+    }
+
+    /// What to save now.
+    ///
+    /// - Throws: `.invalidDocument` when an edited property cannot be stored as JSON.
+    func draft() throws -> Draft {
+        try state.withLock { state in
+            let body = try state.properties.pack(id: state.id)
+            state.draftedEdits = state.edits
+            return Draft(
+                id: state.id, hasGeneratedID: state.hasGeneratedID, base: state.base,
+                sequence: state.sequence, body: body, hasChanges: state.hasChanges)
+        }
+    }
+
+    /// Takes on the revision that was saved; the result can take that back.
+    func adopt(_ document: Document) -> Adoption {
+        state.withLock { state in
+            defer {
+                state.base = document.revision
+                state.sequence = document.sequence
+                // An edit made since the draft was taken is still to be saved.
+                if state.edits == state.draftedEdits {
+                    state.properties = EditableProperties(document.body)
+                    state.hasChanges = false
+                }
+            }
+            return Adoption(
+                document: self, revision: document.revision, formerBase: state.base,
+                formerSequence: state.sequence)
+        }
+    }
+
+    /// What a save told a document, kept until its transaction commits.
+    struct Adoption {
+        let document: MutableDocument
+        let revision: RevisionID
+        let formerBase: RevisionID?
+        let formerSequence: SequenceNumber
+
+        /// Goes back to what the document stood for before; its properties, edited since or not,
+        /// stay.
+        func revert() {
+            document.state.withLock { state in
+                guard state.base == revision else { return }
+                state.base = formerBase
+                state.sequence = formerSequence
+                state.hasChanges = true
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+
+// Every sentence a caller can meet, in one place, so that they read alike and can be tested.
+extension DatabaseError {
+    static func conflict(_ id: DocumentID, parent: RevisionID?) -> DatabaseError {
+        let problem =
+            if let parent {
+                "Document '\(id)' has changed since revision \(parent)"
+            } else {
+                "Document '\(id)' already exists"
+            }
+        return DatabaseError(
+            .conflict, "\(problem); read its current revision and apply the edit to that.",
+            documentID: id.text, revisionID: parent?.description
+        )
+    }
+
+    static func documentNotFound(_ id: DocumentID) -> DatabaseError {
+        DatabaseError(
+            .documentNotFound, "There is no document '\(id)'; check the ID or create it first.",
+            documentID: id.text
+        )
+    }
+
+    static func revisionNotFound(_ id: DocumentID, _ revision: RevisionID) -> DatabaseError {
+        DatabaseError(
+            .revisionNotFound,
+            "Document '\(id)' has no revision \(revision); list its history to see which it has.",
+            documentID: id.text, revisionID: revision.description
+        )
+    }
+
+    static func bodyGone(_ id: DocumentID, _ revision: RevisionID) -> DatabaseError {
+        DatabaseError(
+            .revisionNotFound,
+            "The body of revision \(revision) of document '\(id)' is not stored here: it was "
+                + "compacted away or never received.",
+            documentID: id.text, revisionID: revision.description
+        )
+    }
+
+    static func lastGeneration(_ id: DocumentID, _ revision: RevisionID?) -> DatabaseError {
+        DatabaseError(
+            .invalidDocument,
+            "Document '\(id)' is at the highest generation a revision can have; purge it and create "
+                + "it anew.",
+            documentID: id.text, revisionID: revision?.description
+        )
+    }
+
+    static func reservedKey(_ key: String, _ id: DocumentID?) -> DatabaseError {
+        DatabaseError(
+            .invalidDocument,
+            "The key '\(key)' is reserved, as is every top-level key that begins with '_'; "
+                + "rename it\(of(id)).",
+            documentID: id?.text
+        )
+    }
+
+    static func notAnObject(_ id: DocumentID?) -> DatabaseError {
+        DatabaseError(
+            .invalidDocument, "A document's body must be a JSON object\(of(id)).",
+            documentID: id?.text
+        )
+    }
+
+    static func tooLarge(_ id: DocumentID, bytes: Int, limit: Int) -> DatabaseError {
+        DatabaseError(
+            .invalidDocument,
+            "The body of document '\(id)' is \(bytes) bytes, over the limit of \(limit); make it "
+                + "smaller, use an attachment, or raise DatabaseOptions.maximumDocumentSize.",
+            documentID: id.text
+        )
+    }
+
+    static func invalidID(_ text: String, _ cause: any Error) -> DatabaseError {
+        DatabaseError(
+            .invalidID, "\(cause)", documentID: String(text.prefix(200)), underlying: cause
+        )
+    }
+
+    static func invalidRevision(_ text: String, of id: String, _ cause: any Error) -> DatabaseError
+    {
+        DatabaseError(
+            .invalidID, "\(cause)", documentID: id, revisionID: String(text.prefix(200)),
+            underlying: cause
+        )
+    }
+
+    static func invalidName(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .invalidName,
+            "'\(name.prefix(60))' is no database name: use 1 to 239 of the characters a-z, 0-9 and "
+                + "_$()+-/, beginning with a letter."
+        )
+    }
+
+    static func databaseNotFound(_ path: String) -> DatabaseError {
+        DatabaseError(
+            .databaseNotFound,
+            "There is no database at '\(path)'; create it, or set DatabaseOptions.create."
+        )
+    }
+
+    static func closed(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .databaseClosed, "The database '\(name)' is closed or deleted; open it again to use it."
+        )
+    }
+
+    static func directoryVanished(_ path: String) -> DatabaseError {
+        DatabaseError(
+            .io,
+            "The directory of the open database at '\(path)' was deleted or replaced, so nothing "
+                + "was written; close the database and restore or recreate it."
+        )
+    }
+
+    static func busy(_ path: String) -> DatabaseError {
+        DatabaseError(
+            .databaseBusy,
+            "The database at '\(path)' is in use elsewhere; close it there and try again."
+        )
+    }
+
+    static func insideBatch(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .databaseBusy,
+            "The database '\(name)' cannot be compacted, synced or deleted inside a batch of its own; "
+                + "do that after the batch."
+        )
+    }
+
+    static func readOnly(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .readOnly, "The database '\(name)' was opened read-only; open it writable to change it."
+        )
+    }
+
+    static func unsupportedVersion(_ path: String, found: Int, known: Int) -> DatabaseError {
+        DatabaseError(
+            .unsupportedVersion,
+            "The database at '\(path)' has format \(found), but this release knows formats up to "
+                + "\(known); open it with a newer release."
+        )
+    }
+
+    static func corrupted(_ what: String, _ id: DocumentID?, _ cause: (any Error)? = nil)
+        -> DatabaseError
+    {
+        DatabaseError(
+            .corrupted,
+            "\(what)\(of(id)) is damaged; run verify to list the damage and salvage to copy the rest.",
+            documentID: id?.text, underlying: cause
+        )
+    }
+
+    static func cancelled() -> DatabaseError {
+        DatabaseError(.cancelled, "The work was cancelled before it finished.")
+    }
+
+    private static func of(_ id: DocumentID?) -> String { id.map { " of document '\($0)'" } ?? "" }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// A failed system call: which, on what, and why.
+struct SystemError: Error, CustomStringConvertible {
+    var call: String
+    var path: String
+    var number: Int32
+
+    init(_ call: String, _ path: String, number: Int32 = errno) {
+        self.call = call
+        self.path = path
+        self.number = number
+    }
+
+    /// The reason in the operating system's words.
+    var reason: String {
+        // SAFETY: strerror returns a constant or thread-local C string, copied at once.
+        unsafe String(cString: strerror(number))
+    }
+
+    var description: String { "\(call) failed on '\(path)': \(reason)" }
+}
+
+/// An open file descriptor, closed when the last reference goes.
+final class FileHandle: Sendable {
+    let descriptor: Int32
+    let path: String
+
+    /// Opens a file; `flags` are those of `open(2)`, `O_CLOEXEC` is added.
+    init(path: String, flags: Int32, mode: mode_t = 0o644) throws(SystemError) {
+        // SAFETY: the path is lent to the call as a C string.
+        let descriptor = unsafe open(path, flags | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw SystemError("open", path) }
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit { _ = close(descriptor) }
+
+    /// Takes an advisory lock; returns false when another holder is in the way.
+    func tryLock(exclusive: Bool) throws(SystemError) -> Bool {
+        while flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
+            if errno == EWOULDBLOCK { return false }
+            if errno != EINTR { throw SystemError("flock", path) }
+        }
+        return true
+    }
+
+    /// Gives up the advisory lock.
+    func unlock() { _ = flock(descriptor, LOCK_UN) }
+
+    /// Whether the file still has a name; false once it, or its directory, was deleted.
+    var isLinked: Bool {
+        var status = stat()
+        // SAFETY: `status` is a local that outlives the call.
+        return unsafe fstat(descriptor, &status) == 0 && status.st_nlink > 0
+    }
+
+    /// The device and inode: which file this is, whatever its name.
+    var identity: FileIdentity? {
+        var status = stat()
+        // SAFETY: `status` is a local that outlives the call.
+        guard unsafe fstat(descriptor, &status) == 0 else { return nil }
+        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    /// Overwrites bytes at the start of the file.
+    func overwrite(_ bytes: [UInt8]) throws(SystemError) {
+        // SAFETY: the buffer is valid for the call and its length is passed with it.
+        let written = unsafe bytes.withUnsafeBytes {
+            unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0)
+        }
+        guard written == bytes.count else { throw SystemError("pwrite", path) }
+    }
+
+    /// Reads up to `count` bytes at the start of the file.
+    func read(upTo count: Int) throws(SystemError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        // SAFETY: the buffer is valid for the call and its length is passed with it.
+        let got = unsafe bytes.withUnsafeMutableBytes {
+            unsafe pread(descriptor, $0.baseAddress, $0.count, 0)
+        }
+        guard got >= 0 else { throw SystemError("pread", path) }
+        return Array(bytes.prefix(got))
+    }
+
+    /// Appends all of `bytes` at the file's position.
+    func write(_ bytes: [UInt8]) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            // SAFETY: the buffer is valid for the call; the offset stays within it.
+            let written = unsafe bytes.withUnsafeBytes {
+                unsafe Self.write(
+                    descriptor, $0.baseAddress.map { unsafe $0 + done }, $0.count - done)
+            }
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { throw SystemError("write", path) }
+            done += written
+        }
+    }
+
+    /// Forces the file's content to the disk.
+    func synchronise() throws(SystemError) {
+        guard fsync(descriptor) == 0 else { throw SystemError("fsync", path) }
+    }
+
+    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int
+    {
+        #if canImport(Glibc)
+        unsafe Glibc.write(descriptor, bytes, count)
+        #else
+        unsafe Darwin.write(descriptor, bytes, count)
+        #endif
+    }
+}
+
+/// Which file: its device and inode.
+struct FileIdentity: Hashable, Sendable {
+    var device: UInt64
+    var inode: UInt64
+}

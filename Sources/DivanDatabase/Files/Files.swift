@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// The few file-system operations a database needs, as plain functions that throw.
+///
+/// Every path is lent to its system call as a C string and not kept: that is what makes the calls
+/// marked `unsafe` here safe, besides what stands at each.
+enum Files {
+    static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+    static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        // SAFETY: `status` is a local that outlives the call.
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    static func isWritable(_ path: String) -> Bool { unsafe access(path, W_OK) == 0 }
+
+    /// Makes a directory and every missing parent; an existing one is fine.
+    static func makeDirectory(_ path: String) throws(SystemError) {
+        if unsafe mkdir(path, 0o755) == 0 || (errno == EEXIST && isDirectory(path)) { return }
+        let number = errno
+        let parent = parent(of: path)
+        guard number == ENOENT, parent != path else {
+            throw SystemError("mkdir", path, number: number)
+        }
+        try makeDirectory(parent)
+        guard unsafe mkdir(path, 0o755) == 0 || errno == EEXIST else {
+            throw SystemError("mkdir", path)
+        }
+    }
+
+    /// The names in a directory, without `.` and `..`, sorted.
+    static func list(_ path: String) throws(SystemError) -> [String] {
+        // SAFETY: opendir's handle stays in this function and is closed on every way out.
+        guard let directory = unsafe opendir(path) else { throw SystemError("opendir", path) }
+        defer { _ = unsafe closedir(directory) }
+        var names: [String] = []
+        // SAFETY: readdir's entry is valid until the next call; its name is copied at once.
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe String(cString: $0)
+                }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Deletes a file or a whole directory; what is already gone is fine.
+    static func remove(_ path: String) throws(SystemError) {
+        if unsafe unlink(path) == 0 || errno == ENOENT { return }
+        guard isDirectory(path) else { throw SystemError("unlink", path) }
+        for name in try list(path) { try remove(path + "/" + name) }
+        guard unsafe rmdir(path) == 0 || errno == ENOENT else { throw SystemError("rmdir", path) }
+    }
+
+    static func rename(_ from: String, to: String) throws(SystemError) {
+        #if canImport(Glibc)
+        let result = unsafe Glibc.rename(from, to)
+        #else
+        let result = unsafe Darwin.rename(from, to)
+        #endif
+        guard result == 0 else { throw SystemError("rename", from) }
+    }
+
+    static func read(_ path: String) throws(SystemError) -> [UInt8] {
+        let file = try FileHandle(path: path, flags: O_RDONLY)
+        return try file.read(upTo: 1 << 20)
+    }
+
+    /// Writes a file so that a crash leaves either the old content or the new, whole and on disk.
+    static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+        let temporary = path + ".new"
+        let file = try FileHandle(path: temporary, flags: O_WRONLY | O_CREAT | O_TRUNC)
+        try file.write(bytes)
+        try file.synchronise()
+        try rename(temporary, to: path)
+        try synchroniseDirectory(parent(of: path))
+    }
+
+    /// Forces a directory's entries to the disk, so that a rename within it survives power loss.
+    static func synchroniseDirectory(_ path: String) throws(SystemError) {
+        let directory = try FileHandle(path: path, flags: O_RDONLY | O_DIRECTORY)
+        try directory.synchronise()
+    }
+
+    static func identity(of path: String) -> FileIdentity? {
+        var status = stat()
+        // SAFETY: `status` is a local that outlives the call.
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    /// The bytes of all files below a path.
+    static func size(of path: String) -> Int {
+        var status = stat()
+        // SAFETY: `status` is a local that outlives the call.
+        guard unsafe lstat(path, &status) == 0 else { return 0 }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return Int(status.st_size) }
+        let names = (try? list(path)) ?? []
+        return names.reduce(0) { $0 + size(of: path + "/" + $1) }
+    }
+
+    static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    static func lastComponent(of path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanStorage
+
+/// The file that says what a database directory holds; see docs/file-format.md.
+///
+/// Two lines of text: a JSON object, then the CRC-32C of that line in hexadecimal. It is replaced
+/// by rename, so a reader sees the old or the new one whole.
+struct Manifest: Equatable, Sendable {
+    /// The newest directory format that this release reads and writes.
+    static let currentFormat = 1
+
+    var format: Int
+    var generation: Int
+    var engine: String
+    var publicUUID: String
+    var privateUUID: String
+
+    init(engine: String) {
+        format = Self.currentFormat
+        generation = 1
+        self.engine = engine
+        publicUUID = SeededRandom.shared.uuid()
+        privateUUID = SeededRandom.shared.uuid()
+    }
+
+    mutating func renewUUIDs() {
+        publicUUID = SeededRandom.shared.uuid()
+        privateUUID = SeededRandom.shared.uuid()
+    }
+
+    /// Reads a manifest's bytes; `path` is only for the error.
+    init(_ bytes: [UInt8], path: String) throws(DatabaseError) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.count == 3, lines[2].isEmpty,
+            String(decoding: lines[1], as: UTF8.self) == Self.checksum(of: Array(lines[0])),
+            let value = try? JSONParser.parse(Array(lines[0])),
+            case .integer(let format)? = value["format"]
+        else { throw DatabaseError.corrupted("The manifest at '\(path)'", nil) }
+        guard format <= Self.currentFormat else {
+            throw DatabaseError.unsupportedVersion(
+                path, found: Int(clamping: format), known: Self.currentFormat)
+        }
+        guard case .integer(let generation)? = value["generation"],
+            let engine = value["engine"]?.string,
+            let publicUUID = value["publicUUID"]?.string,
+            let privateUUID = value["privateUUID"]?.string
+        else { throw DatabaseError.corrupted("The manifest at '\(path)'", nil) }
+        self.format = Int(format)
+        self.generation = Int(clamping: generation)
+        self.engine = engine
+        self.publicUUID = publicUUID
+        self.privateUUID = privateUUID
+    }
+
+    /// The manifest's bytes, checksum included.
+    var bytes: [UInt8] {
+        var line: [UInt8] = []
+        let object: JSONObject = [
+            "format": .integer(Int64(format)), "generation": .integer(Int64(generation)),
+            "engine": .string(engine), "publicUUID": .string(publicUUID),
+            "privateUUID": .string(privateUUID),
+        ]
+        JSONWriter.append(.object(object), to: &line)
+        return line + Array("\n\(Self.checksum(of: line))\n".utf8)
+    }
+
+    private static func checksum(of line: [UInt8]) -> String {
+        let digits = String(ValueChecksum.continued(0, over: line.span), radix: 16)
+        return String(repeating: "0", count: 8 - digits.count) + digits
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+internal import DivanStorage
+
+/// What a compaction did.
+public struct CompactionResult: Sendable {
+    /// The bodies of old revisions that were deleted.
+    public var bodiesDeleted: Int
+    /// The bytes by which the files shrank.
+    public var bytesFreed: Int
+}
+
+extension Database {
+    /// Deletes the bodies of revisions that are no leaves, and gives the space back to the disk.
+    ///
+    /// Revision IDs stay in the history; bodies of leaves, conflicting ones included, stay whole. It
+    /// works in batches of `Compaction.batchSize`, between which others read and write. Compacting
+    /// happens only when this is called.
+    ///
+    /// - Parameter progress: Gets reports; throwing stops the work, and what was done by then is kept.
+    /// - Returns: What was deleted and given back.
+    /// - Throws: `DatabaseError` as `write(_:)`, and what `progress` throws.
+    @discardableResult
+    public func compact(progress: ProgressHandler? = nil) throws -> CompactionResult {
+        try checkWritable()
+        try checkNotInBatch()
+        return try Compaction(core: core, progress: progress).run()
+    }
+
+    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
+    @discardableResult
+    public func compact() async throws -> CompactionResult {
+        try checkWritable()
+        let core = core
+        let flag = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            try await BlockingWork.run {
+                try Compaction(core: core) { _ in try flag.check() }.run()
+            }
+        } onCancel: {
+            flag.cancel()
+        }
+    }
+}
+
+/// One run of compaction.
+///
+/// Dead bodies are listed in `superseded`, so the work is in proportion to what there is to delete.
+/// Each batch is one transaction: rows of `revisions` go, the marks go, and the trees forget the
+/// sequences, each document's once however many of its revisions the batch has.
+struct Compaction {
+    /// Enough to make a transaction worth its commit, few enough that other writers wait for
+    /// hundredths of a second.
+    static let batchSize = 2_000
+
+    let core: DatabaseCore
+    let progress: ProgressHandler?
+
+    func run() throws -> CompactionResult {
+        let before = diskSize()
+        let total = try core.read { Int(clamping: try $0.state().deadBodies) }
+        var deleted = 0
+        var position: Int64 = 0
+        while true {
+            try progress?(Progress(phase: "deleting old bodies", completed: deleted, total: total))
+            let batch = try core.write { try deleteBatch($0, after: position) }
+            deleted += batch.deleted
+            guard let last = batch.last else { break }
+            position = last
+        }
+        try core.blaming(nil) {
+            _ = try core.engine.compact { report in
+                try progress?(
+                    Progress(
+                        phase: "shrinking the file", completed: report.completed,
+                        total: report.total))
+            }
+        }
+        return CompactionResult(bodiesDeleted: deleted, bytesFreed: max(0, before - diskSize()))
+    }
+
+    private func diskSize() -> Int { core.directory.map { Files.size(of: $0.path) } ?? 0 }
+
+    private func deleteBatch(_ context: WriteContext, after position: Int64) throws
+        -> (deleted: Int, last: Int64?)
+    {
+        let (writer, snapshot) = try context.transaction()
+        let marks = try marks(after: position, snapshot)
+        let dead = marks.dead
+        var sequencesByDocument: [DocumentID: Set<SequenceNumber>] = [:]
+        for sequence in dead {
+            if let id = try documentID(of: sequence, snapshot) {
+                sequencesByDocument[id, default: []].insert(sequence)
+            }
+            try context.removeRevision(sequence, writer, snapshot)
+        }
+        for (id, sequences) in sequencesByDocument {
+            guard var record = try snapshot.record(id) else { continue }
+            for node in record.tree.nodes where node.sequence.map(sequences.contains) ?? false {
+                record.tree.setSequence(nil, of: node.id)
+            }
+            try context.rewrite(id, record)
+        }
+        return (dead.count, marks.last)
+    }
+
+    /// The next marks in order: the dead ones among them, and where they end.
+    private func marks(after position: Int64, _ snapshot: Snapshot) throws
+        -> (dead: [SequenceNumber], last: Int64?)
+    {
+        let cursor = try snapshot.reader.cursor(in: core.stores.superseded)
+        defer { cursor.close() }
+        var dead: [SequenceNumber] = []
+        var last: Int64?
+        var found = try cursor.seek(toAtLeast: position + 1)
+        var seen = 0
+        while found, seen < Self.batchSize {
+            seen += 1
+            last = cursor.integerKey
+            try cursor.withValue { value in
+                if value.count > 0, value[0] == SupersededMark.dead.rawValue {
+                    dead.append(SequenceNumber(cursor.integerKey))
+                }
+            }
+            found = try cursor.next()
+        }
+        return (dead, last)
+    }
+
+    private func documentID(of sequence: SequenceNumber, _ snapshot: Snapshot) throws -> DocumentID?
+    {
+        var id: DocumentID?
+        _ = try snapshot.reader.withValue(forKey: Int64(sequence), in: core.stores.revisions) {
+            row in
+            id = try core.decoding(nil) { try RevisionRow(row).documentID }
+        }
+        return id
+    }
+}
+
+extension WriteContext {
+    /// Writes a document's record again after its tree forgot where bodies lie.
+    func rewrite(_ id: DocumentID, _ record: DocumentRecord) throws {
+        let (writer, snapshot) = try transaction()
+        row.removeAll(keepingCapacity: true)
+        record.encode(into: &row)
+        try withRow { row in
+            try id.text.withSpan { key in
+                try writer.set(row, forKey: key, in: snapshot.core.stores.documents)
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+public import FoundationEssentials
+
+/// What a salvage brought over.
+public struct SalvageResult: Sendable {
+    /// Documents copied with all their stored revisions.
+    public var documentsCopied = 0
+    /// Revisions copied.
+    public var revisionsCopied = 0
+    /// What could not be read, a sentence each; at most 1,000.
+    public var problems: [VerificationProblem] = []
+}
+
+extension Database {
+    /// Copies every readable document of a damaged database into a new one.
+    ///
+    /// The source is only read. Documents are found by their records first; those whose records are
+    /// damaged are rebuilt from their stored revisions, each then without its history. A damaged or
+    /// missing manifest is done without; the copy gets one of its own, with new UUIDs.
+    ///
+    /// - Parameters:
+    ///   - source: The damaged database's directory.
+    ///   - destination: Where the new database goes; nothing may be there.
+    ///   - progress: Gets reports; throwing stops the work and leaves what was copied by then.
+    /// - Returns: What was copied, and what could not be read.
+    /// - Throws: `DatabaseError` with code `.io` when something is at `destination`, or when the source
+    ///   cannot be opened at all.
+    public static func salvage(
+        from source: URL, to destination: URL, progress: ProgressHandler? = nil
+    ) throws -> SalvageResult {
+        let target = destination.path(percentEncoded: false)
+        guard !Files.exists(target) else {
+            throw DatabaseError(
+                .io, "There is something at '\(target)' already; name a path that does not exist.")
+        }
+        let (damaged, manifestProblem) = try openDamaged(at: source)
+        defer { damaged.close() }
+        var targetOptions = DatabaseOptions()
+        targetOptions.create = true
+        let copy = try open(at: destination, options: targetOptions)
+        defer { copy.close() }
+        var result = try Salvage(from: damaged, to: copy, progress: progress).run()
+        if let manifestProblem { result.problems.insert(manifestProblem, at: 0) }
+        return result
+    }
+
+    /// Opens a database read-only, if need be by its newest data without the manifest.
+    private static func openDamaged(at url: URL) throws -> (Database, VerificationProblem?) {
+        var options = DatabaseOptions()
+        options.readOnly = true
+        let path = url.path(percentEncoded: false)
+        do {
+            return (try open(at: url, options: options), nil)
+        } catch let error as DatabaseError
+            where error.code == .corrupted || error.code == .databaseNotFound
+        {
+            let generations = ((try? Files.list(path)) ?? []).filter { $0.hasPrefix("data-") }
+                .compactMap { Int($0.dropFirst("data-".count)) }
+            guard let newest = generations.max() else { throw error }
+            let core = try DatabaseCore(
+                name: "damaged", directory: nil,
+                engine: DatabaseCore.openEngine(at: "\(path)/data-\(newest)", options),
+                options: options)
+            let database = Database(name: "damaged", core: core, readOnly: true, registration: nil)
+            return (database, VerificationProblem(message: error.message, documentID: nil))
+        }
+    }
+}
+
+/// One run of salvage. Works through the source in batches, each one transaction of the copy.
+final class Salvage {
+    private static let batchSize = 1_000
+
+    private let source: DatabaseCore
+    private let copy: Database
+    private let progress: ProgressHandler?
+    private var result = SalvageResult()
+
+    init(from source: Database, to copy: Database, progress: ProgressHandler?) {
+        self.source = source.core
+        self.copy = copy
+        self.progress = progress
+    }
+
+    func run() throws -> SalvageResult {
+        try source.read { snapshot in
+            if let depth = attempt(nil, { try snapshot.setting(.maxRevTreeDepth) }) ?? nil {
+                try copy.setMaxRevTreeDepth(Int(clamping: max(1, depth)))
+            }
+            try copyDocuments(snapshot)
+            try copyStrays(snapshot)
+            try copyLocals(snapshot)
+        }
+        return result
+    }
+
+    /// Documents by their records.
+    private func copyDocuments(_ snapshot: Snapshot) throws {
+        try batches(of: source.stores.documents, snapshot) { cursor in
+            var id: DocumentID?
+            _ = attempt(nil) { try cursor.withKey { id = DocumentID(unchecked: String(utf8: $0)) } }
+            guard let id else { return }
+            var record: DocumentRecord?
+            _ = attempt(id) {
+                try cursor.withValue { row in
+                    record = try source.decoding(id) { try DocumentRecord(row) }
+                }
+            }
+            if let record { try copyDocument(id, record, snapshot) }
+        }
+    }
+
+    private func copyDocument(_ id: DocumentID, _ record: DocumentRecord, _ snapshot: Snapshot)
+        throws
+    {
+        var copied = 0
+        // Oldest first, so that each revision's history is there when it comes.
+        for node in record.tree.nodes.sorted(by: { $0.id < $1.id }) {
+            guard let sequence = node.sequence else { continue }
+            let body = attempt(id) { try snapshot.body(id, sequence, expecting: node.id) } ?? nil
+            guard let body, (try? body.validate()) != nil, body.kind == .object else {
+                if node.isLeaf { add("Revision \(node.id) of document '\(id)' is lost.", id) }
+                continue
+            }
+            let history = try RevisionHistory(record.tree.history(of: node.id))
+            let content = RevisionContent(body: body, isDeleted: node.isTombstone)
+            if try copy.core.write({ try $0.addExisting(id, history, content) }) { copied += 1 }
+        }
+        guard copied > 0 else { return }
+        result.documentsCopied += 1
+        result.revisionsCopied += copied
+    }
+
+    /// Revisions whose documents' records could not be read.
+    private func copyStrays(_ snapshot: Snapshot) throws {
+        try batches(of: source.stores.revisions, snapshot) { cursor in
+            let sequence = SequenceNumber(cursor.integerKey)
+            var head: RevisionRow?
+            _ = attempt(nil) {
+                try cursor.withValue { row in
+                    head = try source.decoding(nil) { try RevisionRow(row) }
+                }
+            }
+            guard let head, try copy.core.read({ try $0.head(head.documentID) }) == nil else {
+                return
+            }
+            let id = head.documentID
+            let body = attempt(id) { try snapshot.body(id, sequence, expecting: head.revisionID) }
+            guard case .some(.some(let body)) = body, (try? body.validate()) != nil,
+                body.kind == .object
+            else { return }
+            let content = RevisionContent(
+                body: body, isDeleted: head.flags.contains(.tombstone))
+            let history = RevisionHistory(head.revisionID)
+            if try copy.core.write({ try $0.addExisting(id, history, content) }) {
+                add("Document '\(id)' was rebuilt from a stored revision, without its history.", id)
+                result.documentsCopied += 1
+                result.revisionsCopied += 1
+            }
+        }
+    }
+
+    private func copyLocals(_ snapshot: Snapshot) throws {
+        try batches(of: source.stores.local, snapshot) { cursor in
+            var id = ""
+            var record: LocalRecord?
+            _ = attempt(nil) {
+                try cursor.withRow { key, value in
+                    id = String(utf8: key)
+                    record = try source.decoding(nil) { try LocalRecord(value) }
+                }
+            }
+            if let record, (try? record.body.validate()) != nil {
+                try copy.core.write { try $0.putLocal(id, record.body) }
+            }
+        }
+    }
+
+    // MARK: - Walking
+
+    /// Walks a store of the source; every `batchSize` rows are one transaction of the copy.
+    private func batches(
+        of store: Store, _ snapshot: Snapshot, _ body: (any StorageCursor) throws -> Void
+    ) throws {
+        let cursor = try snapshot.reader.cursor(in: store)
+        defer { cursor.close() }
+        var found = attempt(nil) { try cursor.seekToFirst() } ?? false
+        var done = 0
+        while found {
+            try progress?(Progress(phase: "copying", completed: result.documentsCopied, total: nil))
+            try copy.core.batch { _ in
+                for _ in 0..<Self.batchSize where found {
+                    try body(cursor)
+                    done += 1
+                    found = attempt(nil) { try cursor.next() } ?? false
+                }
+            }
+        }
+    }
+
+    private func add(_ message: String, _ id: DocumentID?) {
+        guard result.problems.count < 1_000 else { return }
+        result.problems.append(VerificationProblem(message: message, documentID: id?.text))
+    }
+
+    /// Runs a read of the source; whatever fails becomes a problem and nil.
+    private func attempt<T>(_ id: DocumentID?, _ body: () throws -> T) -> T? {
+        do { return try body() } catch {
+            add((error as? DatabaseError)?.message ?? "\(error)", id)
+            return nil
+        }
+    }
+}

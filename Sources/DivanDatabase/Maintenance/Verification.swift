@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+
+/// Something wrong with a database.
+public struct VerificationProblem: Sendable, CustomStringConvertible {
+    /// One sentence.
+    public var message: String
+    /// The document concerned, where there is one.
+    public var documentID: String?
+
+    /// The sentence.
+    public var description: String { message }
+}
+
+extension Database {
+    /// Checks everything the database's rules demand and lists what is wrong.
+    ///
+    /// It reads every row: the engine's structure and checksums, each document's tree and bodies, the
+    /// marks, the counters. It changes nothing and runs beside readers and writers.
+    ///
+    /// - Parameter progress: Gets reports; throwing stops the work.
+    /// - Returns: The problems; empty when all is well. At most 1,000.
+    /// - Throws: `DatabaseError` with code `.databaseClosed` or `.io`, and what `progress` throws.
+    public func verify(progress: ProgressHandler? = nil) throws -> [VerificationProblem] {
+        try checkOpen()
+        return try Verification(core: core, progress: progress).run()
+    }
+}
+
+/// One run of verification.
+///
+/// ## Invariants checked
+///
+/// 1. The engine finds its structure sound and every value's checksum right.
+/// 2. Each document's record decodes; its tree's own invariants hold; flags say what the tree says.
+/// 3. Each tree node with a sequence has a row of that document and revision in `revisions`, with a
+///    well-formed body; the winner has one.
+/// 4. Each document's update sequence has a row and is not marked in `superseded`.
+/// 5. Each row of `revisions` belongs to a node of a tree or is its document's place in the feed.
+/// 6. A row is marked dead exactly if its node has a child, shadowed exactly if it is a leaf that is
+///    not its document's place.
+/// 7. The counters equal what the rows say; no sequence is above the last one.
+/// 8. Local documents and purges decode, and there is no store that is none of a database's.
+/// 9. The file `changes` names no later commit than the database has: a damaged log loses its end
+///    without a trace in the engine, and so does a power loss without full durability.
+final class Verification {
+    private static let problemLimit = 1_000
+
+    private let core: DatabaseCore
+    private let progress: ProgressHandler?
+    private var problems: [VerificationProblem] = []
+    private var tally = DatabaseState()
+    /// What `revisions` and `superseded` must hold: nil for a row in the feed.
+    private var expected: [SequenceNumber: SupersededMark?] = [:]
+
+    init(core: DatabaseCore, progress: ProgressHandler?) {
+        self.core = core
+        self.progress = progress
+    }
+
+    func run() throws -> [VerificationProblem] {
+        try checkStructure()
+        // Read before the snapshot is taken, since others may commit meanwhile.
+        let mark = core.directory.flatMap { try? ChangeMark(Files.read($0.changesPath)) }
+        try core.read { snapshot in
+            let state = try attempt(nil) { try snapshot.state() } ?? DatabaseState()
+            if let mark { checkEnd(mark, state) }
+            try checkStores(snapshot)
+            let count = Int(clamping: state.liveDocuments &+ state.deletedDocuments)
+            try checkDocuments(snapshot, count: count)
+            try checkRevisions(snapshot, state)
+            try checkMarks(snapshot)
+            checkCounters(state)
+        }
+        return problems
+    }
+
+    // MARK: - Parts
+
+    private func checkStructure() throws {
+        do {
+            let found = try core.engine.verifyStructure { report in
+                try self.progress?(
+                    Progress(
+                        phase: "checking the file", completed: report.completed,
+                        total: report.total))
+            }
+            for sentence in found { add(sentence, nil) }
+        } catch let error as StorageError where error.code == .corrupted {
+            add(error.description, nil)
+        } catch let error as StorageError {
+            throw DatabaseError(error, documentID: nil)
+        }
+    }
+
+    private func checkEnd(_ mark: ChangeMark, _ state: DatabaseState) {
+        guard mark.lastSequence > state.lastSequence || mark.lastPurge > state.lastPurge else {
+            return
+        }
+        add(
+            "The newest commits are lost: the file 'changes' names sequence \(mark.lastSequence) and "
+                + "purge \(mark.lastPurge), but the database ends at \(state.lastSequence) and "
+                + "\(state.lastPurge).", nil)
+    }
+
+    /// Checks the stores that no counter and no tree speaks of.
+    private func checkStores(_ snapshot: Snapshot) throws {
+        for name in try attempt(nil, { try snapshot.reader.storeNames() }) ?? []
+        where !Stores.names.contains(name) {
+            add("The store '\(name)' is none of a database's.", nil)
+        }
+        try forEachRow(of: core.stores.local, snapshot) { cursor in
+            try cursor.withValue { row in
+                let record = try core.decoding(nil) { try LocalRecord(row) }
+                try core.decoding(nil) { try record.body.validate() }
+            }
+        }
+        try forEachRow(of: core.stores.purges, snapshot) { cursor in
+            try cursor.withValue { row in _ = try core.decoding(nil) { try PurgeRecord(row) } }
+        }
+    }
+
+    private func forEachRow(
+        of store: Store, _ snapshot: Snapshot, _ body: (any StorageCursor) throws -> Void
+    ) throws {
+        let cursor = try snapshot.reader.cursor(in: store)
+        defer { cursor.close() }
+        var found = try attempt(nil) { try cursor.seekToFirst() } ?? false
+        while found {
+            try attempt(nil) { try body(cursor) }
+            found = try attempt(nil) { try cursor.next() } ?? false
+        }
+    }
+
+    private func checkDocuments(_ snapshot: Snapshot, count: Int) throws {
+        let cursor = try snapshot.reader.cursor(in: core.stores.documents)
+        defer { cursor.close() }
+        var found = try attempt(nil) { try cursor.seekToFirst() } ?? false
+        var done = 0
+        while found {
+            if done % 1_000 == 0 {
+                try progress?(
+                    Progress(phase: "checking documents", completed: done, total: count))
+            }
+            done += 1
+            var id: DocumentID?
+            try attempt(nil) { try cursor.withKey { id = DocumentID(unchecked: String(utf8: $0)) } }
+            if let id { try check(id, cursor, snapshot) }
+            found = try attempt(id) { try cursor.next() } ?? false
+        }
+    }
+
+    private func check(_ id: DocumentID, _ cursor: any StorageCursor, _ snapshot: Snapshot) throws {
+        if case .none = try? DocumentID(id.text) { add("Document '\(id)' has an invalid ID.", id) }
+        var record: DocumentRecord?
+        var head: DocumentRecord.Head?
+        try attempt(id) {
+            try cursor.withValue { row in
+                record = try core.decoding(id) { try DocumentRecord(row) }
+                head = try core.decoding(id) { try DocumentRecord.head(row) }
+            }
+        }
+        guard let record, let head else { return }
+        for sentence in record.tree.invariantViolations() {
+            add("The revision tree of document '\(id)': \(sentence)", id)
+        }
+        if head.isDeleted != record.tree.isDeleted || head.isConflicted != record.tree.isConflicted
+        {
+            add("The flags of document '\(id)' do not say what its tree says.", id)
+        }
+        tally.add(record)
+        try checkBodies(id, record, snapshot)
+    }
+
+    private func checkBodies(_ id: DocumentID, _ record: DocumentRecord, _ snapshot: Snapshot)
+        throws
+    {
+        for node in record.tree.nodes {
+            guard let sequence = node.sequence else {
+                if node.isLeaf { add("Leaf \(node.id) of document '\(id)' has no body.", id) }
+                continue
+            }
+            let mark: SupersededMark? =
+                sequence == record.updateSequence ? nil : node.isLeaf ? .shadowed : .dead
+            if expected.updateValue(mark, forKey: sequence) != nil {
+                add("Sequence \(sequence) is used twice, once by document '\(id)'.", id)
+            }
+            let body = try attempt(id) { try snapshot.body(id, sequence, expecting: node.id) }
+            switch body {
+            case .some(.some(let body)):
+                do { try body.validate() } catch {
+                    add("The body of revision \(node.id) of document '\(id)' is malformed.", id)
+                }
+                if body.kind != .object {
+                    add("The body of revision \(node.id) of document '\(id)' is no object.", id)
+                }
+            case .some(.none):
+                add("The body of revision \(node.id) of document '\(id)' is missing.", id)
+            case .none: break
+            }
+        }
+        // A pointer holds the place when no revision does.
+        if expected[record.updateSequence] == nil {
+            expected[record.updateSequence] = .some(nil)
+            let exists = try attempt(id) {
+                try snapshot.reader.contains(
+                    key: Int64(record.updateSequence), in: core.stores.revisions)
+            }
+            if exists == false { add("Document '\(id)' is missing from the changes feed.", id) }
+        }
+    }
+
+    private func checkRevisions(_ snapshot: Snapshot, _ state: DatabaseState) throws {
+        let cursor = try snapshot.reader.cursor(in: core.stores.revisions)
+        defer { cursor.close() }
+        var found = try attempt(nil) { try cursor.seekToFirst() } ?? false
+        var done = 0
+        while found {
+            if done % 10_000 == 0 {
+                try progress?(
+                    Progress(phase: "checking revisions", completed: done, total: expected.count))
+            }
+            done += 1
+            let sequence = SequenceNumber(cursor.integerKey)
+            if expected[sequence] == nil {
+                add("The revision stored under sequence \(sequence) belongs to no document.", nil)
+            }
+            if sequence > state.lastSequence {
+                add("Sequence \(sequence) is above the last one, \(state.lastSequence).", nil)
+            }
+            found = try attempt(nil) { try cursor.next() } ?? false
+        }
+    }
+
+    private func checkMarks(_ snapshot: Snapshot) throws {
+        let cursor = try snapshot.reader.cursor(in: core.stores.superseded)
+        defer { cursor.close() }
+        var marked: Set<SequenceNumber> = []
+        var found = try attempt(nil) { try cursor.seekToFirst() } ?? false
+        while found {
+            let sequence = SequenceNumber(cursor.integerKey)
+            var mark: SupersededMark?
+            try attempt(nil) {
+                try cursor.withValue {
+                    mark = $0.count == 1 ? SupersededMark(rawValue: $0[0]) : nil
+                }
+            }
+            marked.insert(sequence)
+            if mark == .dead { tally.deadBodies += 1 }
+            if mark == nil || expected[sequence].flatMap({ $0 }) != mark {
+                add("Sequence \(sequence) has a wrong mark among the superseded ones.", nil)
+            }
+            found = try attempt(nil) { try cursor.next() } ?? false
+        }
+        for (sequence, mark) in expected where mark != nil && !marked.contains(sequence) {
+            add("Sequence \(sequence) lacks its mark among the superseded ones.", nil)
+        }
+    }
+
+    private func checkCounters(_ state: DatabaseState) {
+        let pairs = [
+            ("live documents", state.liveDocuments, tally.liveDocuments),
+            ("deleted documents", state.deletedDocuments, tally.deletedDocuments),
+            ("conflicted documents", state.conflictedDocuments, tally.conflictedDocuments),
+            ("superseded bodies", state.deadBodies, tally.deadBodies),
+        ]
+        for (what, counted, found) in pairs where counted != found {
+            add("The counter of \(what) says \(counted), but there are \(found).", nil)
+        }
+    }
+
+    // MARK: - Problems
+
+    private func add(_ message: String, _ id: DocumentID?) {
+        guard problems.count < Self.problemLimit else { return }
+        problems.append(VerificationProblem(message: message, documentID: id?.text))
+    }
+
+    /// Runs a read; damage becomes a problem and nil, everything else is thrown.
+    @discardableResult
+    private func attempt<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T? {
+        do { return try body() } catch let error as StorageError where error.code == .corrupted {
+            add(error.description, id)
+        } catch let error as DatabaseError where error.code == .corrupted {
+            add(error.message, id ?? error.documentID.map { DocumentID(unchecked: $0) })
+        } catch let error as DatabaseError where error.code == .revisionNotFound {
+            add(error.message, id)
+        }
+        return nil
+    }
+}
+
+extension DatabaseState {
+    fileprivate mutating func add(_ record: DocumentRecord) {
+        if record.tree.isDeleted { deletedDocuments += 1 } else { liveDocuments += 1 }
+        if record.tree.isConflicted { conflictedDocuments += 1 }
+    }
+}
+
+extension RevisionTree {
+    /// The tree's own invariants, as sentences; empty when all hold.
+    fileprivate func invariantViolations() -> [String] {
+        do {
+            try checkInvariants()
+            return []
+        } catch { return ["\(error)"] }
+    }
+}

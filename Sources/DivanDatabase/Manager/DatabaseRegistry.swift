@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// The databases open in this process: one engine a directory, however many managers and handles.
+///
+/// A directory is known by its device and inode, so two paths to it are one database. One mutex
+/// guards the table; opening happens outside it, and whoever loses a race to open the same directory
+/// closes its own and takes the winner's.
+final class DatabaseRegistry: Sendable {
+    static let shared = DatabaseRegistry()
+
+    /// One handle's share of an open directory.
+    struct Registration: Sendable {
+        fileprivate let identity: FileIdentity
+        fileprivate let core: DatabaseCore
+    }
+
+    private struct Entry {
+        var core: DatabaseCore
+        var handles: Int
+    }
+
+    private let entries = Mutex<[FileIdentity: Entry]>([:])
+
+    /// Opens a directory, or shares it when it is open.
+    func open(name: String, path: String, options: DatabaseOptions) throws -> Database {
+        if let shared = try share(path, name: name, options: options) { return shared }
+        let directory = try DatabaseDirectory(
+            path: path, create: options.create, readOnly: options.readOnly,
+            engine: DatabaseCore.engineIdentifier, busyTimeout: options.busyTimeout)
+        // Another thread may have opened it since; its engine is the one to use.
+        if let shared = try share(path, name: name, options: options) { return shared }
+        let core = try DatabaseCore(name: name, directory: directory, options: options)
+        let isFirst = entries.withLock { entries in
+            guard entries[directory.identity] == nil else { return false }
+            entries[directory.identity] = Entry(core: core, handles: 1)
+            return true
+        }
+        if isFirst { return handle(name, directory.identity, core, options) }
+        core.close()
+        return try open(name: name, path: path, options: options)
+    }
+
+    func release(_ registration: Registration) {
+        let core: DatabaseCore? = entries.withLock { entries in
+            guard var entry = entries[registration.identity], entry.core === registration.core
+            else { return nil }
+            entry.handles -= 1
+            entries[registration.identity] = entry.handles == 0 ? nil : entry
+            return entry.handles == 0 ? entry.core : nil
+        }
+        core?.close()
+    }
+
+    private func share(_ path: String, name: String, options: DatabaseOptions) throws -> Database? {
+        guard let identity = Files.identity(of: path) else { return nil }
+        let found: DatabaseCore? = entries.withLock { entries in
+            guard var entry = entries[identity] else { return nil }
+            // A deleted directory's inode may be used again for a new one.
+            guard !entry.core.isClosed, entry.core.directory?.isInPlace == true else {
+                entries[identity] = nil
+                return nil
+            }
+            entry.handles += 1
+            entries[identity] = entry
+            return entry.core
+        }
+        guard let found else { return nil }
+        guard options.readOnly || !found.options.readOnly else {
+            release(Registration(identity: identity, core: found))
+            throw DatabaseError(
+                .databaseBusy,
+                "The database at '\(path)' is open read-only in this process; close it to open it "
+                    + "writable.")
+        }
+        return handle(name, identity, found, options)
+    }
+
+    private func handle(
+        _ name: String, _ identity: FileIdentity, _ core: DatabaseCore, _ options: DatabaseOptions
+    ) -> Database {
+        Database(
+            name: name, core: core, readOnly: options.readOnly,
+            registration: Registration(identity: identity, core: core))
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// How a manager opens its databases.
+public struct ManagerOptions: Sendable {
+    /// Whether every database is opened read-only; missing ones are then not created.
+    public var readOnly = false
+    /// The options for databases opened without their own.
+    public var databaseOptions = DatabaseOptions()
+
+    /// The defaults.
+    public init() {}
+}
+
+/// The databases in one directory.
+///
+/// ```swift
+/// let manager = try Manager(directory: URL(filePath: "/var/lib/app"))
+/// let database = try manager.database(named: "app")
+/// ```
+///
+/// A manager gives the same `Database` object for a name every time, until that is closed. It may be
+/// used from any thread and any task. Several managers may share a directory, and so may several
+/// processes.
+///
+/// State: `databases`, guarded by its mutex.
+public final class Manager: Sendable {
+    /// The release of Divan.
+    public static let version = "0.1.0"
+
+    /// The directory that holds the databases.
+    public let directory: URL
+    private let options: ManagerOptions
+    private let path: String
+    private let databases = Mutex<[String: Database]>([:])
+    private let closed = Atomic<Bool>(false)
+
+    /// Makes a manager for a directory, which is created when missing.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` when the directory cannot be made.
+    public init(directory: URL, options: ManagerOptions = ManagerOptions()) throws {
+        self.directory = directory
+        self.options = options
+        let path = directory.path(percentEncoded: false)
+        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        guard !options.readOnly else { return }
+        do { try Files.makeDirectory(self.path) } catch { throw DatabaseError.io(error) }
+    }
+
+    /// The manager of the process, in `defaultDirectory`.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` when its directory cannot be made.
+    public static func shared() throws -> Manager {
+        try sharedManager.withLock { manager in
+            if let manager { return manager }
+            let made = try Manager(directory: defaultDirectory)
+            manager = made
+            return made
+        }
+    }
+
+    private static let sharedManager = Mutex<Manager?>(nil)
+
+    /// Where `shared()` keeps its databases.
+    ///
+    /// On Linux `$XDG_DATA_HOME/divan`, by default `~/.local/share/divan`; on Apple platforms
+    /// `Library/Application Support/Divan` in the home directory.
+    public static var defaultDirectory: URL {
+        #if canImport(Darwin)
+        return URL(filePath: environment("HOME") ?? ".")
+            .appending(path: "Library/Application Support/Divan")
+        #else
+        if let data = environment("XDG_DATA_HOME"), data.hasPrefix("/") {
+            return URL(filePath: data).appending(path: "divan")
+        }
+        return URL(filePath: environment("HOME") ?? ".").appending(path: ".local/share/divan")
+        #endif
+    }
+
+    private static func environment(_ name: String) -> String? {
+        // SAFETY: getenv's string is copied at once; Divan never changes the environment.
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+
+    // MARK: - Opening
+
+    /// Opens a database, creating it when it does not exist.
+    ///
+    /// - Returns: The same object each time, until it is closed.
+    /// - Throws: `DatabaseError` with code `.invalidName`, `.databaseBusy`, `.corrupted`,
+    ///   `.unsupportedVersion`, `.io`, or `.databaseClosed` after `close()`.
+    public func database(named name: String) throws -> Database {
+        var options = self.options.databaseOptions
+        options.create = true
+        return try openDatabase(named: name, options: options)
+    }
+
+    /// Opens a database that exists; nil when it does not.
+    public func existingDatabase(named name: String) throws -> Database? {
+        guard databaseExists(named: name) else { return nil }
+        var options = self.options.databaseOptions
+        options.create = false
+        return try openDatabase(named: name, options: options)
+    }
+
+    /// Opens a database with options of its own.
+    ///
+    /// Options are ignored when the database is open in this manager already.
+    ///
+    /// - Throws: also `.databaseNotFound` when it is missing and `options.create` is false.
+    public func openDatabase(named name: String, options: DatabaseOptions) throws -> Database {
+        guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
+        guard !closed.load(ordering: .acquiring) else { throw DatabaseError.closed(name) }
+        return try databases.withLock { databases in
+            if let open = databases[name], !open.isClosed { return open }
+            var options = options
+            if self.options.readOnly { options.readOnly = true }
+            let database = try DatabaseRegistry.shared.open(
+                name: name, path: path(of: name), options: options)
+            databases[name] = database
+            return database
+        }
+    }
+
+    /// The open or existing database of this name, or nil.
+    public subscript(name: String) -> Database? { try? existingDatabase(named: name) }
+
+    // MARK: - Looking
+
+    /// Whether a database exists; it is not opened.
+    public func databaseExists(named name: String) -> Bool {
+        DatabaseName.isValid(name) && DatabaseDirectory.exists(at: path(of: name))
+    }
+
+    /// The names of all databases in the directory, sorted.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` when the directory cannot be read.
+    public func allDatabaseNames() throws -> [String] {
+        do {
+            return try Files.list(path).compactMap { DatabaseName.name(ofDirectory: $0) }
+                .filter { databaseExists(named: $0) }.sorted()
+        } catch { throw DatabaseError.io(error) }
+    }
+
+    /// Whether `name` may name a database: 1 to 239 of `a-z 0-9 _$()+-/`, a letter first.
+    public static func isValidDatabaseName(_ name: String) -> Bool { DatabaseName.isValid(name) }
+
+    // MARK: - Deleting and closing
+
+    /// Deletes a database from disk.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseNotFound`, or as `Database.delete()`.
+    public func deleteDatabase(named name: String) throws {
+        guard let database = try existingDatabase(named: name) else {
+            throw DatabaseError.databaseNotFound(path(of: name))
+        }
+        try database.delete()
+    }
+
+    /// Closes all databases; the manager opens none after that.
+    public func close() {
+        closed.store(true, ordering: .releasing)
+        let open = databases.withLock { databases in
+            defer { databases = [:] }
+            return Array(databases.values)
+        }
+        for database in open { database.close() }
+    }
+
+    private func path(of name: String) -> String {
+        path + "/" + DatabaseName.directoryName(for: name)
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+
+/// The row of a document in `documents`: its revision tree, and where it stands in the changes feed.
+///
+///     offset  size     meaning
+///          0     1     flags: 1 deleted, 2 conflicted, 4 update sequence follows
+///          1  0..10    varint: update sequence, only with flag 4
+///          …     …     the revision tree, winner first (RevisionTree+Encoding)
+///
+/// Without flag 4 the update sequence is that of the winner, which is the usual case and saves three
+/// bytes a document. The flags repeat what the tree says, so that a scan need not decode the tree.
+struct DocumentRecord {
+    struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let deleted = Flags(rawValue: 1)
+        static let conflicted = Flags(rawValue: 2)
+        static let hasUpdateSequence = Flags(rawValue: 4)
+        static let known: Flags = [.deleted, .conflicted, .hasUpdateSequence]
+    }
+
+    /// What a reader of the winner needs: decoded without the rest of the tree.
+    struct Head {
+        var flags: Flags
+        var winner: RevisionTree.Node
+        var updateSequence: SequenceNumber
+        var isDeleted: Bool { flags.contains(.deleted) }
+        var isConflicted: Bool { flags.contains(.conflicted) }
+    }
+
+    var tree: RevisionTree
+    /// The document's place in the changes feed: the highest sequence that any change gave it.
+    var updateSequence: SequenceNumber
+
+    init(tree: RevisionTree, updateSequence: SequenceNumber) {
+        self.tree = tree
+        self.updateSequence = updateSequence
+    }
+
+    init(_ row: Span<UInt8>) throws {
+        var reader = RowReader()
+        let explicit = try Self.decodePrefix(row, &reader)
+        tree = try RevisionTree(decoding: row, at: &reader.offset)
+        guard let winner = tree.winner, let sequence = explicit.sequence ?? winner.sequence else {
+            throw MalformedRow()
+        }
+        updateSequence = sequence
+    }
+
+    static func head(_ row: Span<UInt8>) throws -> Head {
+        var reader = RowReader()
+        let (flags, explicit) = try decodePrefix(row, &reader)
+        let winner = try RevisionTree.decodeWinner(row, at: &reader.offset)
+        guard let sequence = explicit ?? winner.sequence else { throw MalformedRow() }
+        return Head(flags: flags, winner: winner, updateSequence: sequence)
+    }
+
+    /// The row of a document with one revision, without building a tree.
+    func encode(into row: inout [UInt8]) {
+        var flags: Flags = []
+        if tree.isDeleted { flags.insert(.deleted) }
+        if tree.isConflicted { flags.insert(.conflicted) }
+        let isExplicit = tree.winner?.sequence != updateSequence
+        if isExplicit { flags.insert(.hasUpdateSequence) }
+        row.append(flags.rawValue)
+        if isExplicit { Varint.append(updateSequence, to: &row) }
+        tree.encode(to: &row)
+    }
+
+    private static func decodePrefix(_ row: Span<UInt8>, _ reader: inout RowReader) throws
+        -> (flags: Flags, sequence: SequenceNumber?)
+    {
+        let flags = Flags(rawValue: try reader.byte(row))
+        guard flags.isSubset(of: .known) else { throw MalformedRow() }
+        guard flags.contains(.hasUpdateSequence) else { return (flags, nil) }
+        return (flags, try reader.varint(row))
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+
+/// The row of a stored revision in `revisions`, keyed by its sequence.
+///
+///     offset  size   meaning
+///          0     1   flags: 1 tombstone, 2 large body, 4 the ID is a UUID, 8 consult the document
+///          1    16   the document ID's 128 bits, with flag 4; otherwise varint length and UTF-8
+///          …     …   revision ID (RevisionID.append)
+///          …  0..10  varint: the body's length, with flag 2; its bytes lie in `largeBodies`
+///          …     …   packed body, without flag 2
+///
+/// *Consult the document* marks a row that alone does not tell how its document stands: the document
+/// has other leaves, this revision is not the winner, or the row carries no body and only moves the
+/// document to a new place in the feed. A scan reads the document's record for such a row; for all
+/// others the row is the whole truth, which is what makes scans sequential.
+struct RevisionRow {
+    struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let tombstone = Flags(rawValue: 1)
+        static let largeBody = Flags(rawValue: 2)
+        static let compactID = Flags(rawValue: 4)
+        static let consultDocument = Flags(rawValue: 8)
+        static let known: Flags = [.tombstone, .largeBody, .compactID, .consultDocument]
+    }
+
+    /// Bodies above this lie in `largeBodies`, so that the feed and scans do not read over them.
+    static let largestInlineBody = 16 * 1_024
+
+    var flags: Flags
+    var documentID: DocumentID
+    var revisionID: RevisionID
+    /// Where the packed body lies in the row; empty when it is large.
+    var body: Range<Int>
+    /// The length of a large body.
+    var largeLength: Int
+
+    init(_ row: Span<UInt8>) throws {
+        var reader = RowReader()
+        let flags = try Self.flags(row, &reader)
+        if flags.contains(.compactID) {
+            let high = try reader.bigEndian64(row)
+            let low = try reader.bigEndian64(row)
+            documentID = DocumentID(unchecked: UUIDText.text(high, low))
+        } else {
+            documentID = DocumentID(unchecked: try reader.text(row))
+        }
+        let content = try Content(row, flags, &reader)
+        self.flags = flags
+        revisionID = content.revisionID
+        body = content.body
+        largeLength = content.largeLength
+    }
+
+    /// A row without its document's ID: what a reader needs who came from the document.
+    struct Content {
+        var flags: Flags
+        var revisionID: RevisionID
+        var body: Range<Int>
+        var largeLength = 0
+
+        init(_ row: Span<UInt8>) throws {
+            var reader = RowReader()
+            let flags = try RevisionRow.flags(row, &reader)
+            try reader.skip(flags.contains(.compactID) ? 16 : reader.varint(row), of: row)
+            self = try Content(row, flags, &reader)
+        }
+
+        fileprivate init(_ row: Span<UInt8>, _ flags: Flags, _ reader: inout RowReader) throws {
+            self.flags = flags
+            revisionID = try RevisionID.decode(row, at: &reader.offset)
+            if flags.contains(.largeBody) {
+                let length = try reader.varint(row)
+                guard length <= LargeBody.maximumLength else { throw MalformedRow() }
+                largeLength = Int(length)
+            }
+            body = reader.rest(row)
+        }
+    }
+
+    private static func flags(_ row: Span<UInt8>, _ reader: inout RowReader) throws -> Flags {
+        let flags = Flags(rawValue: try reader.byte(row))
+        guard flags.isSubset(of: .known) else { throw MalformedRow() }
+        return flags
+    }
+
+    /// Appends the row up to the body.
+    static func appendHead(
+        flags: Flags, id: DocumentID, revision: RevisionID, to row: inout [UInt8]
+    ) {
+        let bits = id.text.withSpan { UUIDText.bits(of: $0) }
+        row.append((bits == nil ? flags : flags.union(.compactID)).rawValue)
+        if let bits {
+            row.append(bigEndian64: bits.high)
+            row.append(bigEndian64: bits.low)
+        } else {
+            row.append(text: id.text)
+        }
+        revision.append(to: &row)
+    }
+}
+
+/// The keys of a large body's chunks in `largeBodies`.
+///
+///     offset  size  meaning
+///          0     8  sequence, big-endian
+///          8     4  chunk number, big-endian
+enum LargeBody {
+    static let chunkSize = 256 * 1_024
+    static let maximumLength = 1 << 31
+
+    static func key(_ sequence: SequenceNumber, chunk: Int) -> [UInt8] {
+        var key: [UInt8] = []
+        key.reserveCapacity(12)
+        key.append(bigEndian64: sequence)
+        for shift in stride(from: 24, through: 0, by: -8) {
+            key.append(UInt8(truncatingIfNeeded: chunk >> shift))
+        }
+        return key
+    }
+
+    static func chunkCount(_ length: Int) -> Int { (length + chunkSize - 1) / chunkSize }
+}
+
+/// Why a scan in sequence order skips a row of `revisions`: the value in `superseded`.
+enum SupersededMark: UInt8 {
+    /// The revision has a child; compaction deletes its body.
+    case dead = 0
+    /// The revision is a leaf, but its document stands elsewhere in the feed; its body stays.
+    case shadowed = 1
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+
+/// The stores of a database; docs/file-format.md describes the rows of each.
+struct Stores: Sendable {
+    /// Sequence → a stored revision: `RevisionRow`. Appended once, never moved.
+    let revisions: Store
+    /// (Sequence, chunk) → a piece of a body too large for its row: `LargeBody`.
+    let largeBodies: Store
+    /// Sequence → why scans skip that revision: `SupersededMark`.
+    let superseded: Store
+    /// Document ID → `DocumentRecord`.
+    let documents: Store
+    /// Purge sequence → `PurgeRecord`.
+    let purges: Store
+    /// Local document ID → `LocalRecord`.
+    let local: Store
+    /// Fixed keys → `DatabaseState` and settings.
+    let info: Store
+
+    static let names: [StoreName] = [
+        StoreName("revisions", .integer), StoreName("largeBodies", .bytes),
+        StoreName("superseded", .integer), StoreName("documents", .bytes),
+        StoreName("purges", .integer), StoreName("local", .bytes), StoreName("info", .bytes),
+    ]
+
+    init(engine: any StorageEngine) {
+        let stores = Self.names.map { engine.store($0) }
+        revisions = stores[0]
+        largeBodies = stores[1]
+        superseded = stores[2]
+        documents = stores[3]
+        purges = stores[4]
+        local = stores[5]
+        info = stores[6]
+    }
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanPlatform
+internal import DivanSQLite
+internal import DivanStorage
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// One open database directory: its engine, its stores, its one writer and its many readers.
+///
+/// Every `Database` on the same directory in this process shares one core, found through
+/// `DatabaseRegistry`. See docs/concurrency.md; in short:
+///
+///     thread A   write { … } ──────────────► commit ─► changes file ─► observers
+///     thread B   write { … }   (waits for A)            ────────────►
+///     thread C   read { … }    (a snapshot from before A's commit; never waits)
+///
+/// State, and what guards it:
+/// - `writer`: a `ConnectionQueue`; its `WriteContext` is touched only by the thread that owns it.
+/// - `lifecycle`: its own mutex; closing waits for nothing but refuses new work.
+/// - `observers`: its own mutex; called after the commit, outside every lock.
+final class DatabaseCore: Sendable {
+    let name: String
+    let directory: DatabaseDirectory?
+    let engine: any StorageEngine
+    let stores: Stores
+    let options: DatabaseOptions
+    let digest: any Digest
+    let observers = CommitObservers()
+    let waits: WriterWaits
+    private let writer: ConnectionQueue<WriteContext>
+    private let closed = Atomic<Bool>(false)
+    private let revTreeDepth: Atomic<Int>
+    /// The manifest as it was opened or last replaced.
+    private let manifest: Mutex<Manifest>
+    /// The bell other processes watch; nil in memory and read-only.
+    private let bell: FileHandle?
+
+    static let defaultMaxRevTreeDepth = 20
+    static let engineIdentifier = SQLiteEngine.identifier
+
+    /// Opens the engine of `directory`, or one in memory when there is none.
+    convenience init(name: String, directory: DatabaseDirectory?, options: DatabaseOptions) throws {
+        let engine = try Self.openEngine(at: directory?.dataPath, options)
+        try self.init(name: name, directory: directory, engine: engine, options: options)
+    }
+
+    /// Opens the engine whose files lie at a path, or one in memory.
+    static func openEngine(at path: String?, _ options: DatabaseOptions) throws
+        -> any StorageEngine
+    {
+        do {
+            let storage = options.storageOptions
+            guard let path else { return try SQLiteEngine.inMemory(options: storage) }
+            return try SQLiteEngine(directory: path, options: storage)
+        } catch let error as StorageError {
+            throw DatabaseError(error, documentID: nil)
+        }
+    }
+
+    /// Takes over an open engine.
+    init(
+        name: String, directory: DatabaseDirectory?, engine: any StorageEngine,
+        options: DatabaseOptions
+    ) throws {
+        self.name = name
+        self.directory = directory
+        self.engine = engine
+        self.options = options
+        digest = OpenSSLDigest.shared
+        waits = WriterWaits(name: name)
+        stores = Stores(engine: engine)
+        writer = ConnectionQueue(label: "divan.\(name)", WriteContext())
+        revTreeDepth = Atomic(Self.defaultMaxRevTreeDepth)
+        manifest = Mutex(directory?.manifest ?? Manifest(engine: Self.engineIdentifier))
+        if let directory, !options.readOnly {
+            do {
+                bell = try FileHandle(path: directory.changesPath, flags: O_RDWR | O_CREAT)
+            } catch {
+                throw DatabaseError.io(error)
+            }
+        } else {
+            bell = nil
+        }
+        do {
+            if let depth = try read({ try $0.setting(.maxRevTreeDepth) }) {
+                revTreeDepth.store(Int(clamping: depth), ordering: .relaxed)
+            }
+        } catch let error as DatabaseError where error.code == .corrupted && options.readOnly {
+            // Read-only nothing is pruned, so a damaged setting is no reason to refuse the rest.
+        }
+    }
+
+    /// Whether the calling thread is inside a write transaction.
+    var isInTransaction: Bool { writer.isOwnedByCurrentThread }
+
+    var isClosed: Bool { closed.load(ordering: .acquiring) }
+
+    /// How many revisions of each branch are kept; see `Database.maxRevTreeDepth`.
+    var maxRevTreeDepth: Int {
+        get { revTreeDepth.load(ordering: .relaxed) }
+        set { revTreeDepth.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Closes the engine and gives up the directory's lock, also while objects still refer to this.
+    func close() {
+        closeEngine()
+        directory?.unlock()
+    }
+
+    /// Closes the engine and keeps the directory's lock, as deleting needs.
+    func closeEngine() {
+        guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        observers.finish()
+        // The engine goes when the writer is idle, so that no transaction loses its connection.
+        writer.sync { _ in engine.close() }
+    }
+
+    /// The UUIDs, as of now.
+    var identity: Manifest { manifest.withLock { $0 } }
+
+    /// Draws new UUIDs and writes the manifest anew.
+    func replaceUUIDs() throws {
+        try manifest.withLock { manifest in
+            var renewed = manifest
+            renewed.renewUUIDs()
+            if let directory {
+                do throws(SystemError) {
+                    try Files.replace(
+                        DatabaseDirectory.manifestPath(directory.path), with: renewed.bytes)
+                } catch { throw DatabaseError.io(error) }
+            }
+            manifest = renewed
+        }
+    }
+
+    // MARK: - Reading
+
+    /// Runs `body` on a snapshot; inside this thread's own batch, on what the batch sees.
+    func read<T>(_ body: (Snapshot) throws -> T) throws -> T {
+        if writer.isOwnedByCurrentThread {
+            return try writer.sync { context in
+                guard let storage = context.writer else { throw DatabaseError.closed(name) }
+                return try body(Snapshot(reader: storage, core: self, context: context))
+            }
+        }
+        guard !isClosed else { throw DatabaseError.closed(name) }
+        var result: T?
+        do {
+            try engine.read { reader in
+                result = try body(Snapshot(reader: reader, core: self))
+            }
+        } catch let error as StorageError {
+            throw DatabaseError(error, documentID: nil)
+        }
+        guard let result else { throw DatabaseError.closed(name) }
+        return result
+    }
+
+    // MARK: - Writing
+
+    /// Runs `body` in the write transaction: a new one, or the one this thread has open.
+    ///
+    /// Joined work makes no savepoint of its own: an operation checks everything before its first
+    /// write, so a refusal leaves nothing behind, and a storage failure midway dooms the whole
+    /// transaction (`WriteContext.doom`).
+    func write<T>(_ body: (WriteContext) throws -> T) throws -> T {
+        try perform { context in try context.enter { try body(context) } }
+    }
+
+    private func perform<T>(_ body: (WriteContext) throws -> T) throws -> T {
+        guard !options.readOnly else { throw DatabaseError.readOnly(name) }
+        let wait = beginWait()
+        return try writer.sync { context in
+            if let wait { waits.end(wait) }
+            if context.writer != nil {
+                do { return try body(context) } catch let error as StorageError {
+                    context.doom = error
+                    throw DatabaseError(error, documentID: nil)
+                }
+            }
+            return try transaction(context, body)
+        }
+    }
+
+    /// Runs `body` in a transaction, or in a savepoint of the one this thread has open.
+    func batch<T>(_ body: (WriteContext) throws -> T) throws -> T {
+        try perform { context in
+            guard context.isNested else { return try context.enter { try body(context) } }
+            return try context.savepoint { try body(context) }
+        }
+    }
+
+    /// The same off the calling task's thread.
+    func batchAsync<T: Sendable>(_ body: @escaping @Sendable (WriteContext) throws -> T)
+        async throws -> T
+    {
+        try Task.checkCancellation()
+        let wait = beginWait()
+        // A cancelled wait ends without the body.
+        defer { if let wait { waits.end(wait) } }
+        return try await writer.async { [self] _ in
+            if let wait { waits.end(wait) }
+            return try batch(body)
+        }
+    }
+
+    /// Notes a wait for another thread, unless there is none; see `WriterWaits`.
+    private func beginWait() -> Int? {
+        writer.isInUse && !writer.isOwnedByCurrentThread ? waits.begin() : nil
+    }
+
+    /// One read, off the calling task's thread.
+    func readAsync<T: Sendable>(_ body: @escaping @Sendable (Snapshot) throws -> T)
+        async throws -> T
+    {
+        try Task.checkCancellation()
+        return try await BlockingWork.run { [self] in try read(body) }
+    }
+
+    private func transaction<T>(_ context: WriteContext, _ body: (WriteContext) throws -> T) throws
+        -> T
+    {
+        guard !isClosed else { throw DatabaseError.closed(name) }
+        defer { waits.batchEnded() }
+        if let directory, !directory.isInPlace {
+            throw DatabaseError.directoryVanished(directory.path)
+        }
+        var result: T?
+        do {
+            try engine.write { storage in
+                try context.begin(storage, core: self)
+                result = try body(context)
+                if let doom = context.doom { throw doom }
+                try context.prepareCommit()
+            }
+        } catch {
+            context.abandon()
+            if let error = error as? StorageError { throw DatabaseError(error, documentID: nil) }
+            throw error
+        }
+        let commit = context.finish()
+        if let commit { announce(commit) }
+        guard let result else { throw DatabaseError.closed(name) }
+        return result
+    }
+
+    private func announce(_ commit: Commit) {
+        // A bell that cannot be rung costs other processes their five-second check, no data.
+        try? bell?.overwrite(
+            ChangeMark(
+                lastSequence: commit.lastSequence, lastPurge: commit.lastPurge,
+                process: UInt64(getpid())
+            ).bytes)
+        observers.announce(commit)
+    }
+
+    // MARK: - Errors
+
+    /// Runs a decoder of stored bytes; bytes that break their format are corruption.
+    func decoding<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
+        do { return try body() } catch let error as DatabaseError { throw error } catch {
+            throw DatabaseError.corrupted("A stored row", id, error)
+        }
+    }
+
+    /// Runs a read; a storage error gets the ID of the document it concerns.
+    func blaming<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
+        do { return try body() } catch let error as StorageError {
+            throw DatabaseError(error, documentID: id)
+        }
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+public import DivanModel
+
+/// One unchanging view of a database, lent to the closure of `Database.read(_:)`.
+///
+/// ```swift
+/// let pair = try database.read { transaction in
+///     (try transaction.document(withID: "a"), try transaction.document(withID: "b"))
+/// }
+/// ```
+///
+/// Whatever commits meanwhile, everything read here is of the same moment. It cannot be stored or
+/// returned: the compiler refuses both. Keep the closure short, since what it sees cannot be
+/// reclaimed while it runs.
+public struct ReadTransaction: ~Copyable {
+    let snapshot: Snapshot
+
+    init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+
+    /// Makes a transaction, lends it to `body`, and ends it.
+    ///
+    /// Not inlined: Swift 6.3.1 crashes when it inlines a specialised closure that takes a
+    /// noncopyable parameter.
+    @inline(never)
+    static func lend<T>(
+        _ snapshot: Snapshot, to body: (borrowing ReadTransaction) throws -> T
+    ) throws -> T {
+        try body(ReadTransaction(snapshot))
+    }
+
+    /// Returns the winning revision of a document; nil when there is none or it is deleted.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidID` or `.corrupted`.
+    public func document(withID id: String) throws -> Document? {
+        try snapshot.document(DocumentID.parse(id))
+    }
+
+    /// Returns a given revision of a document; nil when the document does not exist.
+    ///
+    /// - Throws: `DatabaseError` with code `.revisionNotFound` when the document has no such revision
+    ///   or its body is gone.
+    public func document(withID id: String, revision: String) throws -> Document? {
+        try snapshot.document(
+            DocumentID.parse(id), revision: RevisionID.parse(revision, of: id))
+    }
+
+    /// Whether a document exists and is not deleted.
+    public func contains(_ id: String) throws -> Bool {
+        let head = try snapshot.head(DocumentID.parse(id))
+        return head.map { !$0.isDeleted } ?? false
+    }
+
+    /// Returns the revision tree of a document; nil when there is none.
+    public func revisionTree(of id: String) throws -> RevisionTree? {
+        try snapshot.record(DocumentID.parse(id))?.tree
+    }
+
+    /// Calls `body` for each document in order of ID.
+    public func forEachDocument(
+        _ options: AllDocumentsOptions = AllDocumentsOptions(),
+        _ body: (DocumentRow) throws -> Void
+    ) throws {
+        try snapshot.forEachDocument(options, body)
+    }
+
+    /// Calls `body` for each live document in order of last change, without decoding it.
+    public func scan(_ body: (borrowing ScannedDocument) throws -> Void) throws {
+        try snapshot.scan(body)
+    }
+
+    /// Returns the documents changed after a sequence, each once, in order of their last change.
+    public func changes(since sequence: SequenceNumber = 0, limit: Int? = nil) throws
+        -> ChangesBatch
+    {
+        try snapshot.changes(since: sequence, limit: limit)
+    }
+
+    /// Returns a local document, or nil.
+    public func localDocument(_ id: String) throws -> JSONObject? {
+        try snapshot.localDocument(LocalID.parse(id))?.object
+    }
+
+    /// The number of documents that are not deleted.
+    public var documentCount: Int {
+        get throws { Int(clamping: try snapshot.state().liveDocuments) }
+    }
+
+    /// The sequence of the last change.
+    public var lastSequence: SequenceNumber { get throws { try snapshot.state().lastSequence } }
+}
+
+extension LocalRecord {
+    var object: JSONObject {
+        if case .object(let object) = body.jsonValue() { object } else { [:] }
+    }
+}
+
+extension DocumentID {
+    /// Makes the ID of an ordinary document.
+    static func parse(_ text: String) throws -> DocumentID {
+        let id: DocumentID
+        do { id = try DocumentID(text) } catch { throw DatabaseError.invalidID(text, error) }
+        guard !id.isLocal else {
+            throw DatabaseError(
+                .invalidID,
+                "'\(text.prefix(200))' names a local document; use localDocument and "
+                    + "putLocalDocument for those.", documentID: String(text.prefix(200)))
+        }
+        return id
+    }
+}
+
+extension RevisionID {
+    static func parse(_ text: String, of id: String) throws -> RevisionID {
+        do { return try RevisionID(text) } catch {
+            throw DatabaseError.invalidRevision(text, of: id, error)
+        }
+    }
+}
+
+/// IDs of local documents, with or without their `_local/` in front.
+enum LocalID {
+    static let prefix = "_local/"
+
+    static func parse(_ text: String) throws -> String {
+        let id = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
+        do { _ = try DocumentID(prefix + id) } catch { throw DatabaseError.invalidID(text, error) }
+        return id
+    }
+}

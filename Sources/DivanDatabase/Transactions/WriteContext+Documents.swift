@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+
+// The rules by which edits are accepted; see DESIGN's "Saving" in docs/concurrency.md.
+extension WriteContext {
+    /// How a stale edit is treated.
+    enum Staleness {
+        /// The edit is placed on the current winner and overrides it.
+        case override
+        /// The edit is refused.
+        case refuse
+        /// The closure merges the edit with the winner and returns what to save, or nil to give up.
+        case resolve((Document?) throws -> RevisionContent?)
+    }
+
+    /// Saves an edit made from `base`, a revision read earlier, or of a new document.
+    func save(
+        _ id: DocumentID, base: RevisionID?, _ content: RevisionContent, staleness: Staleness
+    ) throws -> (document: Document, overrode: Bool)? {
+        let (_, snapshot) = try transaction()
+        let reserved = try check(
+            content, of: id, limit: snapshot.core.options.maximumDocumentSize)
+        try checkCarried(reserved, id, base: base)
+        if base == nil, let document = try createNew(id, content) { return (document, false) }
+        let record = try snapshot.record(id)
+        let winner = record?.tree.winner
+        if let base, let node = record?.tree.node(base), node.isLeaf {
+            let document = try addEdit(id, content, record: record, parent: base)
+            return (document, false)
+        }
+        // A deleted document may be created anew: the tombstone becomes the parent.
+        if base == nil, let winner, winner.isTombstone {
+            let document = try addEdit(id, content, record: record, parent: winner.id)
+            return (document, false)
+        }
+        switch staleness {
+        case .refuse:
+            throw DatabaseError.conflict(id, parent: base)
+        case .override:
+            // Creating what exists is never an override: two documents would become one.
+            guard base != nil else { throw DatabaseError.conflict(id, parent: nil) }
+            let document = try addEdit(id, content, record: record, parent: winner?.id)
+            return (document, true)
+        case .resolve(let merge):
+            let theirs = try winner.flatMap {
+                $0.isTombstone ? nil : try snapshot.document(id, node: $0)
+            }
+            guard let merged = try merge(theirs) else { return nil }
+            try check(merged, of: id, limit: snapshot.core.options.maximumDocumentSize)
+            let document = try addEdit(id, merged, record: record, parent: winner?.id)
+            return (document, true)
+        }
+    }
+
+    /// Adds a revision below exactly `parent`: the rule of replicators and REST.
+    func put(
+        _ id: DocumentID, parent: RevisionID?, _ content: RevisionContent, allowConflict: Bool
+    ) throws -> Document {
+        let (_, snapshot) = try transaction()
+        try check(content, of: id, limit: snapshot.core.options.maximumDocumentSize)
+        let record = try snapshot.record(id)
+        if let parent {
+            guard let record else { throw DatabaseError.documentNotFound(id) }
+            guard record.tree.node(parent) != nil else {
+                throw DatabaseError.conflict(id, parent: parent)
+            }
+            return try addEdit(
+                id, content, record: record, parent: parent, allowConflict: allowConflict)
+        }
+        guard let winner = record?.tree.winner else {
+            guard !content.isDeleted else { throw DatabaseError.documentNotFound(id) }
+            return try addEdit(id, content, record: record, parent: nil)
+        }
+        guard winner.isTombstone else { throw DatabaseError.conflict(id, parent: nil) }
+        return try addEdit(id, content, record: record, parent: winner.id)
+    }
+
+    /// Deletes a document as the caller saw it, at `base`, or whatever is current when that is nil.
+    ///
+    /// Deleting a deleted one succeeds and changes nothing.
+    func delete(_ id: DocumentID, base: RevisionID?, refuseStale: Bool) throws -> Document {
+        let (_, snapshot) = try transaction()
+        guard let record = try snapshot.record(id), let winner = record.tree.winner else {
+            throw DatabaseError.documentNotFound(id)
+        }
+        guard !winner.isTombstone else { return try snapshot.document(id, node: winner) }
+        let isBaseLeaf = base.flatMap { record.tree.node($0)?.isLeaf } ?? false
+        if base != nil && !isBaseLeaf && refuseStale {
+            throw DatabaseError.conflict(id, parent: base)
+        }
+        let parent = isBaseLeaf ? base : winner.id
+        let content = RevisionContent(body: PackedValue(.object([:])), isDeleted: true)
+        return try addEdit(id, content, record: record, parent: parent)
+    }
+
+    /// Stores a revision that was made elsewhere.
+    func putExisting(_ id: DocumentID, _ history: RevisionHistory, _ content: RevisionContent)
+        throws -> Bool
+    {
+        let (_, snapshot) = try transaction()
+        try check(content, of: id, limit: snapshot.core.options.maximumDocumentSize)
+        return try addExisting(id, history, content)
+    }
+
+    // MARK: - Purging
+
+    /// Removes a document without a trace; false when there is none.
+    func purge(_ id: DocumentID) throws -> Bool {
+        let (writer, snapshot) = try transaction()
+        guard let record = try snapshot.record(id) else { return false }
+        beginWrites()
+        for node in record.tree.nodes {
+            if let sequence = node.sequence { try removeRevision(sequence, writer, snapshot) }
+        }
+        // The document's place may be held by a pointer, which no node knows.
+        try removeRevision(record.updateSequence, writer, snapshot)
+        _ = try id.text.withSpan { key in
+            try writer.remove(key: key, in: snapshot.core.stores.documents)
+        }
+        count(record, by: -1)
+        try recordPurge(id, record.tree.leaves.map(\.id), whole: true, writer, snapshot)
+        return true
+    }
+
+    /// Removes single leaves with the ancestors nobody else shares; returns what went.
+    func purge(_ id: DocumentID, leaves: [RevisionID]) throws -> [RevisionID] {
+        let (writer, snapshot) = try transaction()
+        guard let record = try snapshot.record(id) else { return [] }
+        var tree = record.tree
+        let purged = tree.purge(leaves: leaves)
+        guard !purged.purged.isEmpty else { return [] }
+        guard let winner = tree.winner else {
+            _ = try purge(id)
+            return purged.purged
+        }
+        beginWrites()
+        for sequence in purged.sequences { try removeRevision(sequence, writer, snapshot) }
+        // The row at the document's place may now tell an old story; a pointer tells the new one.
+        state.lastSequence += 1
+        let updated = DocumentRecord(tree: tree, updateSequence: state.lastSequence)
+        try vacate(record.updateSequence, in: tree, writer, snapshot)
+        try writePointer(state.lastSequence, id, winner)
+        try writeRecord(id, old: record, new: updated)
+        try recordPurge(id, purged.purged, whole: false, writer, snapshot)
+        return purged.purged
+    }
+
+    private func recordPurge(
+        _ id: DocumentID, _ revisions: [RevisionID], whole: Bool, _ writer: any StorageWriter,
+        _ snapshot: Snapshot
+    ) throws {
+        state.lastPurge += 1
+        row.removeAll(keepingCapacity: true)
+        PurgeRecord(documentID: id, revisions: revisions, isWholeDocument: whole)
+            .encode(into: &row)
+        try withRow {
+            try writer.set($0, forKey: Int64(state.lastPurge), in: snapshot.core.stores.purges)
+        }
+        touch(id)
+    }
+
+    // MARK: - Local documents and settings
+
+    /// Replaces a local document; nil removes it. There are no revisions to conflict with.
+    func putLocal(_ id: String, _ body: PackedValue?) throws {
+        let (writer, snapshot) = try transaction()
+        let old = try snapshot.localDocument(id)
+        try id.withSpan { key in
+            guard let body else {
+                _ = try writer.remove(key: key, in: snapshot.core.stores.local)
+                return
+            }
+            row.removeAll(keepingCapacity: true)
+            LocalRecord(revision: (old?.revision ?? 0) + 1, body: body).encode(into: &row)
+            try withRow { try writer.set($0, forKey: key, in: snapshot.core.stores.local) }
+        }
+    }
+
+    func set(_ setting: Setting, _ value: UInt64) throws {
+        let (writer, snapshot) = try transaction()
+        var bytes: [UInt8] = []
+        Varint.append(value, to: &bytes)
+        try writer.set(
+            bytes.span, forKey: setting.key.span, in: snapshot.core.stores.info)
+    }
+}

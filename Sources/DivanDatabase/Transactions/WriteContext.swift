@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+internal import DivanStorage
+
+/// The state of the open write transaction, reused from one to the next.
+///
+/// Owned by `DatabaseCore`'s writer queue: only the thread whose turn it is touches it, so it needs
+/// no lock. Between transactions `writer` is nil.
+final class WriteContext {
+    /// Nil between transactions.
+    private(set) var writer: (any StorageWriter)?
+    private(set) var snapshot: Snapshot?
+    /// The counters as this transaction has changed them so far.
+    var state = DatabaseState()
+    /// The depth as this transaction has set it; the core gets it with the commit.
+    var maxRevTreeDepth = DatabaseCore.defaultMaxRevTreeDepth
+    /// Set by a failure in the middle of an operation: the transaction must not commit.
+    var doom: (any Error)?
+    /// Whether the operation that runs has come to its writes.
+    private var hasWritten = false
+    /// Reused for rows, so that a save allocates nothing for them.
+    var row: [UInt8] = []
+    var digestInput: [UInt8] = []
+
+    private var stateAtBegin = DatabaseState()
+    private var touched: [DocumentID] = []
+    private var undo: [MutableDocument.Adoption] = []
+    private var depth = 0
+
+    /// Whether an operation or a batch is open, so that another batch is a savepoint.
+    var isNested: Bool { depth > 0 }
+
+    // MARK: - Life of a transaction
+
+    func begin(_ storage: any StorageWriter, core: DatabaseCore) throws {
+        let snapshot = Snapshot(reader: storage, core: core)
+        state = try snapshot.state()
+        stateAtBegin = state
+        maxRevTreeDepth = core.maxRevTreeDepth
+        writer = storage
+        self.snapshot = Snapshot(reader: storage, core: core, context: self)
+    }
+
+    /// Writes the counters; called last before the commit.
+    func prepareCommit() throws {
+        guard state != stateAtBegin, let writer, let snapshot else { return }
+        row.removeAll(keepingCapacity: true)
+        state.encode(into: &row)
+        let key = DatabaseState.key
+        try withRow { row in
+            try writer.set(row, forKey: key.span, in: snapshot.core.stores.info)
+        }
+    }
+
+    /// Ends a committed transaction and tells what it changed; nil when it changed no document.
+    func finish() -> Commit? {
+        defer { reset() }
+        snapshot?.core.maxRevTreeDepth = maxRevTreeDepth
+        guard
+            state.lastSequence != stateAtBegin.lastSequence
+                || state.lastPurge != stateAtBegin.lastPurge
+        else { return nil }
+        return Commit(
+            lastSequence: state.lastSequence, lastPurge: state.lastPurge, documentIDs: touched)
+    }
+
+    /// Ends a transaction that was rolled back.
+    func abandon() {
+        revert(undoCount: 0)
+        reset()
+    }
+
+    private func reset() {
+        writer = nil
+        snapshot = nil
+        doom = nil
+        depth = 0
+        undo.removeAll(keepingCapacity: true)
+        touched = []
+    }
+
+    // MARK: - Operations
+
+    /// Runs one operation of a transaction, such as a save.
+    ///
+    /// It checks everything before its first write, so a refusal leaves nothing behind, and the
+    /// closure of the transaction may catch that and go on. A failure later leaves a part of the
+    /// operation, and a failure of the storage may have undone what came before: either way the
+    /// transaction must not commit, whatever its closure catches.
+    func operation<T>(_ body: () throws -> T) throws -> T {
+        if let doom { throw Self.asPublic(doom) }
+        let outer = hasWritten
+        hasWritten = false
+        defer { hasWritten = outer }
+        do { return try body() } catch {
+            if hasWritten || error is StorageError { doom = error }
+            throw Self.asPublic(error)
+        }
+    }
+
+    /// Says that an operation is done with its checks and writes from here on.
+    func beginWrites() { hasWritten = true }
+
+    private static func asPublic(_ error: any Error) -> any Error {
+        (error as? StorageError).map { DatabaseError($0, documentID: nil) } ?? error
+    }
+
+    // MARK: - Batches and savepoints
+
+    /// Runs an operation or the outermost batch.
+    func enter<T>(_ body: () throws -> T) rethrows -> T {
+        depth += 1
+        defer { depth -= 1 }
+        return try body()
+    }
+
+    /// Runs a nested batch: when it throws, only its work is undone.
+    func savepoint<T>(_ body: () throws -> T) throws -> T {
+        guard let writer else { throw StorageError(.misuse, "No transaction is open.") }
+        let before = (
+            state: state, depth: maxRevTreeDepth, touched: touched.count, undo: undo.count,
+            doom: doom
+        )
+        do {
+            return try writer.savepoint { try enter { try body() } }
+        } catch {
+            state = before.state
+            maxRevTreeDepth = before.depth
+            touched.removeLast(touched.count - before.touched)
+            revert(undoCount: before.undo)
+            // Half an operation is undone with the batch; what the storage has undone is not known.
+            if !(doom is StorageError) { doom = before.doom }
+            throw error
+        }
+    }
+
+    /// Lends the row composed last.
+    func withRow<R>(_ body: (Span<UInt8>) throws -> R) rethrows -> R {
+        let bytes = row
+        return try body(bytes.span)
+    }
+
+    /// Remembers that a document changed.
+    func touch(_ id: DocumentID) { touched.append(id) }
+
+    /// Remembers what a save told an object in memory, to take it back should it not be committed.
+    func remember(_ adoption: MutableDocument.Adoption) { undo.append(adoption) }
+
+    private func revert(undoCount: Int) {
+        while let last = undo.last, undo.count > undoCount {
+            last.revert()
+            undo.removeLast()
+        }
+    }
+}

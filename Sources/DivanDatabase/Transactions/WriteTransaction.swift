@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+public import DivanModel
+
+/// The open write transaction, lent to the closure of `Database.write(_:)`.
+///
+/// ```swift
+/// try database.write { transaction in
+///     for note in notes { try transaction.save(note) }
+/// }
+/// ```
+///
+/// Everything done here is committed together when the closure returns, and undone together when it
+/// throws. It reads what it has written. An operation that is refused (a conflict, say) changes
+/// nothing, so the closure may catch the error and go on.
+public struct WriteTransaction: ~Copyable {
+    let context: WriteContext
+
+    init(_ context: WriteContext) { self.context = context }
+
+    /// Makes a transaction, lends it to `body`, and ends it; not inlined for the same reason as
+    /// `ReadTransaction.lend`.
+    @inline(never)
+    static func lend<T>(
+        _ context: WriteContext, to body: (borrowing WriteTransaction) throws -> T
+    ) throws -> T {
+        try body(WriteTransaction(context))
+    }
+
+    private var snapshot: Snapshot { get throws { try context.transaction().snapshot } }
+
+    // MARK: - Writing
+
+    /// Saves a document; see `Database.save(_:_:)`.
+    @discardableResult
+    public func save(_ document: MutableDocument, _ control: ConcurrencyControl = .lastWriteWins)
+        throws -> SaveResult
+    {
+        let result = try save(document, staleness: control == .lastWriteWins ? .override : .refuse)
+        // Only a handler can give up.
+        guard let result else { throw DatabaseError.cancelled() }
+        return result
+    }
+
+    /// Saves a document, asking `handler` when it has changed since it was read.
+    ///
+    /// - Returns: nil when the handler gave up.
+    @discardableResult
+    public func save(
+        _ document: MutableDocument,
+        conflictHandler handler: (_ mine: MutableDocument, _ theirs: Document?) throws -> Bool
+    ) throws -> SaveResult? {
+        try withoutActuallyEscaping(handler) { handler in
+            try save(
+                document,
+                staleness: .resolve { theirs in
+                    guard try handler(document, theirs) else { return nil }
+                    return RevisionContent(body: try document.draft().body, isDeleted: false)
+                })
+        }
+    }
+
+    private func save(_ document: MutableDocument, staleness: WriteContext.Staleness) throws
+        -> SaveResult?
+    {
+        let draft = try document.draft()
+        let id =
+            draft.hasGeneratedID ? DocumentID(unchecked: draft.id) : try DocumentID.parse(draft.id)
+        guard draft.hasChanges || draft.base == nil else {
+            guard let base = draft.base else { return nil }
+            let unchanged = Document(
+                documentID: id, revisionID: base, sequence: draft.sequence, isDeleted: false,
+                body: draft.body)
+            return SaveResult(document: unchanged, overrode: false)
+        }
+        let content = RevisionContent(body: draft.body, isDeleted: false)
+        guard
+            let saved = try context.operation({
+                try context.save(id, base: draft.base, content, staleness: staleness)
+            })
+        else { return nil }
+        context.remember(document.adopt(saved.document))
+        return SaveResult(document: saved.document, overrode: saved.overrode)
+    }
+
+    /// Reads a document, lets `edit` change it, and saves it.
+    ///
+    /// - Throws: `DatabaseError` with code `.documentNotFound`, and whatever `edit` throws.
+    @discardableResult
+    public func update(_ id: String, _ edit: (MutableDocument) throws -> Void) throws -> Document {
+        guard let document = try document(withID: id) else {
+            throw DatabaseError.documentNotFound(try DocumentID.parse(id))
+        }
+        let copy = document.toMutable()
+        try edit(copy)
+        return try save(copy, .failOnConflict).document
+    }
+
+    /// Deletes a document by adding a tombstone; see `Database.delete(_:)`.
+    @discardableResult
+    public func delete(_ id: String) throws -> Document {
+        try context.operation {
+            try context.delete(DocumentID.parse(id), base: nil, refuseStale: false)
+        }
+    }
+
+    /// Deletes a document as it was read.
+    @discardableResult
+    public func delete(_ document: Document, _ control: ConcurrencyControl = .lastWriteWins)
+        throws -> Document
+    {
+        try context.operation {
+            try context.delete(
+                document.documentID, base: document.revision,
+                refuseStale: control == .failOnConflict)
+        }
+    }
+
+    /// Adds a revision below exactly the given parent; see `Database.put`.
+    @discardableResult
+    public func put(
+        _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
+        allowConflict: Bool = false
+    ) throws -> Document {
+        let documentID = try DocumentID.parse(id)
+        let body = try Self.packed(properties, id)
+        let parent = try parent.map { try RevisionID.parse($0, of: id) }
+        return try context.operation {
+            try context.put(
+                documentID, parent: parent, RevisionContent(body: body, isDeleted: isDeleted),
+                allowConflict: allowConflict)
+        }
+    }
+
+    /// Stores a revision made elsewhere; see `Database.putExistingRevision`.
+    @discardableResult
+    public func putExistingRevision(
+        _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject
+    ) throws -> Bool {
+        try putExistingRevision(
+            id, history: history, isDeleted: isDeleted, body: try Self.packed(properties, id))
+    }
+
+    /// Stores a revision made elsewhere from its packed body.
+    @discardableResult
+    public func putExistingRevision(
+        _ id: String, history: [String], isDeleted: Bool = false, body: PackedValue
+    ) throws -> Bool {
+        let documentID = try DocumentID.parse(id)
+        let ids = try history.map { try RevisionID.parse($0, of: id) }
+        let parsed: RevisionHistory
+        do { parsed = try RevisionHistory(ids) } catch {
+            throw DatabaseError.invalidRevision(history.first ?? "", of: id, error)
+        }
+        return try context.operation {
+            try context.putExisting(
+                documentID, parsed, RevisionContent(body: body, isDeleted: isDeleted))
+        }
+    }
+
+    /// Removes a document without a trace; see `Database.purge(_:)`.
+    @discardableResult
+    public func purge(_ id: String) throws -> Bool {
+        try context.operation { try context.purge(DocumentID.parse(id)) }
+    }
+
+    /// Removes single leaf revisions; see `Database.purge(_:revisions:)`.
+    @discardableResult
+    public func purge(_ id: String, revisions: [String]) throws -> [String] {
+        let leaves = try revisions.map { try RevisionID.parse($0, of: id) }
+        return try context.operation {
+            try context.purge(DocumentID.parse(id), leaves: leaves).map(\.description)
+        }
+    }
+
+    /// Replaces a local document.
+    public func putLocalDocument(_ id: String, _ properties: JSONObject) throws {
+        try context.operation {
+            try context.putLocal(LocalID.parse(id), Self.packed(properties, id))
+        }
+    }
+
+    /// Removes a local document; a missing one is fine.
+    public func deleteLocalDocument(_ id: String) throws {
+        try context.operation { try context.putLocal(LocalID.parse(id), nil) }
+    }
+
+    private static func packed(_ properties: JSONObject, _ id: String) throws -> PackedValue {
+        let value = JSONValue.object(properties)
+        try value.checkStorable(id: id)
+        return PackedValue(value)
+    }
+
+    // MARK: - Reading
+
+    /// Returns the winning revision of a document as this transaction has it.
+    public func document(withID id: String) throws -> Document? {
+        try snapshot.document(DocumentID.parse(id))
+    }
+
+    /// Returns the revision tree of a document as this transaction has it.
+    public func revisionTree(of id: String) throws -> RevisionTree? {
+        try snapshot.record(DocumentID.parse(id))?.tree
+    }
+
+    /// Everything that a read transaction offers, on what this transaction sees.
+    public func read<T>(_ body: (borrowing ReadTransaction) throws -> T) throws -> T {
+        try ReadTransaction.lend(try snapshot, to: body)
+    }
+}

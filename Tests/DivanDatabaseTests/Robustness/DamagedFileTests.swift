@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import DivanDatabase
+import DivanTestChild
+import DivanTestSupport
+import FoundationEssentials
+import Testing
+
+/// Files that are cut off, emptied, full of garbage, left over or missing.
+@Suite struct DamagedFileTests {
+    @Test func `a file cut off anywhere alters no answer unnoticed`() async throws {
+        try await judge { directory in
+            let length = try directory.contents("closed/data-1/main.sqlite3").count
+            for cut in [0, 1, 99, 100, 4_096, 8_191, 8_192, 24_576, length / 2, length - 1] {
+                let data = try directory.damage("cut-\(cut)", "data-1/main.sqlite3")
+                try data.contents.prefix(cut).write(to: data.url)
+            }
+            for name in ["manifest", "changes"] {
+                for cut in [0, 1, 20] {
+                    let data = try directory.damage("\(name)-\(cut)", name)
+                    try data.contents.prefix(cut).write(to: data.url)
+                }
+            }
+        }
+    }
+
+    @Test func `garbage in a file alters no answer unnoticed`() async throws {
+        try await judge { directory in
+            var random = Soak.random(round: 0, salt: 0x6761_7262)
+            for name in ["manifest", "changes", "data-1/main.sqlite3"] {
+                let data = try directory.damage("garbage-\(directory.nameCount)", name)
+                try Data(data.contents.map { _ in UInt8(random.below(256)) }).write(to: data.url)
+            }
+            for page in 0..<Soak.count(test: 8, soak: 90) {
+                // A page of zeroes, as file systems leave after a crash.
+                let data = try directory.damage("zeroes-\(page)", "data-1/main.sqlite3")
+                var bytes = data.contents
+                let start = page * 8_192
+                guard start + 8_192 <= bytes.count else { continue }
+                bytes.replaceSubrange(start..<start + 8_192, with: Data(count: 8_192))
+                try bytes.write(to: data.url)
+            }
+        }
+    }
+
+    @Test func `a log left over or full of garbage alters nothing`() async throws {
+        let outcomes = try await judge { directory in
+            let log = try directory.contents("crashed/data-1/main.sqlite3-wal")
+            for suffix in ["-wal", "-shm"] {
+                let path =
+                    try directory.damage("empty\(suffix)", "data-1/main.sqlite3").path + suffix
+                try Data().write(to: URL(filePath: path))
+                let other =
+                    try directory.damage("noise\(suffix)", "data-1/main.sqlite3").path + suffix
+                try Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+                    .write(to: URL(filePath: other))
+            }
+            // A log whose beginning was never written.
+            let hole = try directory.damage("hole", "data-1/main.sqlite3").path + "-wal"
+            try (Data(count: 32) + log.dropFirst(32)).write(to: URL(filePath: hole))
+        }
+        #expect(outcomes.allSatisfy { $0 == "end same" })
+    }
+
+    @Test func `a database directory copied while closed is that database`() async throws {
+        let outcomes = try await judge { directory in
+            _ = try directory.damage("copied", "manifest")
+        }
+        #expect(outcomes == ["end same"])
+    }
+
+    @Test func `a manifest of a newer format is refused as such`() throws {
+        let directory = try TestDirectory("newer")
+        try directory.makeDatabase("app.divan")
+        var manifest = Manifest(engine: "sqlite")
+        manifest.format = Manifest.currentFormat + 1
+        try Data(manifest.bytes).write(to: directory.url("app.divan/manifest"))
+        let error = #expect(throws: DatabaseError.self) {
+            try Database.forTest(at: directory.path("app.divan"))
+        }
+        #expect(error?.code == .unsupportedVersion)
+    }
+
+    @Test func `a directory without a manifest is no database until it is created anew`() throws {
+        let directory = try TestDirectory("unfinished")
+        try directory.makeDatabase("app.divan")
+        try FileManager.default.removeItem(atPath: directory.path("app.divan/manifest"))
+        let path = directory.path("app.divan")
+        let error = #expect(throws: DatabaseError.self) { try Database.forTest(at: path) }
+        #expect(error?.code == .databaseNotFound)
+        let database = try Database.forTest(at: path, create: true)
+        #expect(try database.documentCount == 0)
+        #expect(try database.lastSequence == 0)
+        #expect(try database.verify().isEmpty)
+        database.close()
+    }
+
+    /// Makes damaged copies and has a child judge them; returns its verdicts.
+    @discardableResult
+    private func judge(
+        _ damage: @escaping @Sendable (DamageDirectory) throws -> Void
+    ) async throws
+        -> [String]
+    {
+        try await offPool {
+            let directory = try DamageDirectory()
+            try damage(directory)
+            let child = try TestChild("judge", arguments: [directory.root.path] + directory.copies)
+            var outcomes: [String] = []
+            var last = "nothing"
+            while let line = child.readLine() {
+                if line.hasPrefix("begin ") { last = line } else { outcomes.append(line) }
+                if line.contains("WRONG") { Issue.record("\(last): \(line)") }
+            }
+            child.kill()
+            let code = child.wait()
+            if code != 0 { Issue.record("The child ended with \(code) in: \(last)") }
+            #expect(outcomes.count == directory.copies.count)
+            return outcomes
+        }
+    }
+}
+
+/// The databases of `DamageFixture` and damaged copies of the closed one.
+final class DamageDirectory {
+    let root: TestDirectory
+    private(set) var copies: [String] = []
+    var nameCount: Int { copies.count }
+
+    init() throws {
+        root = try TestDirectory("damage")
+        try DamageFixture.make(in: root.path)
+    }
+
+    /// Copies the closed database and says where one of its files is.
+    func damage(_ copy: String, _ file: String) throws -> (path: String, url: URL, contents: Data) {
+        try root.copy("closed", to: copy)
+        copies.append(root.path(copy))
+        let path = root.path(copy + "/" + file)
+        return (path, URL(filePath: path), try Data(contentsOf: URL(filePath: path)))
+    }
+
+    func contents(_ name: String) throws -> Data { try Data(contentsOf: root.url(name)) }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Small file systems for tests, where the process may mount any; elsewhere the tests are skipped.
+enum Mounting {
+    /// Mounts a file system in memory of a given size; false when that is not permitted.
+    static func memory(at path: String, bytes: Int) throws -> Bool {
+        try run("mount", "-t", "tmpfs", "-o", "size=\(bytes)", "tmpfs", path) == 0
+    }
+
+    /// Makes a folder unwritable, for the superuser too; false when that is not permitted.
+    static func bindReadOnly(_ path: String) throws -> Bool {
+        guard try run("mount", "--bind", path, path) == 0 else { return false }
+        if try run("mount", "-o", "remount,ro,bind", path) == 0 { return true }
+        unmount(path)
+        return false
+    }
+
+    /// Takes a file system off, at once or when its last user goes.
+    static func unmount(_ path: String) { _ = try? run("umount", "-l", path) }
+
+    /// Runs a program in silence and returns its exit code.
+    private static func run(_ words: String...) throws -> Int32 {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for descriptor: Int32 in 0...2 {
+            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+        }
+        var texts: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for text in texts { free(text) } }
+        var process = pid_t()
+        guard posix_spawnp(&process, words[0], &actions, nil, &texts, environ) == 0 else {
+            return -1
+        }
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        return status
+    }
+}

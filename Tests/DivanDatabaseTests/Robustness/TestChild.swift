@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A process of the program `DivanTestChild`, spoken to in lines over its input and output.
+///
+/// The program lies beside the test bundle, where the package manager builds it.
+final class TestChild {
+    let process: pid_t
+    /// Negative once closed.
+    private var input: Int32
+    private let output: Int32
+    private var buffer: [UInt8] = []
+    private var status: Int32?
+
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    /// Starts the program.
+    convenience init(_ arguments: String...) throws {
+        try self.init(arguments[0], arguments: Array(arguments.dropFirst()))
+    }
+
+    /// Starts the program in a mode.
+    init(_ mode: String, arguments: [String]) throws {
+        let program = Self.program
+        var toChild: [Int32] = [0, 0]
+        var fromChild: [Int32] = [0, 0]
+        guard pipe(&toChild) == 0, pipe(&fromChild) == 0 else { throw Failure(description: "pipe") }
+        // Other children must not inherit these ends, or no reader would see their end.
+        for end in toChild + fromChild { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, toChild[0], 0)
+        posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
+        var texts: [UnsafeMutablePointer<CChar>?] =
+            ([program, mode] + arguments).map { strdup($0) } + [nil]
+        defer { for text in texts { free(text) } }
+        var started = pid_t()
+        let code = posix_spawn(&started, program, &actions, nil, &texts, environ)
+        _ = close(toChild[0])
+        _ = close(fromChild[1])
+        input = toChild[1]
+        output = fromChild[0]
+        process = started
+        guard code == 0 else {
+            status = 0
+            throw Failure(description: "\(program) could not be started: \(code).")
+        }
+    }
+
+    deinit {
+        if status == nil {
+            kill()
+            _ = wait()
+        }
+        closeInput()
+        _ = close(output)
+    }
+
+    // MARK: - Lines
+
+    /// Says a line and returns the answer.
+    func ask(_ line: String) throws -> String? {
+        try say(line)
+        return readLine()
+    }
+
+    /// Says a line.
+    func say(_ line: String) throws {
+        let bytes = Array((line + "\n").utf8)
+        guard write(input, bytes, bytes.count) == bytes.count else {
+            throw Failure(description: "The child does not listen.")
+        }
+    }
+
+    /// Returns its next line, or nil at the end, also when it says nothing for a minute.
+    func readLine() -> String? {
+        while true {
+            if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { buffer.removeSubrange(...end) }
+                return String(decoding: buffer[..<end], as: UTF8.self)
+            }
+            guard readMore() else { return nil }
+        }
+    }
+
+    /// Returns all its lines up to the end; a line without an end is none.
+    func readLines() -> [String] {
+        while readMore() {}
+        let lines = buffer.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return lines.dropLast().map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func readMore() -> Bool {
+        var ready = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+        while true {
+            let count = poll(&ready, 1, 60_000)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return false }
+            break
+        }
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        let count = read(output, &piece, piece.count)
+        guard count > 0 else { return false }
+        buffer += piece.prefix(count)
+        return true
+    }
+
+    // MARK: - Ending
+
+    /// Kills it, as no process can prevent.
+    func kill() { _ = Self.system_kill(process, SIGKILL) }
+
+    /// Kills it after a delay, from another thread.
+    func kill(afterMicroseconds delay: Int) {
+        let process = process
+        DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(delay)) {
+            _ = Self.system_kill(process, SIGKILL)
+        }
+    }
+
+    /// Waits for its end and returns its exit code; a signal is its number below zero.
+    func wait() -> Int32 {
+        if let status { return status }
+        var raw: Int32 = 0
+        while waitpid(process, &raw, 0) < 0 && errno == EINTR {}
+        let signal = raw & 0x7F
+        let code = signal == 0 ? raw >> 8 & 0xFF : -signal
+        status = code
+        return code
+    }
+
+    /// Ends its input and waits for its end.
+    func finish() -> Int32 {
+        closeInput()
+        _ = readLines()
+        return wait()
+    }
+
+    private func closeInput() {
+        if input >= 0 { _ = close(input) }
+        input = -1
+    }
+
+    private static func system_kill(_ process: pid_t, _ signal: Int32) -> Int32 {
+        #if canImport(Glibc)
+        Glibc.kill(process, signal)
+        #else
+        Darwin.kill(process, signal)
+        #endif
+    }
+
+    private static let program: String = {
+        var path = [CChar](repeating: 0, count: 4_096)
+        var own = CommandLine.arguments[0]
+        if readlink("/proc/self/exe", &path, path.count - 1) > 0 {
+            own = String(
+                decoding: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        }
+        // A bundle on Apple platforms has the program some folders above; try each.
+        var folder = own[...]
+        while let slash = folder.lastIndex(of: "/") {
+            folder = folder[..<slash]
+            let candidate = folder + "/DivanTestChild"
+            if access(String(candidate), X_OK) == 0 { return String(candidate) }
+        }
+        return "DivanTestChild"
+    }()
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Divan
+import DivanTestChild
+import FoundationEssentials
+
+/// A directory of a test's own, removed with it.
+final class TestDirectory: Sendable {
+    let path: String
+
+    init(_ name: String = "robust") throws {
+        path = FileManager.default.temporaryDirectory
+            .appending(path: "divan-\(name)-\(UUID().uuidString)").path(percentEncoded: false)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// The path of something in it.
+    func path(_ name: String) -> String { path + "/" + name }
+
+    /// The URL of something in it.
+    func url(_ name: String) -> URL { URL(filePath: path(name)) }
+
+    /// Copies something in it.
+    func copy(_ name: String, to other: String) throws {
+        try FileManager.default.copyItem(atPath: path(name), toPath: path(other))
+    }
+
+    /// Makes a database in it with some documents, and closes it.
+    func makeDatabase(_ name: String, documents: Int = 20) throws {
+        let database = try Database.forTest(at: path(name), create: true)
+        try database.inBatch {
+            for n in 0..<documents {
+                try database.save(
+                    MutableDocument(KnownBody.make("document-\(n)", n), id: "document-\(n)"))
+            }
+        }
+        try database.putLocalDocument("local", ["n": 1])
+        database.close()
+    }
+}
+
+/// Runs blocking work on a thread of its own, so that other tests keep theirs.
+func offPool<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+    try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanTestSupport
+import Testing
+
+@Suite struct ScanTests {
+    private let database: Database
+
+    init() throws { database = try Database.inMemory() }
+
+    private func scannedIDs() throws -> [String] {
+        var ids: [String] = []
+        try database.read { try $0.scan { ids.append(try $0.id) } }
+        return ids
+    }
+
+    @Test func `a scan passes over live documents in the order of their last change`() throws {
+        for id in ["a", "b", "c", "d"] { try database.create(id) }
+        try database.update("b") { $0["n"] = 1 }
+        try database.delete("c")
+        #expect(try scannedIDs() == ["a", "d", "b"])
+    }
+
+    @Test func `a scan shows the winner of a conflict once`() throws {
+        try database.create("a", ["n": 1])
+        try database.putExistingRevision("a", history: ["1-0"], ["n": 2])
+        try database.putExistingRevision("a", history: ["9-z"], isDeleted: true, ["n": 3])
+        var numbers: [Int64?] = []
+        try database.read { try $0.scan { numbers.append(try $0.int64(forKey: "n")) } }
+        #expect(numbers == [1])
+    }
+
+    @Test func `accessors give nil for what is missing or of another type`() throws {
+        try database.create("a", ["i": 7, "d": 1.5, "b": true, "s": "text", "n": nil, "l": [1]])
+        try database.read { transaction in
+            try transaction.scan { row throws in
+                #expect(try row.int64(forKey: "i") == 7)
+                #expect(try row.double(forKey: "i") == 7)
+                #expect(try row.double(forKey: "d") == 1.5)
+                #expect(try row.bool(forKey: "b") == true)
+                #expect(try row.string(forKey: "s") == "text")
+                for key in ["s", "n", "l", "x"] { #expect(try row.int64(forKey: key) == nil) }
+                for key in ["i", "n", "l", "x"] { #expect(try row.string(forKey: key) == nil) }
+                #expect(try row.bool(forKey: "i") == nil)
+            }
+        }
+    }
+
+    @Test func `a copy outlives the scan`() throws {
+        let saved = try database.create("a", ["n": 1])
+        let large = try database.create("b", ["t": .string(String(repeating: "x", count: 40_000))])
+        var copies: [Document] = []
+        try database.read { try $0.scan { copies.append(try $0.document()) } }
+        #expect(copies == [saved, large])
+        #expect(copies.map(\.sequence) == [1, 2])
+        #expect(copies.map(\.properties) == [saved.properties, large.properties])
+    }
+
+    @Test func `an error from the closure ends the scan`() throws {
+        try database.create("a")
+        #expect(throws: Whim()) { try database.read { try $0.scan { _ in throw Whim() } } }
+        try database.create("b")
+    }
+
+    @Test func `a scan in a batch sees the batch`() throws {
+        try database.create("a")
+        try database.inBatch {
+            try database.create("b")
+            try database.delete("a")
+            #expect(try scannedIDs() == ["b"])
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import Testing
+
+/// `put`, which asks for exactly the right parent.
+@Suite struct StrictPutTests {
+    private let database: Database
+
+    init() throws { database = try Database.inMemory() }
+
+    @Test func `without a parent a document is created once`() throws {
+        #expect(try database.put("a", ["n": 1], parent: nil).generation == 1)
+        #expect(code { try database.put("a", ["n": 2], parent: nil) } == .conflict)
+    }
+
+    @Test func `with its leaf as parent a document is replaced`() throws {
+        let first = try database.put("a", ["n": 1, "gone": true], parent: nil)
+        let second = try database.put("a", ["n": 2], parent: first.revisionID)
+        #expect(second.generation == 2)
+        #expect(try database.existing("a").properties == ["n": 2])
+    }
+
+    @Test func `a stale or unknown parent is a conflict`() throws {
+        let first = try database.put("a", ["n": 1], parent: nil)
+        try database.put("a", ["n": 2], parent: first.revisionID)
+        #expect(code { try database.put("a", ["n": 3], parent: first.revisionID) } == .conflict)
+        #expect(code { try database.put("a", ["n": 3], parent: "7-unknown") } == .conflict)
+        #expect(code { try database.put("a", ["n": 3], parent: "nonsense") } == .invalidID)
+        #expect(code { try database.put("b", ["n": 3], parent: "1-a") } == .documentNotFound)
+        #expect(
+            code { try database.put("b", [:], parent: nil, isDeleted: true) } == .documentNotFound)
+        #expect(try database.lastSequence == 2)
+    }
+
+    @Test func `the same put made twice is one revision`() throws {
+        let first = try database.put("a", ["n": 1], parent: nil)
+        let second = try database.put("a", ["n": 2], parent: first.revisionID)
+        let again = try database.put("a", ["n": 2], parent: first.revisionID)
+        #expect(again == second)
+        #expect(again.sequence == second.sequence)
+        #expect(try database.lastSequence == 2)
+    }
+
+    @Test func `a conflict can be made on purpose`() throws {
+        let first = try database.put("a", ["n": 1], parent: nil)
+        try database.put("a", ["n": 2], parent: first.revisionID)
+        let branch = try database.put(
+            "a", ["n": 3], parent: first.revisionID, allowConflict: true)
+        #expect(branch.generation == 2)
+        #expect(try database.conflictingRevisions(of: "a").count == 2)
+    }
+
+    @Test func `a deleted document is created anew below its tombstone`() throws {
+        let first = try database.put("a", ["n": 1], parent: nil)
+        let tombstone = try database.put("a", [:], parent: first.revisionID, isDeleted: true)
+        #expect(tombstone.isDeleted)
+        #expect(try database.put("a", ["n": 2], parent: nil).generation == 3)
+    }
+}

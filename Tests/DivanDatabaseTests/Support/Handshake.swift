@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Synchronization
+
+/// A gate that opens once. Whoever waits at it goes on then, and so does everybody later.
+final class Gate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func open() { semaphore.signal() }
+
+    /// Waits until the gate is open, by default at most a minute, and returns whether it is.
+    @discardableResult
+    func wait(milliseconds: Int = 60_000) -> Bool {
+        guard semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else {
+            return false
+        }
+        semaphore.signal()
+        return true
+    }
+}
+
+/// Work on a thread of its own.
+final class Running<Value: Sendable>: Sendable {
+    private let done = Gate()
+    private let result = Mutex<Result<Value, any Error>?>(nil)
+
+    init(_ body: @escaping @Sendable () throws -> Value) {
+        DispatchQueue(label: "divan.test.thread").async { [self] in
+            let outcome = Result { try body() }
+            result.withLock { $0 = outcome }
+            done.open()
+        }
+    }
+
+    /// Whether the work ends within a time.
+    func isDone(within milliseconds: Int) -> Bool { done.wait(milliseconds: milliseconds) }
+
+    /// Waits for the end of the work and returns what it returned.
+    func value() throws -> Value? {
+        guard done.wait() else { return nil }
+        return try result.withLock { try $0?.get() }
+    }
+}
+
+/// A list that several threads append to.
+final class Record<Element: Sendable>: Sendable {
+    private let elements = Mutex<[Element]>([])
+
+    func append(_ element: Element) { elements.withLock { $0.append(element) } }
+
+    var all: [Element] { elements.withLock { $0 } }
+}
+
+/// A yes or no that threads share.
+final class Flag: Sendable {
+    private let value = Atomic<Bool>(false)
+
+    func set() { value.store(true, ordering: .relaxed) }
+
+    var isSet: Bool { value.load(ordering: .relaxed) }
+}

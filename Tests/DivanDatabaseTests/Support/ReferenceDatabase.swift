@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+
+/// What a database should hold, in the simplest form: dictionaries, and every rule spelled out.
+struct ReferenceDatabase {
+    struct Revision {
+        var parent: String?
+        var isDeleted = false
+        /// The body, as long as it is here.
+        var body: JSONObject?
+    }
+
+    struct Record {
+        var revisions: [String: Revision] = [:]
+        /// The document's place in the feed.
+        var sequence: SequenceNumber = 0
+
+        /// The leaves, the one that stands for the document first.
+        var leaves: [String] {
+            let parents = Set(revisions.values.compactMap(\.parent))
+            return revisions.keys.filter { !parents.contains($0) }.sorted { left, right in
+                let (a, b) = (
+                    revisions[left]?.isDeleted ?? false, revisions[right]?.isDeleted ?? false
+                )
+                if a != b { return b }
+                let (one, other) = (ReferenceDatabase.split(left), ReferenceDatabase.split(right))
+                return one.generation == other.generation
+                    ? other.digest.utf8.lexicographicallyPrecedes(one.digest.utf8)
+                    : one.generation > other.generation
+            }
+        }
+
+        var winner: String { leaves.first ?? "" }
+        var isDeleted: Bool { revisions[winner]?.isDeleted ?? true }
+        var liveLeaves: [String] { leaves.filter { revisions[$0]?.isDeleted == false } }
+
+        /// A revision and its ancestors as far as known, newest first.
+        func history(of revision: String) -> [String] {
+            var history: [String] = []
+            var next: String? = revision
+            while let revision = next, let node = revisions[revision] {
+                history.append(revision)
+                next = node.parent
+            }
+            return history
+        }
+
+        /// Keeps what is less than `depth` generations from a leaf.
+        mutating func prune(to depth: Int) {
+            let kept = Set(leaves.flatMap { history(of: $0).prefix(depth) })
+            revisions = revisions.filter { kept.contains($0.key) }
+            for id in revisions.keys {
+                if let parent = revisions[id]?.parent, !kept.contains(parent) {
+                    revisions[id]?.parent = nil
+                }
+            }
+        }
+    }
+
+    var documents: [String: Record] = [:]
+    var lastSequence: SequenceNumber = 0
+    var depth = 20
+
+    static func split(_ revision: String) -> (generation: UInt64, digest: String) {
+        let parts = revision.split(separator: "-", maxSplits: 1)
+        return (UInt64(parts[0]) ?? 0, String(parts[1]))
+    }
+
+    /// Adds a revision that an edit made.
+    mutating func add(
+        _ revision: String, to id: String, parent: String?, isDeleted: Bool, _ body: JSONObject
+    ) {
+        var record = documents[id] ?? Record()
+        record.revisions[revision] = Revision(parent: parent, isDeleted: isDeleted, body: body)
+        store(record, id)
+    }
+
+    /// Adds a revision that came with its history; false when it is here already.
+    mutating func add(
+        history: [String], to id: String, isDeleted: Bool, _ body: JSONObject
+    ) -> Bool {
+        var record = documents[id] ?? Record()
+        guard record.revisions[history[0]] == nil else { return false }
+        for (index, revision) in history.enumerated() {
+            let parent = index + 1 < history.count ? history[index + 1] : nil
+            if record.revisions[revision] == nil {
+                record.revisions[revision] = Revision(parent: parent)
+            } else if record.revisions[revision]?.parent == nil {
+                record.revisions[revision]?.parent = parent
+            }
+        }
+        record.revisions[history[0]]?.isDeleted = isDeleted
+        record.revisions[history[0]]?.body = body
+        store(record, id)
+        return true
+    }
+
+    private mutating func store(_ record: Record, _ id: String) {
+        var record = record
+        lastSequence += 1
+        record.sequence = lastSequence
+        record.prune(to: depth)
+        documents[id] = record
+    }
+
+    /// Removes leaves with the ancestors that no other leaf has; returns what leaves went.
+    mutating func purge(_ id: String, leaves: [String]) -> [String] {
+        guard var record = documents[id] else { return [] }
+        let gone = leaves.filter { record.leaves.contains($0) }
+        guard !gone.isEmpty else { return [] }
+        let kept = Set(
+            record.leaves.filter { !gone.contains($0) }.flatMap { record.history(of: $0) })
+        record.revisions = record.revisions.filter { kept.contains($0.key) }
+        if record.revisions.isEmpty {
+            documents[id] = nil
+        } else {
+            lastSequence += 1
+            record.sequence = lastSequence
+            documents[id] = record
+        }
+        return gone
+    }
+
+    /// Drops the bodies of revisions that are no leaves.
+    mutating func compact() {
+        for (id, record) in documents {
+            let leaves = Set(record.leaves)
+            for revision in record.revisions.keys where !leaves.contains(revision) {
+                documents[id]?.revisions[revision]?.body = nil
+            }
+        }
+    }
+
+    var liveCount: Int { documents.values.count { !$0.isDeleted } }
+    var hasConflicts: Bool { documents.values.contains { $0.liveLeaves.count > 1 } }
+
+    /// The changes feed.
+    var changes: [Change] {
+        documents.sorted { $0.value.sequence < $1.value.sequence }.map { id, record in
+            Change(
+                sequence: record.sequence, id: id, revisions: record.leaves,
+                isDeleted: record.isDeleted)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanTestSupport
+import Testing
+
+/// Everything that changes documents, in random order, against a naive model of the same rules.
+@Suite struct WorkloadTests {
+    /// Steps of one workload: enough for deep trees, few enough to run several at once.
+    private static let length = 500
+
+    @Test(arguments: Array(Soak.rounds(test: 4, soak: 200)))
+    func `a random workload leaves what a naive model has`(round: Int) throws {
+        var workload = try Workload(Sandbox(), Soak.random(round: round, salt: 41))
+        for number in 0..<Self.length {
+            var last = (action: "", id: "")
+            do {
+                last = try workload.step()
+                try workload.compare(last.id)
+                if number % 50 == 49 || last.action == "reopen" { try workload.compareAll() }
+            } catch {
+                Issue.record(
+                    "seed \(Soak.seed), round \(round), step \(number), \(last): \(error)")
+                return
+            }
+        }
+        try workload.compareAll()
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Divan
+import FoundationEssentials
+
+/// The process that the robustness tests start, watch and kill.
+///
+///     DivanTestChild batches DIRECTORY SEED          writes numbered batches until it is killed
+///     DivanTestChild count DIRECTORY NAME BATCHES    counts up in a document that others count in
+///     DivanTestChild serve DIRECTORY                 does what lines on its input say
+///     DivanTestChild fixture DIRECTORY               makes the databases that bits are flipped in
+///     DivanTestChild flip GOLDEN SCRATCH SEED FROM TO    flips bits and compares all answers
+//////     DivanTestChild judge GOLDEN DIRECTORY …        compares damaged copies of `closed` with it
+///
+/// It reports on its output, a line each; trouble goes to the error output and ends it with 1.
+@main
+enum DivanTestChild {
+    static func main() {
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        guard !arguments.isEmpty else { return }
+        let mode = arguments.removeFirst()
+        do {
+            switch mode {
+            case "batches":
+                var writer = try BatchWriter(arguments)
+                try writer.run()
+            case "count": try CountingWriter(arguments).run()
+            case "serve": try Servant(arguments).run()
+            case "fixture": try DamageFixture.make(in: arguments.argument(0))
+            case "judge": try DamageJudge(arguments).run()
+            case "flip": try FlipRounds(arguments).run()
+            default: throw WrongArguments()
+            }
+        } catch {
+            Report.trouble("\(mode): \(error)")
+        }
+    }
+}
+
+/// The arguments are not those that a mode needs.
+struct WrongArguments: Error {}
+
+extension [String] {
+    /// The argument at a position.
+    func argument(_ position: Int) throws -> String {
+        guard indices.contains(position) else { throw WrongArguments() }
+        return self[position]
+    }
+
+    /// The number at a position.
+    func number<Number: FixedWidthInteger>(_ position: Int) throws -> Number {
+        guard let number = Number(try argument(position)) else { throw WrongArguments() }
+        return number
+    }
+}
+
+extension Database {
+    /// Opens a database with a short patience, so that a hang is found soon.
+    package static func forTest(
+        at path: String, create: Bool = false, readOnly: Bool = false,
+        busyTimeout: Duration = .seconds(30)
+    ) throws -> Database {
+        var options = DatabaseOptions()
+        options.create = create
+        options.readOnly = readOnly
+        options.busyTimeout = busyTimeout
+        return try open(at: URL(filePath: path), options: options)
+    }
+}

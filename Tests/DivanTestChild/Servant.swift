@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+
+/// Does what the lines on its input say, and answers each with a line.
+///
+///     save ID N     saves a document               saved REVISION
+///     get ID        reads a number                 N, or none
+///     count         counts documents               N
+///     hold          opens a write transaction and saves a document `held` in it    held
+///     release       commits that                   released
+///     close         closes the database            closed
+///
+/// The end of the input ends it.
+struct Servant {
+    private let database: Database
+
+    init(_ arguments: [String]) throws {
+        database = try .forTest(at: arguments.argument(0), create: true)
+    }
+
+    func run() throws {
+        Report.say("ready")
+        while let line = readLine() {
+            let words = line.split(separator: " ").map(String.init)
+            guard let command = words.first else { continue }
+            Report.say(try answer(command, words))
+        }
+    }
+
+    private func answer(_ command: String, _ words: [String]) throws -> String {
+        switch command {
+        case "save":
+            let id = try words.argument(1)
+            let document = try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
+            let number: Int64 = try words.number(2)
+            document.set(number, forKey: "n")
+            return "saved \(try database.save(document).document.revisionID)"
+        case "get":
+            let number = try database.document(withID: words.argument(1))?["n"].int64
+            return number.map(String.init) ?? "none"
+        case "count": return String(try database.documentCount)
+        case "hold":
+            try database.inBatch {
+                try database.save(MutableDocument(["n": 1], id: "held"))
+                Report.say("held")
+                guard readLine() == "release" else { throw WrongArguments() }
+            }
+            return "released"
+        case "close":
+            database.close()
+            return "closed"
+        default: throw WrongArguments()
+        }
+    }
+}
