@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Reads the words after a subcommand's name by that subcommand's schema.
+///
+/// The rules are those of most Unix tools: `--name value` and `--name=value`, `-n value` and
+/// `-nvalue`, flags in one cluster (`-ql`), options and arguments in any order, `--` before
+/// arguments that begin with a dash. A lone `-` is an argument. An option given twice is an error
+/// unless its schema says that it repeats: of two limits, one would be silently ignored.
+struct CommandLineParser {
+    let schema: CommandSchema
+
+    private var words: ArraySlice<String> = []
+    private var positionals: [String] = []
+    private var result = ParsedArguments()
+
+    init(_ schema: CommandSchema) {
+        self.schema = schema
+    }
+
+    static func parse(
+        _ words: [String], by schema: CommandSchema
+    ) throws(UsageError) -> ParsedArguments {
+        var parser = CommandLineParser(schema)
+        return try parser.run(words)
+    }
+
+    private mutating func run(_ allWords: [String]) throws(UsageError) -> ParsedArguments {
+        words = allWords[...]
+        while let word = words.popFirst() {
+            if word == "--" {
+                positionals += words
+                break
+            } else if word.hasPrefix("--") {
+                try takeLongOption(word.dropFirst(2))
+            } else if word.hasPrefix("-"), word.count > 1 {
+                try takeLetters(word.dropFirst())
+            } else {
+                positionals.append(word)
+            }
+        }
+        // Someone who asks for help need not have the arguments right.
+        if !result.flag("help") { try assignPositionals() }
+        return result
+    }
+
+    private mutating func takeLongOption(_ text: Substring) throws(UsageError) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(parts.first ?? "")
+        guard let option = schema.option(named: name) else {
+            throw UsageError(
+                "Unknown option --\(name)."
+                    + Suggestion.sentence(for: name, among: schema.allOptions.map(\.name), "--"))
+        }
+        let attached = parts.count == 2 ? String(parts[1]) : nil
+        if option.valueName == nil, attached != nil {
+            throw UsageError("--\(name) is a flag and takes no value.")
+        }
+        try take(option, attached: attached, spelling: "--\(name)")
+    }
+
+    private mutating func takeLetters(_ text: Substring) throws(UsageError) {
+        var rest = text
+        while let letter = rest.popFirst() {
+            guard let option = schema.option(lettered: letter) else {
+                throw UsageError(
+                    "Unknown option -\(letter). An argument that begins with a dash goes after --.")
+            }
+            guard option.valueName == nil else {
+                let attached = rest.isEmpty ? nil : String(rest)
+                return try take(option, attached: attached, spelling: "-\(letter)")
+            }
+            try take(option, attached: nil, spelling: "-\(letter)")
+        }
+    }
+
+    private mutating func take(
+        _ option: OptionSchema, attached: String?, spelling: String
+    ) throws(UsageError) {
+        if !option.repeats, result.flag(option.name) {
+            throw UsageError("\(spelling) is given twice.")
+        }
+        guard let valueName = option.valueName else {
+            return result.add(option: option.name, "")
+        }
+        guard let value = attached ?? words.popFirst() else {
+            throw UsageError("\(spelling) needs a value: \(spelling) \(valueName).")
+        }
+        if case .choices(let choices) = option.completion, !choices.contains(value) {
+            throw UsageError(
+                "\(spelling) takes one of \(choices.joined(separator: ", ")), not \"\(value)\".")
+        }
+        result.add(option: option.name, value)
+    }
+
+    private mutating func assignPositionals() throws(UsageError) {
+        var rest = positionals[...]
+        for argument in schema.arguments {
+            switch argument.count {
+            case .required:
+                guard let value = rest.popFirst() else {
+                    throw UsageError("\(argument.name) is missing.")
+                }
+                result.add(argument: argument.name, value)
+            case .optional:
+                if let value = rest.popFirst() { result.add(argument: argument.name, value) }
+            case .oneOrMore, .zeroOrMore:
+                if rest.isEmpty, argument.count == .oneOrMore {
+                    throw UsageError("\(argument.name) is missing.")
+                }
+                for value in rest { result.add(argument: argument.name, value) }
+                rest = []
+            }
+        }
+        if let extra = rest.first {
+            throw UsageError("Unexpected argument \"\(extra)\".")
+        }
+    }
+}

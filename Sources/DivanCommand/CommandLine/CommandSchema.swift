@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The words that one subcommand understands: its name, arguments, options and help.
+struct CommandSchema: Sendable, Equatable {
+    var name: String
+    /// One line for the list of commands.
+    var summary: String
+    /// Paragraphs for the command's own help.
+    var discussion = ""
+    var arguments: [ArgumentSchema] = []
+    var options: [OptionSchema] = []
+    /// Command lines worth copying, shown at the foot of the help.
+    var examples: [String] = []
+
+    /// The options that every command has.
+    static let commonOptions: [OptionSchema] = [
+        .value(
+            "color", nil, "WHEN", "Colour the output: auto (the default), always or never.",
+            completion: .choices(["auto", "always", "never"])),
+        .flag("quiet", "q", "Show no progress bar and no closing remarks."),
+        .flag("help", "h", "Show this help."),
+    ]
+
+    var allOptions: [OptionSchema] { options + Self.commonOptions }
+
+    func option(named name: String) -> OptionSchema? {
+        allOptions.first { $0.name == name }
+    }
+
+    func option(lettered letter: Character) -> OptionSchema? {
+        allOptions.first { $0.letter == letter }
+    }
+}

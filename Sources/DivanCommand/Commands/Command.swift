@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A subcommand: its words, and what it does.
+struct Command: Sendable {
+    let schema: CommandSchema
+    /// Does the work. A command that returns has succeeded; one that fails says how by throwing.
+    let run: @Sendable (Invocation) async throws -> Void
+
+    /// A command that does its work on the calling thread.
+    init(_ schema: CommandSchema, run: @escaping @Sendable (Invocation) throws -> Void) {
+        self.schema = schema
+        self.run = { invocation in try run(invocation) }
+    }
+
+    /// A command that may wait for something other than work of its own.
+    init(
+        _ schema: CommandSchema, waiting run: @escaping @Sendable (Invocation) async throws -> Void
+    ) {
+        self.schema = schema
+        self.run = run
+    }
+}
+
+/// One use of a command: what the user wrote, and where the answer goes.
+struct Invocation: Sendable {
+    let arguments: ParsedArguments
+    let output: Output
+    let environment: [String: String]
+    let interruption: Interruption
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Every subcommand, in the order in which the help lists them.
+enum CommandTable {
+    static let all: [Command] = [
+        .create, .info, .ls, .get, .put, .edit, .rm, .purge, .cat, .importing, .export, .changes,
+        .tree, .compact, .verify, .salvage, .inspect, .completions,
+    ]
+
+    static func command(named name: String) -> Command? {
+        all.first { $0.schema.name == name }
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Divan
+internal import FoundationEssentials
+
+extension Command {
+    /// `divan create`: a new, empty database.
+    static let create = Command(
+        CommandSchema(
+            name: "create",
+            summary: "Create an empty database.",
+            discussion: """
+                The name of a database begins with a small letter and goes on in small letters, \
+                digits and any of _$()+-, and its directory is the name and ".divan", which is added \
+                where it is missing.
+                """,
+            arguments: [.database],
+            options: [.flag("if-missing", nil, "Do nothing if the database exists.")],
+            examples: ["divan create notes.divan"])
+    ) { invocation in
+        let path = try Invocation.newLocation(
+            try Invocation.location(try invocation.arguments.argument("DB")))
+        let url = URL(filePath: path)
+        if FileManager.default.fileExists(atPath: path) {
+            let existing = try? Database.open(at: url)
+            if existing != nil, invocation.arguments.flag("if-missing") { return }
+            if existing != nil {
+                throw CommandFailure(.conflict, "The database \(path) exists already.")
+            }
+        }
+        var options = DatabaseOptions()
+        options.create = true
+        try Database.open(at: url, options: options).close()
+        invocation.output.remark("Created \(PrintableText.escaping(path)).")
+    }
+}

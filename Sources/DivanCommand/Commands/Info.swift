@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Divan
+
+extension Command {
+    /// `divan info`: what a database is, in a dozen lines.
+    static let info = Command(
+        CommandSchema(
+            name: "info",
+            summary: "Show what is known about a database.",
+            arguments: [.database],
+            options: [.flag("json", nil, "Print a JSON object.")],
+            examples: ["divan info notes.divan", "divan info notes.divan --json"])
+    ) { invocation in
+        let database = try invocation.openDatabase()
+        defer { database.close() }
+        let facts = try DatabaseFacts(database)
+        let output = invocation.output
+        if invocation.arguments.flag("json") {
+            var text: [UInt8] = []
+            JSONWriter.append(.object(facts.json), to: &text)
+            return try output.json(text)
+        }
+        var table = TextTable([.left, .left])
+        for (name, value) in facts.lines {
+            table.add(name, PrintableText.escaping(value))
+        }
+        for line in table.lines { try output.line(line) }
+    }
+}
+
+/// What `divan info` shows, in both of its forms.
+private struct DatabaseFacts {
+    let json: JSONObject
+    let lines: [(String, String)]
+
+    init(_ database: Database) throws {
+        let (count, sequence) = try database.read { transaction in
+            (try transaction.documentCount, try transaction.lastSequence)
+        }
+        let size = try database.diskSize
+        let hasConflicts = try database.hasConflicts()
+        json = [
+            "name": .string(database.name),
+            "path": .string(database.path),
+            "documents": .integer(Int64(count)),
+            "last_sequence": .integer(Int64(clamping: sequence)),
+            "conflicts": .bool(hasConflicts),
+            "disk_size": .integer(Int64(size)),
+            "engine": .string(database.storageEngineName),
+            "revision_depth": .integer(Int64(database.maxRevTreeDepth)),
+            "public_uuid": .string(database.publicUUID),
+            "private_uuid": .string(database.privateUUID),
+        ]
+        lines = [
+            ("Name", database.name),
+            ("Path", database.path),
+            ("Documents", Quantity.grouped(count)),
+            ("Last sequence", Quantity.grouped(Int(clamping: sequence))),
+            ("Conflicts", hasConflicts ? "yes: \"divan ls --conflicts\" lists them" : "none"),
+            ("Size on disk", Quantity.bytes(size)),
+            ("Engine", database.storageEngineName),
+            ("Revisions kept", "\(database.maxRevTreeDepth) a branch"),
+            ("Public UUID", database.publicUUID),
+            ("Private UUID", database.privateUUID),
+        ]
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+
+/// The process. Everything else is in `Tool`, where tests reach it.
+@main
+struct DivanTool {
+    static func main() async {
+        let tool = Tool(environment: ProcessInfo.processInfo.environment)
+        tool.interruption.listen()
+        let status = await tool.run(Array(CommandLine.arguments.dropFirst()))
+        SystemCalls.exitProcess(status.rawValue)
+    }
+}

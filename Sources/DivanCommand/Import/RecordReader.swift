@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Divan
+
+/// Makes a document of one record's JSON text.
+///
+/// Most records are plain objects: those are parsed into the stored form and nothing else. Only a
+/// record that carries CouchDB's own properties, or gets some of ours, is taken apart.
+struct RecordReader: Sendable {
+    let rules: ImportRules
+    /// Whether a record is a row around a document.
+    let mayBeRows: Bool
+
+    /// The properties that say something about a document and are no part of it.
+    private static let metadataKeys = [
+        "_id", "_rev", "_deleted", "_revisions", "_revs_info", "_conflicts", "_deleted_conflicts",
+        "_local_seq",
+    ]
+
+    func read(_ record: Span<UInt8>) throws -> ImportedDocument {
+        let packed: PackedValue
+        do {
+            packed = try PackedValue(parsing: record)
+        } catch {
+            throw RecordProblem("not JSON. \(error)")
+        }
+        guard packed.kind == .object else {
+            throw RecordProblem("not an object, which a document is.")
+        }
+        if mayBeRows, packed["_id"] == nil { return try readRow(packed) }
+        return try read(packed)
+    }
+
+    /// Takes the document out of a row of `_all_docs` or `_changes`.
+    private func readRow(_ row: PackedValue) throws -> ImportedDocument {
+        if let document = row["doc"], document.kind == .object {
+            // A value of its own: a part of a packed value is not one.
+            let document = PackedValue(document.jsonValue())
+            return try read(document)
+        }
+        if let error = row["error"]?.string {
+            throw RecordProblem("the row reports an error: \(PrintableText.escaping(error)).")
+        }
+        let isDeleted = row["value"]?["deleted"]?.bool ?? row["deleted"]?.bool ?? false
+        if isDeleted { return .nothing }
+        throw RecordProblem("the row has no document: dump with include_docs=true.")
+    }
+
+    private func read(_ packed: PackedValue) throws -> ImportedDocument {
+        let hasAttachments = packed["_attachments"] != nil
+        if hasAttachments, !rules.dropsAttachments {
+            throw RecordProblem(
+                "has attachments, which cannot be imported; --drop-attachments leaves them out.")
+        }
+        let id = try documentID(packed)
+        let isPlain =
+            rules.additions.isEmpty && !hasAttachments
+            && !Self.metadataKeys.contains { packed[$0] != nil }
+        if isPlain {
+            let document = try MutableDocument(body: packed, id: id)
+            return .edit(document, body: packed)
+        }
+        let properties = properties(packed)
+        let body = PackedValue(.object(properties))
+        let isDeleted = packed["_deleted"]?.bool ?? false
+        if !rules.makesNewRevisions, let history = try history(packed) {
+            guard let id else { throw RecordProblem("has a _rev and no _id.") }
+            return .revision(id: id, history: history, isDeleted: isDeleted, body: body)
+        }
+        if isDeleted {
+            guard let id else { throw RecordProblem("is deleted and has no _id.") }
+            return .deletion(id: id)
+        }
+        return .edit(MutableDocument(properties, id: id), body: body)
+    }
+
+    private func properties(_ packed: PackedValue) -> JSONObject {
+        var object: JSONObject = [:]
+        if case .object(let all) = packed.jsonValue() { object = all }
+        for key in Self.metadataKeys { object.removeValue(forKey: key) }
+        if rules.dropsAttachments { object.removeValue(forKey: "_attachments") }
+        for (key, value) in rules.additions { object[key] = value }
+        return object
+    }
+
+    private func documentID(_ packed: PackedValue) throws -> String? {
+        let name = rules.idField ?? "_id"
+        guard let value = packed[name] else {
+            if rules.idField == nil { return nil }
+            throw RecordProblem("has no property \"\(name)\", which --id-field names.")
+        }
+        if let text = value.string { return rules.idPrefix + text }
+        if let number = value.int64 { return rules.idPrefix + String(number) }
+        throw RecordProblem("has a \"\(name)\" that is neither text nor a whole number.")
+    }
+
+    /// The revisions that the record names, newest first; `nil` if it names none.
+    private func history(_ packed: PackedValue) throws -> [String]? {
+        guard let revision = packed["_rev"] else { return nil }
+        guard let newest = revision.string else {
+            throw RecordProblem("has a _rev that is no text.")
+        }
+        guard let revisions = packed["_revisions"] else { return [newest] }
+        guard let start = revisions["start"]?.int64, let ids = revisions["ids"], ids.count > 0,
+            Int64(ids.count) <= start
+        else { throw RecordProblem("has a _revisions that cannot be understood.") }
+        var history: [String] = []
+        ids.forEachElement { history.append("\(start - Int64(history.count))-\($0.string ?? "")") }
+        guard history.first == newest else {
+            throw RecordProblem("has a _revisions that does not begin with its _rev.")
+        }
+        return history
+    }
+}

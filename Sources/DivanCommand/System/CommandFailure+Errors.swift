@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Divan
+
+extension CommandFailure {
+    /// What any error means to the person at the terminal.
+    init(describing error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let failure as SplitFailure: self.init(.badInput, failure.description)
+        case let error as DatabaseError: self.init(ExitCode(error.code), error.message)
+        case is CancellationError: self = Interruption.failure
+        default: self.init(.failure, "\(error)")
+        }
+    }
+}
+
+extension ExitCode {
+    /// The one table from what went wrong in a database to what the process returns.
+    init(_ code: DatabaseError.Code) {
+        switch code {
+        case .databaseNotFound, .documentNotFound, .revisionNotFound, .attachmentNotFound:
+            self = .notFound
+        case .conflict:
+            self = .conflict
+        case .invalidDocument, .invalidID, .invalidName, .invalidQuery, .forbidden:
+            self = .badInput
+        case .databaseBusy:
+            self = .busy
+        case .corrupted:
+            self = .corrupted
+        case .cancelled:
+            self = .interrupted
+        case .databaseClosed, .readOnly, .storageFull, .unsupportedVersion, .io:
+            self = .failure
+        @unknown default:
+            self = .failure
+        }
+    }
+}

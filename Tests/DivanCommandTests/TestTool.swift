@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// The built `divan`, run as a child process in a directory of its own.
+///
+/// Outputs go to files and not to pipes: nothing can fill up, and no other child of the test
+/// process can hold an end open.
+final class TestTool {
+    struct Result {
+        var status: Int32
+        var out: String
+        var err: String
+
+        var lines: [String] { out.split(separator: "\n").map(String.init) }
+    }
+
+    let directory: URL
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("divan-test-\(UInt64.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// The tool lies beside the test bundle.
+    static let executable: URL = {
+        let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let beside = bundle.appendingPathComponent("divan")
+        if FileManager.default.isExecutableFile(atPath: beside.path) { return beside }
+        // Another runner may have started the bundle: look where the package is built.
+        return URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../.build/debug/divan").standardized
+    }()
+
+    func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
+
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: directory.appendingPathComponent(name))
+    }
+
+    func read(_ name: String) throws -> String {
+        try String(contentsOf: directory.appendingPathComponent(name), encoding: .utf8)
+    }
+
+    /// Runs a command to its end.
+    @discardableResult
+    func run(
+        _ words: String..., input: String = "", environment: [String: String] = [:]
+    ) throws -> Result {
+        let child = try start(words, input: input, environment: environment)
+        return try child.wait()
+    }
+
+    /// Starts a command that the test goes on beside.
+    func start(
+        _ words: [String], input: String = "", environment: [String: String] = [:]
+    ) throws -> Child {
+        let name = "run-\(UInt64.random(in: 0 ... .max))"
+        for suffix in ["in", "out", "err"] { try write("", to: "\(name).\(suffix)") }
+        try write(input, to: "\(name).in")
+        let process = Process()
+        process.executableURL = Self.executable
+        process.arguments = words
+        process.currentDirectoryURL = directory
+        process.environment = ["PATH": "/usr/bin:/bin", "TMPDIR": directory.path]
+            .merging(environment) { $1 }
+        func file(_ suffix: String) -> URL { directory.appendingPathComponent("\(name).\(suffix)") }
+        process.standardInput = try FileHandle(forReadingFrom: file("in"))
+        process.standardOutput = try FileHandle(forWritingTo: file("out"))
+        process.standardError = try FileHandle(forWritingTo: file("err"))
+        try process.run()
+        return Child(process: process, out: file("out"), err: file("err"))
+    }
+
+    /// Runs a command whose outputs are a terminal, and returns what that got to show.
+    func runOnTerminal(
+        _ words: String..., environment: [String: String] = ["TERM": "xterm"]
+    ) throws -> String {
+        var controller: Int32 = -1
+        var terminal: Int32 = -1
+        guard openpty(&controller, &terminal, nil, nil, nil) == 0 else {
+            throw CocoaError(.fileReadUnknown)
+        }
+        defer { close(controller) }
+        let process = Process()
+        process.executableURL = Self.executable
+        process.arguments = words
+        process.currentDirectoryURL = directory
+        process.environment = environment
+        let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+        process.waitUntilExit()
+        // What was written lies in the terminal's buffer, which is larger than any of it.
+        var flags = fcntl(controller, F_GETFL)
+        flags |= O_NONBLOCK
+        _ = fcntl(controller, F_SETFL, flags)
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = Foundation.read(controller, &buffer, buffer.count)
+            if count <= 0 { break }
+            text += buffer[..<count]
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    struct Child {
+        let process: Process
+        let out: URL
+        let err: URL
+
+        func interrupt() { process.interrupt() }
+
+        var output: String { (try? String(contentsOf: out, encoding: .utf8)) ?? "" }
+
+        func wait() throws -> Result {
+            process.waitUntilExit()
+            return Result(
+                status: process.terminationReason == .exit
+                    ? process.terminationStatus : 128 + process.terminationStatus,
+                out: try String(contentsOf: out, encoding: .utf8),
+                err: try String(contentsOf: err, encoding: .utf8))
+        }
+
+        /// Waits until the output holds some text; false after ten seconds.
+        func waitForOutput(_ text: String) -> Bool {
+            for _ in 0..<1_000 {
+                if output.contains(text) { return true }
+                if !process.isRunning { return output.contains(text) }
+                usleep(10_000)
+            }
+            return false
+        }
+    }
+}
