@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BenchmarkInput
+import Foundation
+
+/// Runs the workloads, interleaved: one run of every engine, then the next run of every engine, so
+/// that a slow minute of the machine falls on all of them.
+struct Bench {
+    let options: Options
+    let engines: [Engine]
+    let folder: String
+
+    init(options: Options, programs: String) throws {
+        self.options = options
+        folder = FileManager.default.currentDirectoryPath + "/.work"
+        var engines = [
+            Engine(
+                name: Engine.plainFloor, program: programs + "/Floor", firstArguments: ["plain"]),
+            Engine(
+                name: Engine.layoutFloor, program: programs + "/Floor", firstArguments: ["layout"]),
+        ]
+        if !options.floorsOnly {
+            engines.insert(
+                Engine(
+                    name: Engine.divan, program: programs + "/DivanRunner", firstArguments: []),
+                at: 0)
+        }
+        self.engines = engines
+        try? FileManager.default.removeItem(atPath: folder)
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+    }
+
+    /// Measures all that was asked for and returns the rows of the table.
+    func run() throws -> [Row] {
+        var rows: [Row] = []
+        let asked = Workload.all(count: options.count).filter { workload in
+            options.includes(workload.name) || wantsFileFigures(workload)
+        }
+        for ids in InputFile.IDKind.allCases where asked.contains(where: { $0.ids == ids }) {
+            try InputFile.write(to: input(ids), count: options.count, ids: ids)
+        }
+        for workload in asked {
+            if workload.start != .nothing {
+                try fill(for: workload)
+            }
+            var medians: [String: Measurement] = [:]
+            for (name, measurements) in try runs(of: workload) {
+                medians[name] = median(of: measurements)
+            }
+            let earlier = rows.count
+            if options.includes(workload.name) {
+                rows += Row.rows(workload: workload.name, medians, engines.map(\.name))
+            }
+            if workload.work == "insert_batch" {
+                rows += fileRows(workload, medians)
+            }
+            Row.printNew(rows[earlier...])
+        }
+        return rows
+    }
+
+    /// The size on disk and the peak of memory are seen beside `insert_batch`.
+    private func wantsFileFigures(_ workload: Workload) -> Bool {
+        workload.name == "insert_batch" && (options.includes("disk") || options.includes("memory"))
+    }
+
+    private func fileRows(_ workload: Workload, _ medians: [String: Measurement]) -> [Row] {
+        let suffix = workload.ids == .random ? "_random_ids" : ""
+        var rows: [Row] = []
+        if options.includes("disk") {
+            rows += Row.sizes("disk" + suffix, medians, engines.map(\.name), \.diskMegabytes)
+        }
+        if options.includes("memory") {
+            rows += Row.sizes(
+                "memory" + suffix, medians, engines.map(\.name), \.peakAnonymousMegabytes)
+        }
+        return rows
+    }
+
+    private func runs(of workload: Workload) throws -> [String: [Measurement]] {
+        var found: [String: [Measurement]] = [:]
+        for run in 0..<options.runs {
+            // Every second run goes round the engines the other way.
+            for engine in run % 2 == 0 ? engines : engines.reversed() {
+                let directory = try place(for: workload, engine)
+                let measurement = try measure(
+                    workload, on: engine, input: input(workload.ids), directory: directory)
+                found[engine.name, default: []].append(measurement)
+            }
+        }
+        return found
+    }
+
+    // MARK: - Files
+
+    private func input(_ ids: InputFile.IDKind) -> String {
+        "\(folder)/input-\(ids.rawValue)"
+    }
+
+    private func filled(_ ids: InputFile.IDKind, _ engine: Engine) -> String {
+        "\(folder)/filled-\(ids.rawValue)-\(engine.name)"
+    }
+
+    /// Makes the filled databases of a workload's kind of IDs, unless they are there already.
+    private func fill(for workload: Workload) throws {
+        var filling = workload
+        filling.work = "insert_batch"
+        filling.operations = options.count
+        for engine in engines {
+            let directory = filled(workload.ids, engine)
+            guard !FileManager.default.fileExists(atPath: directory) else { continue }
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true)
+            _ = try measure(filling, on: engine, input: input(workload.ids), directory: directory)
+        }
+    }
+
+    /// The folder that a run works in, fresh unless the run only reads.
+    private func place(for workload: Workload, _ engine: Engine) throws -> String {
+        let files = FileManager.default
+        let directory = "\(folder)/run-\(engine.name)"
+        switch workload.start {
+        case .filled:
+            return filled(workload.ids, engine)
+        case .nothing:
+            try? files.removeItem(atPath: directory)
+            try files.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        case .copy:
+            try? files.removeItem(atPath: directory)
+            try files.copyItem(atPath: filled(workload.ids, engine), toPath: directory)
+        }
+        return directory
+    }
+}
+
+/// The run in the middle by CPU time; memory and size are those of the same run.
+private func median(of measurements: [Measurement]) -> Measurement {
+    measurements.sorted { $0.cpuSeconds < $1.cpuSeconds }[measurements.count / 2]
+}

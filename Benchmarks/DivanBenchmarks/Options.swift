@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the command line asks for.
+struct Options {
+    static let usage = """
+        usage: make bench ARGUMENTS="[options]"    or    scripts/bench [options]
+
+          --only NAME[,NAME…]   only workloads whose name begins with one of these
+          --count N             documents in the database (default 100000)
+          --runs N              runs of each, of which the median counts (default 5)
+          --quick               10,000 documents, 3 runs
+          --floors              only the floors, not Divan
+          --results FILE        where the JSON lines are appended (default results.jsonl)
+          --help                this text
+        """
+
+    var only: [String] = []
+    var count = 100_000
+    var runs = 5
+    var floorsOnly = false
+    var results = "results.jsonl"
+
+    /// Reads the arguments; the error is a sentence for the user.
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--only":
+                only = try value(of: argument, &rest).split(separator: ",").map(String.init)
+            case "--count":
+                count = try number(of: argument, &rest)
+            case "--runs":
+                runs = try number(of: argument, &rest)
+            case "--quick":
+                (count, runs) = (10_000, 3)
+            case "--floors":
+                floorsOnly = true
+            case "--results":
+                results = try value(of: argument, &rest)
+            default:
+                throw RunFailure(description: "unknown option \(argument)\n\(Self.usage)")
+            }
+        }
+    }
+
+    func includes(_ workload: String) -> Bool {
+        only.isEmpty || only.contains { workload.hasPrefix($0) }
+    }
+
+    private func value(of option: String, _ rest: inout ArraySlice<String>) throws -> String {
+        guard let value = rest.popFirst() else {
+            throw RunFailure(description: "\(option) needs a value")
+        }
+        return value
+    }
+
+    private func number(of option: String, _ rest: inout ArraySlice<String>) throws -> Int {
+        guard let number = Int(try value(of: option, &rest)), number > 0 else {
+            throw RunFailure(description: "\(option) needs a positive number")
+        }
+        return number
+    }
+}

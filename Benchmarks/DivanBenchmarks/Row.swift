@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// One line of the table and of the results: a workload on an engine, beside the floors.
+struct Row: Encodable {
+    var work: String
+    var engine: String
+    var perCPUSecond: Double?
+    var wallPerSecond: Double?
+    var peakRSSMegabytes: Double
+    var diskMegabytes: Double
+    /// The plain floor's figure, in the same unit, and what this engine is of it.
+    var floorPerCPUSecond: Double?
+    var ratio: Double?
+    /// The same for the floor of Divan's own rows.
+    var layoutFloorPerCPUSecond: Double?
+    var layoutRatio: Double?
+
+    enum CodingKeys: String, CodingKey {
+        case work, engine, ratio
+        case perCPUSecond = "per_cpu_second"
+        case wallPerSecond = "wall_per_second"
+        case peakRSSMegabytes = "peak_rss_mb"
+        case diskMegabytes = "disk_mb"
+        case floorPerCPUSecond = "floor_per_cpu_second"
+        case layoutFloorPerCPUSecond = "layout_floor_per_cpu_second"
+        case layoutRatio = "layout_ratio"
+    }
+
+    /// The rows of a workload measured in operations a second.
+    static func rows(
+        workload: String, _ medians: [String: Measurement], _ engines: [String]
+    ) -> [Row] {
+        engines.compactMap { engine in
+            guard let found = medians[engine] else { return nil }
+            let plain = medians[Engine.plainFloor]?.perCPUSecond
+            let layout = medians[Engine.layoutFloor]?.perCPUSecond
+            return Row(
+                work: workload, engine: engine,
+                perCPUSecond: rounded(found.perCPUSecond, 1),
+                wallPerSecond: rounded(found.perWallSecond, 1),
+                peakRSSMegabytes: rounded(found.peakAnonymousMegabytes, 10),
+                diskMegabytes: rounded(found.diskMegabytes, 10),
+                floorPerCPUSecond: plain.map { rounded($0, 1) },
+                ratio: plain.map { rounded(found.perCPUSecond / $0, 1000) },
+                layoutFloorPerCPUSecond: layout.map { rounded($0, 1) },
+                layoutRatio: layout.map { rounded(found.perCPUSecond / $0, 1000) })
+        }
+    }
+
+    /// The rows of a size in megabytes; less is better, and the ratio is of the sizes.
+    static func sizes(
+        _ work: String, _ medians: [String: Measurement], _ engines: [String],
+        _ size: (Measurement) -> Double
+    ) -> [Row] {
+        engines.compactMap { engine in
+            guard let found = medians[engine] else { return nil }
+            let plain = medians[Engine.plainFloor].map(size)
+            let layout = medians[Engine.layoutFloor].map(size)
+            return Row(
+                work: work, engine: engine,
+                peakRSSMegabytes: rounded(found.peakAnonymousMegabytes, 10),
+                diskMegabytes: rounded(found.diskMegabytes, 10),
+                ratio: plain.map { rounded(size(found) / $0, 1000) },
+                layoutRatio: layout.map { rounded(size(found) / $0, 1000) })
+        }
+    }
+
+    private static func rounded(_ number: Double, _ parts: Double) -> Double {
+        (number * parts).rounded() / parts
+    }
+}
+
+// MARK: - The table
+
+extension Row {
+    static let heading =
+        pad("work", 28) + pad("engine", 14) + right("per CPU s", 12) + right("wall/s", 12)
+        + right("/ plain", 9) + right("/ layout", 10) + right("RAM MB", 8) + right("disk MB", 9)
+
+    static func printNew(_ rows: ArraySlice<Row>) {
+        for row in rows {
+            print(row.line)
+        }
+        fflush(nil)
+    }
+
+    var line: String {
+        // An opening is told better by how long it takes than by how many fit in a second.
+        let isTime = work.hasPrefix("open")
+        func figure(_ number: Double?) -> String {
+            guard let number else { return "-" }
+            return isTime
+                ? String(format: "%.3f ms", 1000 / number) : String(format: "%.0f", number)
+        }
+        return Self.pad(work, 28) + Self.pad(engine, 14) + Self.right(figure(perCPUSecond), 12)
+            + Self.right(figure(wallPerSecond), 12)
+            + Self.right(ratio.map { String(format: "%.2f", $0) } ?? "-", 9)
+            + Self.right(layoutRatio.map { String(format: "%.2f", $0) } ?? "-", 10)
+            + Self.right(String(format: "%.1f", peakRSSMegabytes), 8)
+            + Self.right(String(format: "%.1f", diskMegabytes), 9)
+    }
+
+    private static func pad(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(1, width - text.count))
+    }
+
+    private static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(1, width - text.count)) + text
+    }
+}

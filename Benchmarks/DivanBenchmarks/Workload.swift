@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BenchmarkInput
+
+/// One row of the table: what is done, how often, to which database.
+struct Workload: Sendable {
+    /// What a run starts from.
+    enum Start: Sendable {
+        /// An empty folder.
+        case nothing
+        /// The database of all documents, which the run only reads.
+        case filled
+        /// A copy of the database of all documents, which the run changes.
+        case copy
+    }
+
+    /// The name in the results.
+    var name: String
+    /// The name the runners know, without the kind of IDs.
+    var work: String
+    var ids: InputFile.IDKind
+    var operations: Int
+    var start: Start
+
+    /// All workloads for a number of documents, each with both kinds of IDs.
+    static func all(count: Int) -> [Workload] {
+        func both(_ work: String, _ operations: Int, _ start: Start) -> [Workload] {
+            [
+                Workload(
+                    name: work, work: work, ids: .generated, operations: operations, start: start),
+                Workload(
+                    name: work + "_random_ids", work: work, ids: .random, operations: operations,
+                    start: start),
+            ]
+        }
+        let single = min(2000, count)
+        let updates = min(20_000, max(count / 5, 1))
+        return both("insert_batch", count, .nothing)
+            + both("insert_single", single, .nothing)
+            + both("read_random", count, .filled)
+            + both("read_random_each", count, .filled)
+            + both("update_batch", updates, .copy)
+            + both("scan_predicate", count, .filled)
+            + both("all_documents", count, .filled)
+            + both("all_ids", count, .filled)
+            + both("open", 50, .filled)
+    }
+}
+
+/// What runs a workload: a program and the words before its arguments.
+struct Engine: Sendable {
+    /// The name in the results.
+    var name: String
+    var program: String
+    var firstArguments: [String]
+
+    /// The floor of one table of texts.
+    static let plainFloor = "plain-floor"
+    /// The floor of Divan's own rows.
+    static let layoutFloor = "layout-floor"
+    /// Divan on its SQLite engine.
+    static let divan = "divan-sqlite"
+}

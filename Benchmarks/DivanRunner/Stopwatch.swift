@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// What a piece of work took: seconds of CPU of all threads, seconds on the wall, and a number that
+/// depends on all of the work, so that none can be left out.
+struct Timing {
+    var cpu: Double
+    var wall: Double
+    var result: Int
+}
+
+/// Measures `work`.
+func measuring(_ work: () throws -> Int) rethrows -> Timing {
+    let cpu = cpuSeconds()
+    let wall = ContinuousClock.now
+    let result = try work()
+    let elapsed = ContinuousClock.now - wall
+    let (seconds, attoseconds) = elapsed.components
+    return Timing(
+        cpu: cpuSeconds() - cpu, wall: Double(seconds) + Double(attoseconds) / 1e18,
+        result: result)
+}
+
+/// User and system time of all threads of the process.
+private func cpuSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layout floor: the rows that Divan writes and reads (docs/file-format.md), with opaque values of
+// the same sizes, the same SQL and the same settings, and nothing of what makes the values: no JSON,
+// no digest, no tree, no checksum.
+//
+//   documents   key = document ID    25 bytes: flags, tree of one revision, checksum
+//   revisions   key = sequence       about 430 bytes: IDs, packed body, checksum
+//   superseded  key = sequence       5 bytes: a mark, checksum
+//   info        key = name           52 bytes: the counters, once a commit
+
+#include "floor.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+// The checksum of a revision's row is counted with its head: 1 flag, 16 + 17 of IDs, 4 of checksum.
+enum { DOCUMENT_ROW = 25, REVISION_HEAD = 38, GROWTH_PER_REVISION = 19, MARK = 5, COUNTERS = 52 };
+
+static sqlite3 *database;
+static int changes_file = -1;
+static int64_t last_sequence;
+static sqlite3_stmt *add_document, *set_document, *set_revision, *set_superseded, *set_info;
+static sqlite3_stmt *get_document, *get_revision;
+
+static void open_layout(const Work *work) {
+    database = sql_open(work->directory,
+                        "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL;",
+                        "PRAGMA cache_size=-8192; PRAGMA mmap_size=1073741824;");
+    sql_run(database,
+            "CREATE TABLE IF NOT EXISTS documents (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID;"
+            "CREATE TABLE IF NOT EXISTS revisions (key INTEGER PRIMARY KEY, value BLOB);"
+            "CREATE TABLE IF NOT EXISTS superseded (key INTEGER PRIMARY KEY, value BLOB);"
+            "CREATE TABLE IF NOT EXISTS info (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID;");
+    add_document = sql_prepare(database, "INSERT OR IGNORE INTO documents VALUES (?1, ?2)");
+    set_document = sql_prepare(database, "INSERT INTO documents VALUES (?1, ?2) "
+                                         "ON CONFLICT (key) DO UPDATE SET value = excluded.value");
+    set_revision = sql_prepare(database, "REPLACE INTO revisions VALUES (?1, ?2)");
+    set_superseded = sql_prepare(database, "INSERT INTO superseded VALUES (?1, ?2)");
+    set_info = sql_prepare(database, "INSERT INTO info VALUES ('last', ?1) "
+                                     "ON CONFLICT (key) DO UPDATE SET value = excluded.value");
+    get_document = sql_prepare(database, "SELECT value FROM documents WHERE key = ?1");
+    get_revision = sql_prepare(database, "SELECT value FROM revisions WHERE key = ?1");
+    sqlite3_stmt *last = sql_prepare(database, "SELECT value FROM info WHERE key = 'last'");
+    if (sql_step_row(database, last))
+        memcpy(&last_sequence, sqlite3_column_blob(last, 0), sizeof last_sequence);
+    sqlite3_finalize(last);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/changes", work->directory);
+    changes_file = open(path, O_RDWR | O_CREAT, 0644);
+}
+
+static void close_layout(void) {
+    sqlite3_stmt *all[] = {add_document, set_document, set_revision, set_superseded,
+                           set_info,     get_document, get_revision};
+    for (size_t index = 0; index < sizeof all / sizeof all[0]; index++) sqlite3_finalize(all[index]);
+    sqlite3_close_v2(database);
+    close(changes_file);
+}
+
+static void begin(void) {
+    sql_run(database, "BEGIN IMMEDIATE");
+}
+
+static void commit(void) {
+    char counters[COUNTERS] = {0};
+    memcpy(counters, &last_sequence, sizeof last_sequence);
+    sqlite3_bind_blob(set_info, 1, counters, COUNTERS, SQLITE_STATIC);
+    sql_step_done(database, set_info);
+    sql_run(database, "COMMIT");
+    char news[24] = {0};
+    memcpy(news, &last_sequence, sizeof last_sequence);
+    if (pwrite(changes_file, news, sizeof news, 0) != sizeof news) perror("changes");
+}
+
+// A documents row begins with the sequence of the winning revision; the rest is filler.
+static void put_document(sqlite3_stmt *statement, const char *id, int length) {
+    char row[512];
+    memset(row, 'd', sizeof row);
+    memcpy(row, &last_sequence, sizeof last_sequence);
+    sqlite3_bind_blob(statement, 1, id, ID_LENGTH, SQLITE_STATIC);
+    sqlite3_bind_blob(statement, 2, row, length, SQLITE_STATIC);
+    sql_step_done(database, statement);
+}
+
+// A revisions row is the document ID, the revision ID and flags, then the body. Packed bodies of this
+// document are as long as the text less 45 bytes, so that much of the text is left out.
+static void put_revision(const char *id, const char *text, int length) {
+    static char row[65536];
+    enum { SAVED_BY_PACKING = 45 };
+    memset(row, 'r', REVISION_HEAD);
+    memcpy(row + 1, id, 16);
+    length -= SAVED_BY_PACKING;
+    memcpy(row + REVISION_HEAD, text, (size_t)length);
+    sqlite3_bind_int64(set_revision, 1, ++last_sequence);
+    sqlite3_bind_blob(set_revision, 2, row, REVISION_HEAD + length, SQLITE_STATIC);
+    sql_step_done(database, set_revision);
+}
+
+static int64_t insert_layout(const Work *work) {
+    for (uint64_t index = 0; index < work->operations; index++) {
+        if (index % work->per_transaction == 0) {
+            if (index) commit();
+            begin();
+        }
+        int length;
+        const char *text = input_text(work->input, index, &length);
+        const char *id = input_id(work->input, index);
+        put_revision(id, text, length);
+        put_document(add_document, id, DOCUMENT_ROW);
+    }
+    commit();
+    return last_sequence;
+}
+
+static int64_t sequence_of(const char *id) {
+    int64_t sequence = -1;
+    sqlite3_bind_blob(get_document, 1, id, ID_LENGTH, SQLITE_STATIC);
+    if (sql_step_row(database, get_document))
+        memcpy(&sequence, sqlite3_column_blob(get_document, 0), sizeof sequence);
+    sqlite3_reset(get_document);
+    return sequence;
+}
+
+static int64_t age_at(int64_t sequence) {
+    int64_t age = -1;
+    sqlite3_bind_int64(get_revision, 1, sequence);
+    if (sql_step_row(database, get_revision)) {
+        const char *row = sqlite3_column_blob(get_revision, 0);
+        age = find_age(row + REVISION_HEAD, sqlite3_column_bytes(get_revision, 0) - REVISION_HEAD);
+    }
+    sqlite3_reset(get_revision);
+    return age;
+}
+
+static int64_t read_random_layout(const Work *work, bool a_call_each) {
+    uint64_t state = 1;
+    int64_t sum = 0;
+    if (!a_call_each) sql_run(database, "BEGIN");
+    for (uint64_t index = 0; index < work->operations; index++) {
+        uint64_t chosen = random_next(&state) % work->input->count;
+        // Both lookups belong to one snapshot, so a call of its own is a transaction of its own.
+        if (a_call_each) sql_run(database, "BEGIN");
+        sum += age_at(sequence_of(input_id(work->input, chosen)));
+        if (a_call_each) sql_run(database, "COMMIT");
+    }
+    if (!a_call_each) sql_run(database, "COMMIT");
+    return sum;
+}
+
+static int64_t update_layout(const Work *work) {
+    static char edited[65536];
+    uint64_t state = 2;
+    int64_t sum = 0;
+    for (uint64_t index = 0; index < work->operations; index++) {
+        if (index % work->per_transaction == 0) {
+            if (index) commit();
+            begin();
+        }
+        uint64_t chosen = random_next(&state) % work->input->count;
+        const char *id = input_id(work->input, chosen);
+        int64_t old = sequence_of(id);
+        sum += age_at(old);
+        int length;
+        const char *text = input_text(work->input, chosen, &length);
+        length = edit(text, length, edited, sizeof edited);
+        put_revision(id, edited, length);
+        sqlite3_bind_int64(set_superseded, 1, old);
+        sqlite3_bind_blob(set_superseded, 2, "dead", MARK, SQLITE_STATIC);
+        sql_step_done(database, set_superseded);
+        put_document(set_document, id, DOCUMENT_ROW + GROWTH_PER_REVISION);
+    }
+    commit();
+    return sum;
+}
+
+// Sequence order, leaving out what is superseded: two cursors, merged.
+static int64_t scan_predicate_layout(const Work *work) {
+    sqlite3_stmt *revisions = sql_prepare(database, "SELECT key, value FROM revisions ORDER BY key");
+    sqlite3_stmt *superseded = sql_prepare(database, "SELECT key FROM superseded ORDER BY key");
+    (void)work;
+    int64_t found = 0;
+    bool more = sql_step_row(database, superseded);
+    while (sql_step_row(database, revisions)) {
+        int64_t sequence = sqlite3_column_int64(revisions, 0);
+        while (more && sqlite3_column_int64(superseded, 0) < sequence)
+            more = sql_step_row(database, superseded);
+        if (more && sqlite3_column_int64(superseded, 0) == sequence) continue;
+        const char *row = sqlite3_column_blob(revisions, 1);
+        found += find_age(row + REVISION_HEAD,
+                          sqlite3_column_bytes(revisions, 1) - REVISION_HEAD) >= 50;
+    }
+    sqlite3_finalize(revisions);
+    sqlite3_finalize(superseded);
+    return found;
+}
+
+static int64_t all_documents_layout(const Work *work) {
+    sqlite3_stmt *documents = sql_prepare(database, "SELECT key, value FROM documents ORDER BY key");
+    (void)work;
+    int64_t sum = 0, sequence;
+    while (sql_step_row(database, documents)) {
+        memcpy(&sequence, sqlite3_column_blob(documents, 1), sizeof sequence);
+        sum += age_at(sequence);
+    }
+    sqlite3_finalize(documents);
+    return sum;
+}
+
+static int64_t all_ids_layout(const Work *work) {
+    sqlite3_stmt *documents = sql_prepare(database, "SELECT key, value FROM documents ORDER BY key");
+    (void)work;
+    int64_t sum = 0;
+    while (sql_step_row(database, documents)) {
+        sum += ((const char *)sqlite3_column_blob(documents, 0))[ID_LENGTH - 1];
+        sum += ((const char *)sqlite3_column_blob(documents, 1))[20];
+    }
+    sqlite3_finalize(documents);
+    return sum;
+}
+
+const Engine layout_floor = {
+    .name = "layout",
+    .open = open_layout,
+    .close = close_layout,
+    .insert = insert_layout,
+    .read_random = read_random_layout,
+    .update = update_layout,
+    .scan_predicate = scan_predicate_layout,
+    .all_documents = all_documents_layout,
+    .all_ids = all_ids_layout,
+};

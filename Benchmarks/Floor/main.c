@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+//   Floor ENGINE WORK INPUT DIRECTORY OPERATIONS
+//
+// Does one piece of work in one process and prints one line of JSON: operations, seconds of CPU (user
+// and system, all threads), seconds of wall time, and a number that depends on the work.
+
+#include "floor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double seconds_of(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+// Opens, reads one document, closes, again and again: the cost of each time is the same.
+static int64_t open_again(const Engine *engine, Work *work) {
+    int64_t sum = 0;
+    uint64_t opens = work->operations;
+    work->operations = 1;
+    for (uint64_t index = 0; index < opens; index++) {
+        engine->open(work);
+        sum += engine->read_random(work, true);
+        engine->close();
+    }
+    work->operations = opens;
+    return sum;
+}
+
+static int64_t run(const Engine *engine, const char *name, Work *work) {
+    if (strcmp(name, "open") == 0) return open_again(engine, work);
+    if (strcmp(name, "insert_batch") == 0) return engine->insert(work);
+    if (strcmp(name, "insert_single") == 0) return engine->insert(work);
+    if (strcmp(name, "read_random") == 0) return engine->read_random(work, false);
+    if (strcmp(name, "read_random_each") == 0) return engine->read_random(work, true);
+    if (strcmp(name, "update_batch") == 0) return engine->update(work);
+    if (strcmp(name, "scan_predicate") == 0) return engine->scan_predicate(work);
+    if (strcmp(name, "all_documents") == 0) return engine->all_documents(work);
+    if (strcmp(name, "all_ids") == 0) return engine->all_ids(work);
+    fprintf(stderr, "floor: there is no work '%s'\n", name);
+    exit(2);
+}
+
+int main(int count, char **arguments) {
+    if (count != 6) {
+        fprintf(stderr, "usage: Floor plain|layout WORK INPUT DIRECTORY OPERATIONS\n");
+        return 2;
+    }
+    const Engine *engine = strcmp(arguments[1], "plain") == 0 ? &plain_floor : &layout_floor;
+    const char *name = arguments[2];
+    Input input = input_open(arguments[3]);
+    Work work = {arguments[4], &input, strtoull(arguments[5], NULL, 10), 1000};
+    if (strcmp(name, "insert_single") == 0) work.per_transaction = 1;
+
+    bool opens_itself = strcmp(name, "open") == 0;
+    if (!opens_itself) engine->open(&work);
+    double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID), wall = seconds_of(CLOCK_MONOTONIC);
+    int64_t result = run(engine, name, &work);
+    cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    wall = seconds_of(CLOCK_MONOTONIC) - wall;
+    if (!opens_itself) engine->close();
+    printf("{\"operations\":%llu,\"cpu\":%.6f,\"wall\":%.6f,\"result\":%lld}\n",
+           (unsigned long long)work.operations, cpu, wall, (long long)result);
+    return 0;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plain floor: what a careful programmer writes without a document database. One table, an ID and
+// its JSON text (bound as text, which is what SQL's JSON functions read); no revisions, no checksums,
+// no history.
+
+#include "floor.h"
+
+static sqlite3 *database;
+
+static void open_plain(const Work *work) {
+    database = sql_open(work->directory, "", "");
+    sql_run(database, "CREATE TABLE IF NOT EXISTS docs (docid TEXT PRIMARY KEY, body BLOB)");
+}
+
+static void close_plain(void) {
+    sqlite3_close_v2(database);
+}
+
+static int64_t insert_plain(const Work *work) {
+    sqlite3_stmt *insert = sql_prepare(database, "INSERT INTO docs (docid, body) VALUES (?1, ?2)");
+    for (uint64_t index = 0; index < work->operations; index++) {
+        if (index % work->per_transaction == 0) sql_run(database, index ? "COMMIT; BEGIN" : "BEGIN");
+        int length;
+        const char *text = input_text(work->input, index, &length);
+        sqlite3_bind_text(insert, 1, input_id(work->input, index), ID_LENGTH, SQLITE_STATIC);
+        sqlite3_bind_text(insert, 2, text, length, SQLITE_STATIC);
+        sql_step_done(database, insert);
+    }
+    sql_run(database, "COMMIT");
+    sqlite3_finalize(insert);
+    return (int64_t)work->operations;
+}
+
+static int64_t read_random_plain(const Work *work, bool a_call_each) {
+    sqlite3_stmt *select = sql_prepare(database, "SELECT body FROM docs WHERE docid = ?1");
+    uint64_t state = 1;
+    int64_t sum = 0;
+    if (!a_call_each) sql_run(database, "BEGIN");
+    for (uint64_t index = 0; index < work->operations; index++) {
+        uint64_t chosen = random_next(&state) % work->input->count;
+        sqlite3_bind_text(select, 1, input_id(work->input, chosen), ID_LENGTH, SQLITE_STATIC);
+        if (sql_step_row(database, select))
+            sum += find_age(sqlite3_column_blob(select, 0), sqlite3_column_bytes(select, 0));
+        sqlite3_reset(select);
+    }
+    if (!a_call_each) sql_run(database, "COMMIT");
+    sqlite3_finalize(select);
+    return sum;
+}
+
+static int64_t update_plain(const Work *work) {
+    sqlite3_stmt *select = sql_prepare(database, "SELECT body FROM docs WHERE docid = ?1");
+    sqlite3_stmt *update = sql_prepare(database, "UPDATE docs SET body = ?2 WHERE docid = ?1");
+    static char edited[65536];
+    uint64_t state = 2;
+    int64_t sum = 0;
+    for (uint64_t index = 0; index < work->operations; index++) {
+        if (index % work->per_transaction == 0) sql_run(database, index ? "COMMIT; BEGIN" : "BEGIN");
+        const char *id = input_id(work->input, random_next(&state) % work->input->count);
+        sqlite3_bind_text(select, 1, id, ID_LENGTH, SQLITE_STATIC);
+        if (!sql_step_row(database, select)) return -1;
+        int length = edit(sqlite3_column_blob(select, 0), sqlite3_column_bytes(select, 0), edited,
+                          sizeof edited);
+        sqlite3_reset(select);
+        sqlite3_bind_text(update, 1, id, ID_LENGTH, SQLITE_STATIC);
+        sqlite3_bind_text(update, 2, edited, length, SQLITE_STATIC);
+        sql_step_done(database, update);
+        sum += length;
+    }
+    sql_run(database, "COMMIT");
+    sqlite3_finalize(select);
+    sqlite3_finalize(update);
+    return sum;
+}
+
+// SQL's own way to test a property.
+static int64_t scan_predicate_plain(const Work *work) {
+    sqlite3_stmt *select = sql_prepare(
+        database, "SELECT count(*) FROM docs WHERE json_extract(body, '$.age') >= 50");
+    (void)work;
+    int64_t found = sql_step_row(database, select) ? sqlite3_column_int64(select, 0) : -1;
+    sqlite3_finalize(select);
+    return found;
+}
+
+static int64_t all_documents_plain(const Work *work) {
+    sqlite3_stmt *select = sql_prepare(database, "SELECT docid, body FROM docs ORDER BY docid");
+    (void)work;
+    int64_t sum = 0;
+    while (sql_step_row(database, select))
+        sum += find_age(sqlite3_column_blob(select, 1), sqlite3_column_bytes(select, 1));
+    sqlite3_finalize(select);
+    return sum;
+}
+
+static int64_t all_ids_plain(const Work *work) {
+    sqlite3_stmt *select = sql_prepare(database, "SELECT docid FROM docs ORDER BY docid");
+    (void)work;
+    int64_t sum = 0;
+    while (sql_step_row(database, select)) sum += sqlite3_column_text(select, 0)[ID_LENGTH - 1];
+    sqlite3_finalize(select);
+    return sum;
+}
+
+const Engine plain_floor = {
+    .name = "plain",
+    .open = open_plain,
+    .close = close_plain,
+    .insert = insert_plain,
+    .read_random = read_random_plain,
+    .update = update_plain,
+    .scan_predicate = scan_predicate_plain,
+    .all_documents = all_documents_plain,
+    .all_ids = all_ids_plain,
+};
