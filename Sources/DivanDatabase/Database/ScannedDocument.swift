@@ -19,6 +19,10 @@ internal import DivanStorage
 public struct ScannedDocument: ~Copyable {
     let scanner: SequenceScanner
 
+    /// Not inlined, for the reason given at `ReadTransaction.init`.
+    @inline(never)
+    init(scanner: SequenceScanner) { self.scanner = scanner }
+
     /// The document's ID.
     public var id: String { get throws { try scanner.documentID().text } }
 

@@ -17,11 +17,14 @@ public import DivanModel
 public struct ReadTransaction: ~Copyable {
     let snapshot: Snapshot
 
+    /// Not inlined, as `lend(_:to:)` is not: Swift 6.3.1 crashes where a noncopyable value is made
+    /// of a borrowed one, which is what inlining turns this into.
+    @inline(never)
     init(_ snapshot: Snapshot) { self.snapshot = snapshot }
 
     /// Makes a transaction, lends it to `body`, and ends it.
     ///
-    /// Not inlined: Swift 6.3.1 crashes when it inlines a specialised closure that takes a
+    /// Not inlined: Swift 6.3.1 also crashes when it inlines a specialised closure that takes a
     /// noncopyable parameter.
     @inline(never)
     static func lend<T>(

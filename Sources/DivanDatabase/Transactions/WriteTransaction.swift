@@ -17,6 +17,8 @@ public import DivanModel
 public struct WriteTransaction: ~Copyable {
     let context: WriteContext
 
+    /// Not inlined, for the reason given at `ReadTransaction.init`.
+    @inline(never)
     init(_ context: WriteContext) { self.context = context }
 
     /// Makes a transaction, lends it to `body`, and ends it; not inlined for the same reason as
