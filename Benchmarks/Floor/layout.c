@@ -27,7 +27,7 @@ static sqlite3_stmt *get_document, *get_revision;
 
 static void open_layout(const Work *work) {
     database = sql_open(work->directory,
-                        "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL;",
+                        "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;",
                         "PRAGMA cache_size=-8192; PRAGMA mmap_size=1073741824;");
     sql_run(database,
             "CREATE TABLE IF NOT EXISTS documents (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID;"

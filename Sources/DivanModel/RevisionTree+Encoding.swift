@@ -88,6 +88,27 @@ extension RevisionTree {
         }
     }
 
+    /// Appends the encoding of the tree of one revision, as `encode(to:)` writes it.
+    ///
+    /// Every document begins so; this way a new one needs no tree in memory.
+    ///
+    /// - Parameters:
+    ///   - id: The only revision.
+    ///   - isTombstone: Whether it deletes the document.
+    ///   - sequence: The row that holds its body.
+    ///   - bytes: Where to append.
+    package static func encode(
+        only id: RevisionID, isTombstone: Bool, sequence: SequenceNumber, to bytes: inout [UInt8]
+    ) {
+        var bits = Head.hasSequence | Head.parentIsNone | Head.last
+        if isTombstone { bits |= Head.tombstone }
+        if case .opaque = id.storage { bits |= Head.opaque }
+        bytes.append(bits)
+        Varint.append(id.generation, to: &bytes)
+        id.appendDigest(to: &bytes)
+        Varint.append(sequence, to: &bytes)
+    }
+
     private func head(of node: Node, at index: Int) -> Head {
         var bits: UInt8 = node.isTombstone ? Head.tombstone : 0
         if case .opaque = node.id.storage { bits |= Head.opaque }

@@ -8,7 +8,7 @@ internal import DivanStorage
 //      PRAGMA          value       why
 //      application_id  44 69 76 6E tells Divan's files from others ("Divn")
 //      user_version    1           the version of the layout of tables and checksums
-//      page_size       8192        measured: docs/performance.md
+//      page_size       4096        measured: docs/performance.md
 //      auto_vacuum     INCREMENTAL so that compaction can shrink the file in small steps
 //      journal_mode    WAL         readers and the writer do not wait for each other
 
@@ -20,7 +20,7 @@ extension SQLiteEngine {
     /// The bytes of a page. Against 4 kB, batched inserts are 12 % faster, scans 25 %, mapped look-ups
     /// 15 %, the file is as large, and a commit of one small row is 15 % slower, since a commit logs
     /// whole pages. With 16 kB everything is slower.
-    private static let pageSize = 8_192
+    private static let pageSize = 4_096
 
     /// Finds out how a directory can be opened, creating it when that is asked for.
     static func place(

@@ -9,18 +9,18 @@ internal import DivanStorage
 /// two such moments.
 ///
 ///      pages in the log    after a commit
-///      under 1,000         nothing
-///      1,000 and more      move what readers allow; then again every 1,000 pages
-///      4,000 and more      also wait for the readers that keep the log from beginning anew
+///      under 2,000         nothing
+///      2,000 and more      move what readers allow; then again every 2,000 pages
+///      8,000 and more      also wait for the readers that keep the log from beginning anew
 ///
 /// Without the last line, readers that come and go without a pause would let the log grow for ever:
-/// there would never be a moment without one that uses it. Pages are 8 kB, so a log beyond 32 MB is
+/// there would never be a moment without one that uses it. Pages are 4 kB, so a log beyond 32 MB is
 /// only made by one transaction that is larger, or by a reader that stays.
 final class SQLiteWriter {
     /// The pages after which a commit moves the log into the file, and the step after that.
-    private static let checkpointFrames = 1_000
+    private static let checkpointFrames = 2_000
     /// The pages after which a checkpoint waits for readers.
-    private static let restartFrames = 4_000
+    private static let restartFrames = 8_000
     /// How long it waits: longer than any reader but a backup's keeps a snapshot (100 ms).
     private static let restartPatience = Duration.milliseconds(250)
 

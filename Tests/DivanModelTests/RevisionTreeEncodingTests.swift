@@ -145,6 +145,22 @@ import Testing
         }
     }
 
+    @Test func `a tree of one revision is encoded the same without a tree`() throws {
+        for text in ["1-00000000000000000000000000000abc", "1-abc"] {
+            for isTombstone in [false, true] {
+                let id = try RevisionID(text)
+                var tree = RevisionTree()
+                try tree.insert(id, parent: nil, isTombstone: isTombstone, sequence: 300)
+                var expected: [UInt8] = []
+                tree.encode(to: &expected)
+                var bytes: [UInt8] = []
+                RevisionTree.encode(
+                    only: id, isTombstone: isTombstone, sequence: 300, to: &bytes)
+                #expect(bytes == expected)
+            }
+        }
+    }
+
     /// Calls everything that walks links.
     private func use(_ tree: inout RevisionTree) {
         let copy = tree

@@ -56,7 +56,16 @@ struct DocumentRecord {
         return Head(flags: flags, winner: winner, updateSequence: sequence)
     }
 
-    /// The row of a document with one revision, without building a tree.
+    /// Writes the record of a new document, for which no tree need be built.
+    static func encode(
+        only revision: RevisionID, isTombstone: Bool, sequence: SequenceNumber,
+        into row: inout [UInt8]
+    ) {
+        row.append(isTombstone ? Flags.deleted.rawValue : 0)
+        RevisionTree.encode(
+            only: revision, isTombstone: isTombstone, sequence: sequence, to: &row)
+    }
+
     func encode(into row: inout [UInt8]) {
         var flags: Flags = []
         if tree.isDeleted { flags.insert(.deleted) }

@@ -64,9 +64,8 @@ extension WriteContext {
         let sequence = state.lastSequence + 1
         row.removeAll(keepingCapacity: true)
         let isDeleted = content.isDeleted
-        var tree = RevisionTree()
-        try tree.insert(revision, parent: nil, isTombstone: isDeleted, sequence: sequence)
-        DocumentRecord(tree: tree, updateSequence: sequence).encode(into: &row)
+        DocumentRecord.encode(
+            only: revision, isTombstone: isDeleted, sequence: sequence, into: &row)
         let isNew = try withRow { row in
             try id.text.withSpan { key in
                 try writer.insert(row, forKey: key, in: snapshot.core.stores.documents)
