@@ -136,7 +136,12 @@ extension SQLiteEngine {
         _ name: StoreName, with reader: any StorageReader, _ problems: inout [String],
         _ checked: inout Int, _ progress: StorageProgressHandler?
     ) throws {
-        let cursor = try reader.cursor(in: store(name))
+        // The names come from the file: a damaged one may be another store's in other letters.
+        guard let store = registry.storeUnlessTaken(name) else {
+            problems.append("The file has a store \(name), which is the name of another one.")
+            return
+        }
+        let cursor = try reader.cursor(in: store)
         defer { cursor.close() }
         do {
             var hasRow = try cursor.seekToFirst()

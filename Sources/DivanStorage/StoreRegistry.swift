@@ -21,15 +21,25 @@ package final class StoreRegistry: Sendable {
 
     /// Returns the handle of a name, making it if the name is new.
     package func store(_ name: StoreName) -> Store {
+        guard let store = storeUnlessTaken(name) else {
+            preconditionFailure(
+                "The store \(name) is in use with another kind of key or in another case.")
+        }
+        return store
+    }
+
+    /// Returns the handle of a name that was found in a file, which may be damaged.
+    ///
+    /// - Returns: `nil` when the name is in use with another kind of key or in another case.
+    package func storeUnlessTaken(_ name: StoreName) -> Store? {
         entries.withLock { entries in
             if let known = entries.handles[name] {
                 return known
             }
             let folded = name.name.lowercased()
-            precondition(
-                entries.spellings[folded] == nil,
-                "The store \(name) is in use with another kind of key or in another case."
-            )
+            if entries.spellings[folded] != nil {
+                return nil
+            }
             let store = Store(
                 index: entries.names.count, kind: name.kind, seed: ValueChecksum.seed(of: name))
             entries.spellings[folded] = name.name

@@ -216,8 +216,12 @@ import Testing
         let result = try child.wait()
         try writer.close()
         #expect(result.status == 130)
-        #expect(result.err == "divan: Interrupted: 1,500 documents imported, which stay.\n")
-        #expect(try tool.run("ls", "db").lines.count == 1_500)
+        // How much it had read by then depends on the machine; what it says must be what is there.
+        let stored = try tool.run("ls", "db").lines.count
+        let number =
+            stored >= 1_000 ? "\(stored / 1_000),\(String(stored + 1_000).suffix(3))" : "\(stored)"
+        #expect(result.err == "divan: Interrupted: \(number) documents imported, which stay.\n")
+        #expect(stored <= 1_500)
         #expect(try tool.run("verify", "db").status == 0)
     }
 }

@@ -180,4 +180,43 @@ import Testing
         #expect(try database.conflictingRevisions(of: "a").count == count)
         #expect(try database.problems() == [])
     }
+
+    @Test func `deleting a leaf whose tombstone is known without its parent ends the conflict`()
+        throws
+    {
+        try database.create("a", ["n": 1])
+        try database.update("a") { $0["n"] = 2 }
+        let leaf = try #require(try database.document(withID: "a"))
+        let earlier = try database.revisionHistory(of: "a")
+        let tombstone = try database.delete("a")
+        try database.create("a", ["n": 4])
+
+        // Somewhere else only the newest two are known; then a peer brings the deleted branch.
+        let other = try Database.inMemory()
+        let newest = try #require(try database.document(withID: "a"))
+        let known = [newest.revisionID, tombstone.revisionID]
+        try other.putExistingRevision("a", history: known, newest.properties)
+        try other.putExistingRevision("a", history: earlier, leaf.properties)
+        #expect(try other.conflictingRevisions(of: "a").count == 2)
+
+        let losing = try #require(try other.document(withID: "a", revision: leaf.revisionID))
+        let sequence = try other.lastSequence
+        #expect(try other.delete(losing).revisionID == tombstone.revisionID)
+        #expect(try other.conflictingRevisions(of: "a").map(\.revisionID) == [newest.revisionID])
+        #expect(try other.hasConflicts() == false)
+        #expect(try other.changes(since: sequence).changes.map(\.id) == ["a"])
+        #expect(try other.verify().isEmpty)
+    }
+
+    @Test func `a leaf that becomes an ancestor beyond the depth is dead and not shadowed`() throws
+    {
+        // A short depth cuts the new branch at once, while an older branch still has the leaf.
+        try database.putExistingRevision("a", history: ["3-c", "2-b"], ["n": 3])
+        try database.putExistingRevision("a", history: ["1-a"], ["n": 1])
+        try database.setMaxRevTreeDepth(2)
+        try database.putExistingRevision("a", history: ["4-d", "3-c", "2-b", "1-a"], ["n": 4])
+        #expect(try database.verify().isEmpty)
+        try database.compact()
+        #expect(try database.verify().isEmpty)
+    }
 }

@@ -102,19 +102,39 @@ extension WriteContext {
         } catch {
             throw DatabaseError.conflict(id, parent: parent)
         }
-        // The same edit of the same revision, made before: same ID, nothing to store.
         guard isNew else {
-            guard let node = updated.tree.node(revision) else {
-                throw DatabaseError.conflict(id, parent: parent)
-            }
-            return Document(
-                documentID: id, revisionID: revision, sequence: node.sequence ?? 0,
-                isDeleted: content.isDeleted, body: content.body)
+            return try addKnown(id, revision, content, record: record, parent: parent)
         }
         try store(id, revision, content, sequence, old: record, new: &updated)
         return Document(
             documentID: id, revisionID: revision, sequence: sequence, isDeleted: content.isDeleted,
             body: content.body)
+    }
+
+    /// Adds an edit that makes a revision which is here already: the same edit of the same parent.
+    ///
+    /// Usually nothing is left to do. But where the revision came from elsewhere or its parent was
+    /// stemmed, the tree may not know whose child it is; now it learns that, and the parent stops
+    /// being a leaf. Without this a conflict with such a parent could never be resolved.
+    private func addKnown(
+        _ id: DocumentID, _ revision: RevisionID, _ content: RevisionContent,
+        record: DocumentRecord?, parent: RevisionID?
+    ) throws -> Document {
+        guard let record, let node = record.tree.node(revision) else {
+            throw DatabaseError.conflict(id, parent: parent)
+        }
+        if let parent {
+            var linked = record
+            linked.tree.insert(
+                existing: try RevisionHistory([revision, parent]), isTombstone: node.isTombstone,
+                sequence: nil)
+            if linked.tree != record.tree {
+                try store(id, link: revision, old: record, new: &linked)
+            }
+        }
+        return Document(
+            documentID: id, revisionID: revision, sequence: node.sequence ?? 0,
+            isDeleted: content.isDeleted, body: content.body)
     }
 
     /// Adds a revision made elsewhere, with its history; false when it is already here.
@@ -141,7 +161,7 @@ extension WriteContext {
             scratch: &digestInput)
     }
 
-    // MARK: - Rows
+    // MARK: - Storing
 
     /// Writes a new revision and its document's record, and keeps marks and counters right.
     private func store(
@@ -149,150 +169,41 @@ extension WriteContext {
         _ sequence: SequenceNumber, old: DocumentRecord?, new: inout DocumentRecord
     ) throws {
         let (writer, snapshot) = try transaction()
+        try replace(id, revision, old: old, new: &new) { tree in
+            let consult = tree.leaves.count > 1 || tree.winner?.id != revision
+            try writeRevision(
+                sequence, id, revision, content, consultDocument: consult, writer, snapshot.core)
+        }
+    }
+
+    /// Writes a document's record after a known revision learnt its parent. The feed gets a pointer.
+    private func store(
+        _ id: DocumentID, link revision: RevisionID, old: DocumentRecord, new: inout DocumentRecord
+    ) throws {
+        let sequence = state.lastSequence + 1
+        try replace(id, revision, old: old, new: &new) { tree in
+            if let winner = tree.winner { try writePointer(sequence, id, winner) }
+        }
+    }
+
+    /// Gives a document its next place in the feed with a new tree, of which `revision` is the news.
+    private func replace(
+        _ id: DocumentID, _ revision: RevisionID, old: DocumentRecord?, new: inout DocumentRecord,
+        writeRow: (RevisionTree) throws -> Void
+    ) throws {
+        let (writer, snapshot) = try transaction()
         beginWrites()
-        state.lastSequence = sequence
-        new.updateSequence = sequence
+        state.lastSequence += 1
+        new.updateSequence = state.lastSequence
+        // Taken before stemming, which may cut a branch where another one still joins it.
+        let ancestors = new.tree.history(of: revision).dropFirst()
         let stemmed = new.tree.stem(to: maxRevTreeDepth)
-        let consult = new.tree.leaves.count > 1 || new.tree.winner?.id != revision
-        try writeRevision(
-            sequence, id, revision, content, consultDocument: consult, writer, snapshot.core)
+        try writeRow(new.tree)
         // Stemmed rows go first: a row that is gone needs no mark.
-        for gone in stemmed where gone != sequence { try removeRevision(gone, writer, snapshot) }
-        if let old { try markSuperseded(by: revision, old: old, new: new, writer, snapshot) }
+        for gone in stemmed where gone != state.lastSequence {
+            try removeRevision(gone, writer, snapshot)
+        }
+        if let old { try markSuperseded(ancestors, old: old, new: new, writer, snapshot) }
         try writeRecord(id, old: old, new: new)
-    }
-
-    /// Writes a document's record and adjusts the counters.
-    func writeRecord(_ id: DocumentID, old: DocumentRecord?, new: DocumentRecord) throws {
-        let (writer, snapshot) = try transaction()
-        row.removeAll(keepingCapacity: true)
-        new.encode(into: &row)
-        try withRow { row in
-            try id.text.withSpan { key in
-                try writer.set(row, forKey: key, in: snapshot.core.stores.documents)
-            }
-        }
-        count(old, by: -1)
-        count(new, by: 1)
-        touch(id)
-    }
-
-    /// Adds or takes a document's part of the counters.
-    func count(_ record: DocumentRecord?, by step: Int64) {
-        guard let record else { return }
-        func add(_ counter: inout UInt64) {
-            counter = UInt64(bitPattern: Int64(bitPattern: counter) + step)
-        }
-        if record.tree.isDeleted { add(&state.deletedDocuments) } else { add(&state.liveDocuments) }
-        if record.tree.isConflicted { add(&state.conflictedDocuments) }
-    }
-
-    private func writeRevision(
-        _ sequence: SequenceNumber, _ id: DocumentID, _ revision: RevisionID,
-        _ content: RevisionContent, consultDocument: Bool, _ writer: any StorageWriter,
-        _ core: DatabaseCore
-    ) throws {
-        var flags: RevisionRow.Flags = []
-        if content.isDeleted { flags.insert(.tombstone) }
-        if consultDocument { flags.insert(.consultDocument) }
-        let length = content.body.bytes.count
-        let isLarge = length > RevisionRow.largestInlineBody
-        if isLarge { flags.insert(.largeBody) }
-        row.removeAll(keepingCapacity: true)
-        RevisionRow.appendHead(flags: flags, id: id, revision: revision, to: &row)
-        if isLarge {
-            Varint.append(UInt64(length), to: &row)
-            try content.body.withBytes { bytes in
-                for chunk in 0..<LargeBody.chunkCount(length) {
-                    let start = chunk * LargeBody.chunkSize
-                    let end = min(start + LargeBody.chunkSize, length)
-                    try writer.set(
-                        bytes.extracting(start..<end),
-                        forKey: LargeBody.key(sequence, chunk: chunk).span,
-                        in: core.stores.largeBodies)
-                }
-            }
-        } else {
-            content.body.withBytes { row.append(copying: $0) }
-        }
-        try withRow { try writer.set($0, forKey: Int64(sequence), in: core.stores.revisions) }
-    }
-
-    /// Writes a row without a body that gives a document a new place in the feed.
-    func writePointer(
-        _ sequence: SequenceNumber, _ id: DocumentID, _ winner: RevisionTree.Node
-    ) throws {
-        let (writer, snapshot) = try transaction()
-        var flags: RevisionRow.Flags = .consultDocument
-        if winner.isTombstone { flags.insert(.tombstone) }
-        row.removeAll(keepingCapacity: true)
-        RevisionRow.appendHead(flags: flags, id: id, revision: winner.id, to: &row)
-        try withRow {
-            try writer.set($0, forKey: Int64(sequence), in: snapshot.core.stores.revisions)
-        }
-    }
-
-    /// Marks the rows that an edit put out of the feed.
-    ///
-    /// Only two can change: the new revision's parent, which stops being a leaf, and the row at the
-    /// document's former place in the feed, which may be another leaf's or a pointer.
-    private func markSuperseded(
-        by revision: RevisionID, old: DocumentRecord, new: DocumentRecord,
-        _ writer: any StorageWriter, _ snapshot: Snapshot
-    ) throws {
-        // Only an ancestor can have stopped being a leaf; a document may have 10,000 other leaves.
-        for ancestor in new.tree.history(of: revision).dropFirst() {
-            guard let node = old.tree.node(ancestor), node.isLeaf, let sequence = node.sequence
-            else { continue }
-            try mark(sequence, .dead, writer, snapshot)
-        }
-        try vacate(old.updateSequence, in: new.tree, writer, snapshot)
-    }
-
-    /// Takes the row at a document's former place out of the feed.
-    func vacate(
-        _ sequence: SequenceNumber, in tree: RevisionTree, _ writer: any StorageWriter,
-        _ snapshot: Snapshot
-    ) throws {
-        guard let node = tree.nodes.first(where: { $0.sequence == sequence }) else {
-            // A pointer, or the row of a revision that is gone with its document's change.
-            _ = try writer.remove(key: Int64(sequence), in: snapshot.core.stores.revisions)
-            return
-        }
-        if node.isLeaf { try mark(sequence, .shadowed, writer, snapshot) }
-    }
-
-    private func mark(
-        _ sequence: SequenceNumber, _ mark: SupersededMark, _ writer: any StorageWriter,
-        _ snapshot: Snapshot
-    ) throws {
-        let value = [mark.rawValue]
-        try writer.set(value.span, forKey: Int64(sequence), in: snapshot.core.stores.superseded)
-        if mark == .dead { state.deadBodies += 1 }
-    }
-
-    /// Deletes a stored revision with everything under its sequence.
-    func removeRevision(
-        _ sequence: SequenceNumber, _ writer: any StorageWriter, _ snapshot: Snapshot
-    ) throws {
-        let stores = snapshot.core.stores
-        let key = Int64(sequence)
-        var largeLength = 0
-        _ = try writer.withValue(forKey: key, in: stores.revisions) { row in
-            let head = try snapshot.core.decoding(nil) { try RevisionRow(row) }
-            if head.flags.contains(.largeBody) { largeLength = head.largeLength }
-        }
-        for chunk in 0..<LargeBody.chunkCount(largeLength) {
-            let chunkKey = LargeBody.key(sequence, chunk: chunk)
-            _ = try writer.remove(key: chunkKey.span, in: stores.largeBodies)
-        }
-        _ = try writer.remove(key: key, in: stores.revisions)
-        var wasDead = false
-        _ = try writer.withValue(forKey: key, in: stores.superseded) { value in
-            wasDead = value.count > 0 && value[0] == SupersededMark.dead.rawValue
-        }
-        // A damaged file may have more marks than were counted.
-        if wasDead && state.deadBodies > 0 { state.deadBodies -= 1 }
-        _ = try writer.remove(key: key, in: stores.superseded)
     }
 }

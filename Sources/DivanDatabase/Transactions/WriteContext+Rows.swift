@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+
+// Writing and removing single rows, and the marks that keep the feed right.
+extension WriteContext {
+    /// Writes a document's record and adjusts the counters.
+    func writeRecord(_ id: DocumentID, old: DocumentRecord?, new: DocumentRecord) throws {
+        let (writer, snapshot) = try transaction()
+        row.removeAll(keepingCapacity: true)
+        new.encode(into: &row)
+        try withRow { row in
+            try id.text.withSpan { key in
+                try writer.set(row, forKey: key, in: snapshot.core.stores.documents)
+            }
+        }
+        count(old, by: -1)
+        count(new, by: 1)
+        touch(id)
+    }
+
+    /// Adds or takes a document's part of the counters.
+    func count(_ record: DocumentRecord?, by step: Int64) {
+        guard let record else { return }
+        func add(_ counter: inout UInt64) {
+            counter = UInt64(bitPattern: Int64(bitPattern: counter) + step)
+        }
+        if record.tree.isDeleted { add(&state.deletedDocuments) } else { add(&state.liveDocuments) }
+        if record.tree.isConflicted { add(&state.conflictedDocuments) }
+    }
+
+    func writeRevision(
+        _ sequence: SequenceNumber, _ id: DocumentID, _ revision: RevisionID,
+        _ content: RevisionContent, consultDocument: Bool, _ writer: any StorageWriter,
+        _ core: DatabaseCore
+    ) throws {
+        var flags: RevisionRow.Flags = []
+        if content.isDeleted { flags.insert(.tombstone) }
+        if consultDocument { flags.insert(.consultDocument) }
+        let length = content.body.bytes.count
+        let isLarge = length > RevisionRow.largestInlineBody
+        if isLarge { flags.insert(.largeBody) }
+        row.removeAll(keepingCapacity: true)
+        RevisionRow.appendHead(flags: flags, id: id, revision: revision, to: &row)
+        if isLarge {
+            Varint.append(UInt64(length), to: &row)
+            try content.body.withBytes { bytes in
+                for chunk in 0..<LargeBody.chunkCount(length) {
+                    let start = chunk * LargeBody.chunkSize
+                    let end = min(start + LargeBody.chunkSize, length)
+                    try writer.set(
+                        bytes.extracting(start..<end),
+                        forKey: LargeBody.key(sequence, chunk: chunk).span,
+                        in: core.stores.largeBodies)
+                }
+            }
+        } else {
+            content.body.withBytes { row.append(copying: $0) }
+        }
+        try withRow { try writer.set($0, forKey: Int64(sequence), in: core.stores.revisions) }
+    }
+
+    /// Writes a row without a body that gives a document a new place in the feed.
+    func writePointer(
+        _ sequence: SequenceNumber, _ id: DocumentID, _ winner: RevisionTree.Node
+    ) throws {
+        let (writer, snapshot) = try transaction()
+        var flags: RevisionRow.Flags = .consultDocument
+        if winner.isTombstone { flags.insert(.tombstone) }
+        row.removeAll(keepingCapacity: true)
+        RevisionRow.appendHead(flags: flags, id: id, revision: winner.id, to: &row)
+        try withRow {
+            try writer.set($0, forKey: Int64(sequence), in: snapshot.core.stores.revisions)
+        }
+    }
+
+    /// Marks the rows that an edit put out of the feed.
+    ///
+    /// Only two can change: the new revision's parent, which stops being a leaf, and the row at the
+    /// document's former place in the feed, which may be another leaf's or a pointer.
+    func markSuperseded(
+        _ ancestors: ArraySlice<RevisionID>, old: DocumentRecord, new: DocumentRecord,
+        _ writer: any StorageWriter, _ snapshot: Snapshot
+    ) throws {
+        // Only an ancestor can have stopped being a leaf; a document may have 10,000 other leaves.
+        for ancestor in ancestors {
+            guard let node = old.tree.node(ancestor), node.isLeaf, let sequence = node.sequence,
+                new.tree.node(ancestor) != nil
+            else { continue }
+            try mark(sequence, .dead, writer, snapshot)
+        }
+        try vacate(old.updateSequence, in: new.tree, writer, snapshot)
+    }
+
+    /// Takes the row at a document's former place out of the feed.
+    func vacate(
+        _ sequence: SequenceNumber, in tree: RevisionTree, _ writer: any StorageWriter,
+        _ snapshot: Snapshot
+    ) throws {
+        guard let node = tree.nodes.first(where: { $0.sequence == sequence }) else {
+            // A pointer, or the row of a revision that is gone with its document's change.
+            _ = try writer.remove(key: Int64(sequence), in: snapshot.core.stores.revisions)
+            return
+        }
+        if node.isLeaf { try mark(sequence, .shadowed, writer, snapshot) }
+    }
+
+    private func mark(
+        _ sequence: SequenceNumber, _ mark: SupersededMark, _ writer: any StorageWriter,
+        _ snapshot: Snapshot
+    ) throws {
+        let value = [mark.rawValue]
+        try writer.set(value.span, forKey: Int64(sequence), in: snapshot.core.stores.superseded)
+        if mark == .dead { state.deadBodies += 1 }
+    }
+
+    /// Deletes a stored revision with everything under its sequence.
+    func removeRevision(
+        _ sequence: SequenceNumber, _ writer: any StorageWriter, _ snapshot: Snapshot
+    ) throws {
+        let stores = snapshot.core.stores
+        let key = Int64(sequence)
+        var largeLength = 0
+        _ = try writer.withValue(forKey: key, in: stores.revisions) { row in
+            let head = try snapshot.core.decoding(nil) { try RevisionRow(row) }
+            if head.flags.contains(.largeBody) { largeLength = head.largeLength }
+        }
+        for chunk in 0..<LargeBody.chunkCount(largeLength) {
+            let chunkKey = LargeBody.key(sequence, chunk: chunk)
+            _ = try writer.remove(key: chunkKey.span, in: stores.largeBodies)
+        }
+        _ = try writer.remove(key: key, in: stores.revisions)
+        var wasDead = false
+        _ = try writer.withValue(forKey: key, in: stores.superseded) { value in
+            wasDead = value.count > 0 && value[0] == SupersededMark.dead.rawValue
+        }
+        // A damaged file may have more marks than were counted.
+        if wasDead && state.deadBodies > 0 { state.deadBodies -= 1 }
+        _ = try writer.remove(key: key, in: stores.superseded)
+    }
+}
