@@ -17,15 +17,18 @@ extension WriteContext {
     }
 
     /// Saves an edit made from `base`, a revision read earlier, or of a new document.
+    ///
+    /// A caller that has just read the document's record passes it as `known`, for a look-up less.
     func save(
-        _ id: DocumentID, base: RevisionID?, _ content: RevisionContent, staleness: Staleness
+        _ id: DocumentID, base: RevisionID?, _ content: RevisionContent, staleness: Staleness,
+        known: DocumentRecord? = nil
     ) throws -> (document: Document, overrode: Bool)? {
         let (_, snapshot) = try transaction()
         let reserved = try check(
             content, of: id, limit: snapshot.core.options.maximumDocumentSize)
         try checkCarried(reserved, id, base: base)
         if base == nil, let document = try createNew(id, content) { return (document, false) }
-        let record = try snapshot.record(id)
+        let record = try known ?? snapshot.record(id)
         let winner = record?.tree.winner
         if let base, let node = record?.tree.node(base), node.isLeaf {
             let document = try addEdit(id, content, record: record, parent: base)

@@ -63,9 +63,10 @@ public struct WriteTransaction: ~Copyable {
         }
     }
 
-    private func save(_ document: MutableDocument, staleness: WriteContext.Staleness) throws
-        -> SaveResult?
-    {
+    private func save(
+        _ document: MutableDocument, staleness: WriteContext.Staleness,
+        known: DocumentRecord? = nil
+    ) throws -> SaveResult? {
         let draft = try document.draft()
         let id =
             draft.hasGeneratedID ? DocumentID(unchecked: draft.id) : try DocumentID.parse(draft.id)
@@ -79,7 +80,8 @@ public struct WriteTransaction: ~Copyable {
         let content = RevisionContent(body: draft.body, isDeleted: false)
         guard
             let saved = try context.operation({
-                try context.save(id, base: draft.base, content, staleness: staleness)
+                try context.save(
+                    id, base: draft.base, content, staleness: staleness, known: known)
             })
         else { return nil }
         context.remember(document.adopt(saved.document))
@@ -91,12 +93,20 @@ public struct WriteTransaction: ~Copyable {
     /// - Throws: `DatabaseError` with code `.documentNotFound`, and whatever `edit` throws.
     @discardableResult
     public func update(_ id: String, _ edit: (MutableDocument) throws -> Void) throws -> Document {
-        guard let document = try document(withID: id) else {
-            throw DatabaseError.documentNotFound(try DocumentID.parse(id))
-        }
-        let copy = document.toMutable()
+        let documentID = try DocumentID.parse(id)
+        let snapshot = try snapshot
+        guard let record = try snapshot.record(documentID), let winner = record.tree.winner,
+            !winner.isTombstone
+        else { throw DatabaseError.documentNotFound(documentID) }
+        let copy = try snapshot.document(documentID, node: winner).toMutable()
+        let before = context.state
         try edit(copy)
-        return try save(copy, .failOnConflict).document
+        // The record just read serves the save, too, unless the closure has changed something.
+        let known = context.state == before ? record : nil
+        guard let saved = try save(copy, staleness: .refuse, known: known) else {
+            throw DatabaseError.cancelled()
+        }
+        return saved.document
     }
 
     /// Deletes a document by adding a tombstone; see `Database.delete(_:)`.

