@@ -8,7 +8,7 @@ internal import Synchronization
 enum DatabasePlace: Sendable {
     /// The file `main.sqlite3` in a directory.
     case directory(String)
-    /// The same, on a medium that cannot be written and has no log: nothing can change it, so SQLite
+    /// The same, on a read-only file system and without a log: nothing can change it, so SQLite
     /// needs neither locks nor a log's index.
     case unchanging(String)
     /// A file in this process's memory.

@@ -20,6 +20,29 @@ enum FileSystem {
         return Int(status.st_size)
     }
 
+    /// stat(2): the bytes of a file, or `nil` when there surely is none.
+    static func sizeIfPresent(of path: String) throws(StorageError) -> Int? {
+        var status = stat()
+        // SAFETY: the structure is filled in during the call and read only when that succeeded.
+        if unsafe stat(path, &status) == 0 {
+            return Int(status.st_size)
+        }
+        guard errno == ENOENT || errno == ENOTDIR else {
+            throw StorageError.system("look at", path, errno)
+        }
+        return nil
+    }
+
+    /// statvfs(3): whether the file system of a file is mounted for reading only.
+    static func isOnReadOnlyMedium(_ path: String) -> Bool {
+        var status = statvfs()
+        // SAFETY: the structure is filled in during the call and read only when that succeeded.
+        guard unsafe statvfs(path, &status) == 0 else {
+            return false
+        }
+        return UInt(status.f_flag) & UInt(ST_RDONLY) != 0
+    }
+
     /// mkdir(2), for every directory of the path that is missing.
     static func createDirectories(_ path: String) throws(StorageError) {
         if size(of: path) != nil {

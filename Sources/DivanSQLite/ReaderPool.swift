@@ -71,18 +71,21 @@ final class ReaderPool: Sendable {
 
     /// Waits until nothing is in use and closes every connection. Later uses throw `.closed`.
     ///
-    /// Must not be called from inside a use.
+    /// Called from inside a use, it waits for those of other threads only, since this thread's own
+    /// cannot end before `close` returns. That use goes on, as do uses inside it, and its connection
+    /// closes when it ends. Only one thread may close a pool.
     func close() {
         state.withLock { $0.isClosed = true }
-        for _ in 0..<limit {
+        let others = loan(of: ThreadIdentity.current) == nil ? limit : limit - 1
+        for _ in 0..<others {
             permits.wait()
         }
         let dropped = state.withLock { state in
-            let all = state.loans
-            state.loans = []
-            return all
+            let idle = state.loans.filter { $0.owner == 0 }
+            state.loans.removeAll { $0.owner == 0 }
+            return idle
         }
-        for _ in 0..<limit {
+        for _ in 0..<others {
             permits.signal()
         }
         withExtendedLifetime(dropped) {}
@@ -121,10 +124,16 @@ final class ReaderPool: Sendable {
     }
 
     private func giveBack(from thread: UInt) {
-        state.withLock { state in
-            for position in state.loans.indices where state.loans[position].owner == thread {
-                state.loans[position].owner = 0
+        let dropped: Loan? = state.withLock { state in
+            guard let position = state.loans.firstIndex(where: { $0.owner == thread }) else {
+                return nil
             }
+            if state.isClosed {
+                return state.loans.remove(at: position)
+            }
+            state.loans[position].owner = 0
+            return nil
         }
+        withExtendedLifetime(dropped) {}
     }
 }

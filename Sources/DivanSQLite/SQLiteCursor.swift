@@ -137,15 +137,23 @@ final class SQLiteCursor: StorageCursor {
     }
 
     /// Copies the row and lets go of the statement, when SQLite needs it at rest.
-    func detach() throws {
+    func detach() throws(StorageError) {
+        if let statement, statement.isLent {
+            throw .misuse("A store was dropped while one of its values was lent.")
+        }
+        detachUnlessLent()
+    }
+
+    /// Copies the row and lets go of the statement. That of a lent row is not given back but goes
+    /// when its borrower, who keeps it, has returned.
+    func detachUnlessLent() {
         guard let statement else {
             return
         }
-        if statement.isLent {
-            throw StorageError.misuse("A store was dropped while one of its values was lent.")
-        }
         detached = copyOfRow(statement)
-        statements.giveBack(statement, operation)
+        if !statement.isLent {
+            statements.giveBack(statement, operation)
+        }
         self.statement = nil
     }
 
@@ -182,7 +190,7 @@ final class SQLiteCursor: StorageCursor {
     ) throws -> Bool {
         try requireTransaction()
         close()
-        guard let taken = try statements.take(operation) else {
+        guard let taken = try transaction.take(operation, of: statements) else {
             return false
         }
         self.operation = operation
@@ -206,8 +214,15 @@ final class SQLiteCursor: StorageCursor {
 
     @inline(__always)
     private func advance(_ statement: Statement) throws -> Bool {
-        if try statement.step() {
-            return true
+        do {
+            if try statement.step() {
+                return true
+            }
+        } catch {
+            // The statement is reset, so another step would begin anew with bytes that are gone.
+            letGo()
+            transaction.noteFailure()
+            throw error
         }
         letGo()
         return false

@@ -109,9 +109,16 @@ extension SQLiteEngine {
     public func verifyStructure(progress: StorageProgressHandler?) throws -> [String] {
         var problems: [String] = []
         try read { (reader: any StorageReader) throws -> Void in
-            problems = try structureProblems()
+            try addStructureProblems(to: &problems)
+            var names: [StoreName] = []
+            do {
+                names = try reader.storeNames()
+            } catch let error as StorageError where error.code == .corrupted {
+                // What was found so far must reach the caller all the same.
+                problems.append("\(error) The values of the stores were not checked.")
+            }
             var checked = 0
-            for name in try reader.storeNames() {
+            for name in names {
                 try verify(name, with: reader, &problems, &checked, progress)
             }
         }
@@ -119,16 +126,22 @@ extension SQLiteEngine {
     }
 
     /// Runs SQLite's own check inside the current read.
-    private func structureProblems() throws -> [String] {
-        var problems: [String] = []
+    private func addStructureProblems(to problems: inout [String]) throws {
+        var found: [String] = []
         try readers.withTransaction { transaction, _ in
-            let check = try transaction.connection.prepare("PRAGMA integrity_check(1000)")
-            defer { check.reset() }
-            while try check.step() {
-                problems.append("SQLite: " + check.text(at: 0) + ".")
+            do {
+                let check = try transaction.connection.prepare("PRAGMA integrity_check(1000)")
+                defer { check.reset() }
+                while try check.step() {
+                    found.append("SQLite: " + check.text(at: 0) + ".")
+                }
+            } catch let error as StorageError where error.code == .corrupted {
+                found.append("\(error) SQLite's own check did not finish.")
             }
         }
-        return problems == ["SQLite: ok."] ? [] : problems
+        if found != ["SQLite: ok."] {
+            problems += found
+        }
     }
 
     /// Checks the checksum of every value of one store.

@@ -28,8 +28,9 @@ public final class SQLiteEngine: StorageEngine {
 
     /// Opens the database in a directory, creating both when that is asked for.
     ///
-    /// - Throws: `StorageError` with code `.notFound` when there is none and none may be created,
-    ///   `.corrupted` when the file is not one of SQLite's, `.readOnly`, `.io`, `.full` or `.busy`.
+    /// - Throws: `StorageError` with code `.corrupted` when the file is not one of SQLite's, or is
+    ///   missing or empty without `createsIfMissing`; `.notFound` when a read-only engine finds none;
+    ///   `.readOnly`, `.io`, `.full` or `.busy`.
     public convenience init(
         directory: String, options: StorageOptions = StorageOptions()
     ) throws {
@@ -136,6 +137,10 @@ public final class SQLiteEngine: StorageEngine {
         if transaction.kind == .write {
             return try transaction.savepoint { try body(transaction) }
         }
+        if transaction.isUndone {
+            // Still inside the outer write: a new transaction would commit without the rest of it.
+            throw StorageError.undone()
+        }
         if options.isReadOnly {
             throw StorageError.openedReadOnly()
         }
@@ -179,6 +184,8 @@ public final class SQLiteEngine: StorageEngine {
     // MARK: - Closing
 
     /// Waits for the transactions that are running and closes. See `StorageEngine`.
+    ///
+    /// Called inside a read, it waits for all but that one, which goes on to its end.
     public func close() {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) {
             return

@@ -37,7 +37,7 @@ extension SQLiteTransaction: StorageReader {
         _ body: (Span<UInt8>) throws -> Void
     ) throws -> Bool {
         let statements = try statements(of: store)
-        guard let statement = try statements.take(.lookUp) else {
+        guard let statement = try take(.lookUp, of: statements) else {
             return false
         }
         defer { statements.giveBack(statement, .lookUp) }
@@ -61,8 +61,17 @@ extension SQLiteTransaction: StorageReader {
         do {
             return try step()
         } catch {
+            noteFailure()
             return try absence(of: statements, explains: error)
         }
+    }
+
+    /// Takes a statement out of those of a store; preparing it may fail as running it may.
+    @inline(__always)
+    func take(
+        _ operation: StoreStatements.Operation, of statements: StoreStatements
+    ) throws(StorageError) -> Statement? {
+        try noting { () throws(StorageError) in try statements.take(operation) }
     }
 
     /// Returns `false` when `error` came of a table that another process has dropped.
@@ -74,7 +83,7 @@ extension SQLiteTransaction: StorageReader {
             throw StorageError(error, in: statements.name)
         }
         statements.forget()
-        if try statements.take(.lookUp) == nil {
+        if try take(.lookUp, of: statements) == nil {
             return false
         }
         throw StorageError(error, in: statements.name)
@@ -86,7 +95,7 @@ extension SQLiteTransaction: StorageReader {
 
     func count(of store: Store) throws -> Int {
         let statements = try statements(of: store)
-        guard let statement = try statements.take(.count) else {
+        guard let statement = try take(.count, of: statements) else {
             return 0
         }
         defer { statements.giveBack(statement, .count) }
@@ -98,10 +107,12 @@ extension SQLiteTransaction: StorageReader {
         guard kind != .none else {
             throw StorageError.misuse("A reader was used after its transaction.")
         }
-        let statement = try connection.prepare(TableSQL.list)
+        let statement = try noting { () throws(StorageError) in
+            try connection.prepare(TableSQL.list)
+        }
         defer { statement.reset() }
         var names: [StoreName] = []
-        while try statement.step() {
+        while try noting({ () throws(StorageError) in try statement.step() }) {
             let name = statement.text(at: 0)
             guard StoreName.isValid(name) else {
                 throw StorageError(.corrupted, "The database file has a table that is no store.")

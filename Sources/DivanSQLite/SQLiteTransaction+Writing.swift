@@ -45,36 +45,47 @@ extension SQLiteTransaction: StorageWriter {
         let statements = try writable(store)
         // SQLite drops no table while a statement stands on a row, whichever table it is of.
         try detachCursors()
-        try statements.dropTable()
+        try noting { () throws(StorageError) in try statements.dropTable() }
         didChangeStores = true
     }
 
     func savepoint(_ body: () throws -> Void) throws {
-        guard kind == .write else {
-            throw StorageError.misuse("A writer was used after its transaction.")
-        }
+        try requireWriting()
         depth += 1
         defer { depth -= 1 }
-        try connection.execute("SAVEPOINT s\(depth)")
+        try noting { () throws(StorageError) in try connection.execute("SAVEPOINT s\(depth)") }
         do {
             try body()
+            // Releasing would succeed where there is nothing left to release it from.
+            guard !isUndone else {
+                throw StorageError.undone()
+            }
             try connection.execute("RELEASE s\(depth)")
         } catch {
-            try undoSavepoint()
+            undoSavepoint()
             throw error
         }
     }
 
     /// Undoes the innermost savepoint, unless SQLite has already undone the whole transaction.
-    private func undoSavepoint() throws {
-        if connection.isOutsideTransaction {
+    ///
+    /// When that fails, the whole transaction must not commit, since it would with half a batch.
+    private func undoSavepoint() {
+        noteFailure()
+        if isUndone {
             return
         }
-        try detachCursors()
-        try connection.execute("ROLLBACK TO s\(depth)")
-        try connection.execute("RELEASE s\(depth)")
         if didChangeStores {
+            // Going back over a change of tables ends every statement that stands on a row. Going
+            // back over rows does not, so cursors stay where they are.
+            detachCursorsUnlessLent()
             forgetStatements()
+        }
+        do {
+            try connection.execute("ROLLBACK TO s\(depth)")
+            try connection.execute("RELEASE s\(depth)")
+        } catch {
+            condemn()
         }
     }
 
@@ -115,7 +126,7 @@ extension SQLiteTransaction: StorageWriter {
         _ step: (Statement) throws(StorageError) -> Void
     ) throws(StorageError) {
         let statements = try writable(store)
-        guard let statement = try statements.take(operation) else {
+        guard let statement = try take(operation, of: statements) else {
             return try createAndRun(operation, in: statements, step)
         }
         do {
@@ -128,7 +139,7 @@ extension SQLiteTransaction: StorageWriter {
                 throw StorageError(error, in: statements.name)
             }
             statements.forget()
-            if let again = try statements.take(operation) {
+            if let again = try take(operation, of: statements) {
                 statements.giveBack(again, operation)
                 throw StorageError(error, in: statements.name)
             }
@@ -142,8 +153,8 @@ extension SQLiteTransaction: StorageWriter {
         _ step: (Statement) throws(StorageError) -> Void
     ) throws(StorageError) {
         didChangeStores = true
-        try statements.createTable()
-        guard let statement = try statements.take(operation) else {
+        try noting { () throws(StorageError) in try statements.createTable() }
+        guard let statement = try take(operation, of: statements) else {
             throw StorageError(.corrupted, "A store could not be created.", store: statements.name)
         }
         defer { statements.giveBack(statement, operation) }
@@ -162,7 +173,7 @@ extension SQLiteTransaction: StorageWriter {
         _ step: (Statement) throws(StorageError) -> Void
     ) throws(StorageError) -> Bool {
         let statements = try writable(store)
-        guard let statement = try statements.take(operation) else {
+        guard let statement = try take(operation, of: statements) else {
             return false
         }
         do {
@@ -177,9 +188,14 @@ extension SQLiteTransaction: StorageWriter {
 
     @inline(__always)
     private func writable(_ store: Store) throws(StorageError) -> StoreStatements {
-        guard kind == .write else {
-            throw .misuse("A writer was used after its transaction.")
-        }
+        try requireWriting()
         return try statements(of: store)
+    }
+
+    @inline(__always)
+    private func requireWriting() throws(StorageError) {
+        guard kind == .write else {
+            throw isUndone ? .undone() : .misuse("A writer was used after its transaction.")
+        }
     }
 }

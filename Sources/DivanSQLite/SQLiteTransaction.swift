@@ -22,6 +22,8 @@ final class SQLiteTransaction {
     private(set) var kind = Kind.none
     /// Tells a cursor of this transaction from one of an earlier one.
     private(set) var number = 0
+    /// Whether the write transaction was undone before its end, so that nothing more may run in it.
+    private(set) var isUndone = false
     /// How many savepoints are open.
     var depth = 0
     /// Whether stores were created or dropped, so that undoing must forget statements.
@@ -46,7 +48,8 @@ final class SQLiteTransaction {
     @inline(__always)
     func statements(of store: Store) throws(StorageError) -> StoreStatements {
         guard kind != .none else {
-            throw .misuse("A reader, writer or cursor was used after its transaction.")
+            throw isUndone
+                ? .undone() : .misuse("A reader, writer or cursor was used after its transaction.")
         }
         if store.index < stores.count, let known = stores[store.index] {
             return known
@@ -116,14 +119,18 @@ final class SQLiteTransaction {
         number &+= 1
         depth = 0
         didChangeStores = false
+        isUndone = false
     }
 
     /// Commits. When that fails, everything is undone.
     func commit() throws(StorageError) {
         closeCursors()
+        // SQLite may have undone everything in a failure that nobody noted; what follows it must
+        // not pass for committed.
+        noteFailure()
         guard kind == .write else {
             rollBack()
-            throw StorageError(.io, "The transaction had been undone after an earlier error in it.")
+            throw StorageError.undone()
         }
         let statement: Statement
         if let commitStatement {
@@ -145,6 +152,7 @@ final class SQLiteTransaction {
     func rollBack() {
         closeCursors()
         kind = .none
+        isUndone = false
         if didChangeStores {
             forgetStatements()
         }
@@ -156,11 +164,29 @@ final class SQLiteTransaction {
 
     /// Notes that a statement has failed.
     ///
-    /// After some errors, such as a full disk, SQLite undoes the whole transaction by itself. What the
-    /// closure did after catching such an error would then commit on its own, so nothing more may run.
+    /// After some errors, such as a full disk, SQLite undoes the whole transaction by itself, even
+    /// when a look-up failed. What the closure did after catching such an error would then commit on
+    /// its own, so nothing more may run.
     func noteFailure() {
         if kind == .write, connection.isOutsideTransaction {
-            kind = .none
+            condemn()
+        }
+    }
+
+    /// Lets nothing more run in the write transaction, which is undone at its end if it still is open.
+    func condemn() {
+        kind = .none
+        isUndone = true
+    }
+
+    /// Runs something of SQLite's that may fail, and notes it when it does.
+    @inline(__always)
+    func noting<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
+        do {
+            return try body()
+        } catch {
+            noteFailure()
+            throw error
         }
     }
 
@@ -172,9 +198,19 @@ final class SQLiteTransaction {
     }
 
     /// Makes every open cursor keep a copy of its row and let go of its statement.
-    func detachCursors() throws {
+    ///
+    /// - Throws: `.misuse` when a row is lent, since its statement cannot come to rest.
+    func detachCursors() throws(StorageError) {
         for open in openCursors {
             try open.cursor.detach()
+        }
+        openCursors.removeAll(keepingCapacity: true)
+    }
+
+    /// As `detachCursors()`, but leaves the statement of a lent row to whoever borrows it.
+    func detachCursorsUnlessLent() {
+        for open in openCursors {
+            open.cursor.detachUnlessLent()
         }
         openCursors.removeAll(keepingCapacity: true)
     }

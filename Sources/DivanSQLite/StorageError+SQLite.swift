@@ -20,6 +20,24 @@ extension StorageError {
         self.store = store
     }
 
+    /// A write transaction that was undone before its end.
+    static func undone() -> StorageError {
+        StorageError(.io, "The transaction had been undone after an earlier error in it.")
+    }
+
+    /// A read-only opening that failed; a failing disk keeps its own sentence.
+    static func unreadable(_ directory: String, _ error: StorageError) -> StorageError {
+        let cause = error.underlying as? SQLiteError
+        guard error.code == .readOnly || cause?.primaryCode == SQLITE_CANTOPEN else {
+            return error
+        }
+        return StorageError(
+            error.code,
+            "Reading the database needs permission to read its file in \(directory) and, unless the "
+                + "file system is read-only and there is no log, to make files beside it.",
+            underlying: error.underlying)
+    }
+
     private static func meaning(of error: SQLiteError) -> (Code, String) {
         switch error.primaryCode {
         case SQLITE_BUSY:

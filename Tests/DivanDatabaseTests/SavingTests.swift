@@ -190,4 +190,19 @@ import Testing
         #expect(try !database.contains("undone"))
         #expect(try database.problems() == [])
     }
+
+    @Test func `a conflict handler that changes the document itself gets a conflict`() throws {
+        let database = try Database.inMemory()
+        let stale = try database.create("a", ["n": 1]).toMutable()
+        try database.update("a") { $0["n"] = 2 }
+        stale["n"] = 3
+        #expect(
+            code {
+                try database.save(stale) { mine, theirs in
+                    try database.update("a") { $0["n"] = 4 }
+                    return true
+                }
+            } == .conflict)
+        #expect(try database.verify().isEmpty)
+    }
 }

@@ -71,4 +71,38 @@ import Testing
             #expect(try scannedIDs() == ["b"])
         }
     }
+
+    @Test func `a scan in a batch ends though its closure saves what it scans`() throws {
+        let database = try Database.inMemory()
+        for number in 0..<50 {
+            try database.create("doc-\(number)", ["n": .integer(Int64(number))])
+        }
+        var seen: [String] = []
+        try database.inBatch {
+            try database.read { transaction in
+                try transaction.scan { document in
+                    let id = try document.id
+                    seen.append(id)
+                    try database.update(id) { $0["seen"] = true }
+                    // One that is still ahead: its old revision is no longer current when it comes.
+                    if id == "doc-0" { try database.update("doc-40") { $0["early"] = true } }
+                }
+            }
+        }
+        #expect(seen.count == 49 && !seen.contains("doc-40"))
+        #expect(try database.verify().isEmpty)
+    }
+
+    @Test func `an enumeration in a batch ends though its closure creates documents`() throws {
+        let database = try Database.inMemory()
+        for number in 0..<20 { try database.create("doc-\(number)", [:]) }
+        var count = 0
+        try database.inBatch {
+            try database.forEachDocument { row in
+                count += 1
+                try database.save(MutableDocument(id: "\(row.id)-z"))
+            }
+        }
+        #expect(count == 20)
+    }
 }

@@ -6,14 +6,35 @@ import Foundation
 import Testing
 
 @Suite struct SQLiteEngineOpeningTests {
-    @Test func `a missing database is not found unless it may be created`() throws {
+    @Test func `a missing database is not found by a read-only engine`() throws {
         let scratch = try ScratchDirectory()
-        #expect(
-            StorageError.Code.thrown { _ = try scratch.open { $0.createsIfMissing = false } }
-                == .notFound)
         #expect(
             StorageError.Code.thrown { _ = try scratch.open { $0.isReadOnly = true } } == .notFound)
         #expect(!FileManager.default.fileExists(atPath: scratch.file))
+    }
+
+    @Test(arguments: [false, true])
+    func `a database that must be there and is missing or empty is corrupted, and left alone`(
+        _ isReadOnly: Bool
+    ) throws {
+        let scratch = try ScratchDirectory()
+        let log = scratch.file + "-wal"
+        try Data([1, 2, 3]).write(to: URL(fileURLWithPath: log))
+        func code() -> StorageError.Code? {
+            StorageError.Code.thrown {
+                _ = try scratch.open {
+                    $0.createsIfMissing = false
+                    $0.isReadOnly = isReadOnly
+                }
+            }
+        }
+        #expect(code() == .corrupted)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).count == 1)
+        try Data().write(to: URL(fileURLWithPath: scratch.file))
+        #expect(code() == .corrupted)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.file)).isEmpty)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == Data([1, 2, 3]))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).count == 2)
     }
 
     @Test func `missing directories are created`() throws {

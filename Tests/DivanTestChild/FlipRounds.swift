@@ -107,7 +107,7 @@ struct Flip: CustomStringConvertible {
             place -= file.size
         }
         if choice == 1 || choice == 2 { place = place / 4_096 * 4_096 + random.below(120) }
-        if choice == 3 { place %= 8_192 }
+        if choice == 3 { place %= 4_096 }
         name = chosen.name
         path = directory + "/" + name
         offset = min(place, chosen.size - 1)

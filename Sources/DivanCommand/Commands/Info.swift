@@ -50,7 +50,6 @@ private struct DatabaseFacts {
             "engine": .string(database.storageEngineName),
             "revision_depth": .integer(Int64(database.maxRevTreeDepth)),
             "public_uuid": .string(database.publicUUID),
-            "private_uuid": .string(database.privateUUID),
         ]
         lines = [
             ("Name", database.name),
@@ -62,7 +61,6 @@ private struct DatabaseFacts {
             ("Engine", database.storageEngineName),
             ("Revisions kept", "\(database.maxRevTreeDepth) a branch"),
             ("Public UUID", database.publicUUID),
-            ("Private UUID", database.privateUUID),
         ]
     }
 }

@@ -39,8 +39,10 @@ public struct ChangeStream: AsyncSequence, Sendable {
 
         /// Returns the next batch; nil when the database is closed or the task is cancelled.
         public mutating func next() async throws -> ChangesBatch? {
-            while !database.isClosed && !Task.isCancelled {
+            while true {
+                // Before looking whether it is closed: closing rings, too.
                 let rung = bell.count
+                if database.isClosed || Task.isCancelled { return nil }
                 let (start, limit) = (since, limit)
                 let batch: ChangesBatch
                 do {
@@ -54,7 +56,6 @@ public struct ChangeStream: AsyncSequence, Sendable {
                 if !batch.changes.isEmpty { return batch }
                 await bell.wait(after: rung)
             }
-            return nil
         }
     }
 }
@@ -80,7 +81,7 @@ final class CommitBell: Sendable {
 
     init(_ core: DatabaseCore) {
         self.core = core
-        watcher = core.directory.flatMap { DirectoryWatcher(changesFile: $0.changesPath) }
+        watcher = core.directory.map { DirectoryWatcher(changesFile: $0.changesPath) }
         let observer = core.observers.add { [weak self] commit in self?.ring(closing: commit == nil)
         }
         token.withLock { $0 = observer }

@@ -11,8 +11,8 @@ internal import Darwin
 /// Calls a handler when another process has committed: it watches the file `changes`.
 ///
 /// The system wakes it when the file is written (inotify on Linux, a vnode source on Apple
-/// platforms), so an idle database costs nothing. A timer looks at the file every five seconds, for
-/// the writer that was killed between its commit and ringing the bell in the file.
+/// platforms), so nobody polls. A timer rings every five seconds all the same, for the writer that
+/// was killed between its commit and ringing the bell in the file.
 ///
 /// State: `sources`, touched only on `queue`, where the handlers run, too.
 final class DirectoryWatcher: Sendable {
@@ -26,38 +26,39 @@ final class DirectoryWatcher: Sendable {
     // Safe because it is only touched on `queue`, which is serial.
     nonisolated(unsafe) private var sources = Sources()
 
-    /// Makes a watcher, or nil where the system cannot watch the file.
-    init?(changesFile path: String) {
+    /// Makes a watcher. Where the system cannot watch the file, as when it has no more watches to
+    /// give, only the timer is left.
+    init(changesFile path: String) {
         self.path = path
         #if canImport(Glibc)
-        descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
-        guard descriptor >= 0 else { return nil }
+        let watch = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
         // SAFETY: the path is lent to the call as a C string.
-        guard unsafe inotify_add_watch(descriptor, path, UInt32(IN_MODIFY)) >= 0 else {
-            close(descriptor)
-            return nil
+        if watch >= 0, unsafe inotify_add_watch(watch, path, UInt32(IN_MODIFY)) < 0 {
+            close(watch)
+            descriptor = -1
+        } else {
+            descriptor = watch
         }
         #else
         // SAFETY: the path is lent to the call as a C string.
         descriptor = unsafe open(path, O_EVTONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
         #endif
     }
 
     /// Begins to call `handler`, on a queue of its own.
     func start(_ handler: @escaping @Sendable () -> Void) {
         let descriptor = descriptor
-        let source = makeSource()
-        source.setEventHandler {
+        let source = descriptor >= 0 ? makeSource() : nil
+        source?.setEventHandler {
             Self.drain(descriptor)
             handler()
         }
-        source.setCancelHandler { _ = close(descriptor) }
+        source?.setCancelHandler { _ = close(descriptor) }
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now() + 5, repeating: 5, leeway: .seconds(1))
         timer.setEventHandler(handler: handler)
         queue.sync { unsafe sources = Sources(source: source, timer: timer) }
-        source.resume()
+        source?.resume()
         timer.resume()
     }
 

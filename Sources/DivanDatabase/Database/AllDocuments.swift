@@ -59,6 +59,9 @@ extension Snapshot {
             var toSkip = options.skip
             var left = options.limit ?? .max
             let end = options.endID.map { Array($0.utf8) }
+            // What the closure itself creates in a batch is not part of the enumeration: it would
+            // never end if each document made another one behind it.
+            let last = context == nil ? SequenceNumber.max : try state().lastSequence
             while found, left > 0 {
                 var row: DocumentRow?
                 var isPastEnd = false
@@ -67,7 +70,7 @@ extension Snapshot {
                         isPastEnd = true
                         return
                     }
-                    row = try self.row(key, value, options)
+                    row = try self.row(key, value, options, createdBy: last)
                 }
                 if isPastEnd { break }
                 if var row {
@@ -100,12 +103,14 @@ extension Snapshot {
         return key.count == end.count ? false : (key.count > end.count) != descending
     }
 
-    private func row(_ key: Span<UInt8>, _ value: Span<UInt8>, _ options: AllDocumentsOptions)
-        throws -> DocumentRow?
-    {
+    private func row(
+        _ key: Span<UInt8>, _ value: Span<UInt8>, _ options: AllDocumentsOptions,
+        createdBy last: SequenceNumber
+    ) throws -> DocumentRow? {
         let id = String(utf8: key)
         let head = try core.decoding(DocumentID(unchecked: id)) { try DocumentRecord.head(value) }
         if head.isDeleted && !options.includeDeleted { return nil }
+        if head.winner.id.generation == 1, head.updateSequence > last { return nil }
         if options.onlyConflicts && !head.isConflicted { return nil }
         return DocumentRow(
             id: id, revision: head.winner.id, sequence: head.winner.sequence ?? 0,

@@ -38,7 +38,6 @@ public struct DatabaseOptions: Sendable {
     var storageOptions: StorageOptions {
         var storage = StorageOptions()
         storage.isReadOnly = readOnly
-        storage.createsIfMissing = !readOnly
         storage.durability = durability == .full ? .full : .normal
         storage.busyTimeout = busyTimeout
         if let cacheSize { storage.writerCacheSize = cacheSize }

@@ -99,11 +99,12 @@ final class SequenceScanner {
     func run(_ body: (borrowing ScannedDocument) throws -> Void) throws {
         let lent = ScannedDocument(scanner: self)
         nextMark = try marks.seekToFirst() ? marks.integerKey : .max
+        // What the closure itself saves in a batch comes behind this, and is not part of the scan.
+        let last = try snapshot.state().lastSequence
         var found = try rows.seekToFirst()
-        while found {
+        while found, rows.integerKey <= Int64(clamping: last) {
             let key = rows.integerKey
-            while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
-            if key != nextMark {
+            if try !isSuperseded(key) {
                 sequence = SequenceNumber(key)
                 try rows.withValue { row in
                     if try self.place(on: row) { try self.lend(row) { try body(lent) } }
@@ -111,6 +112,18 @@ final class SequenceScanner {
             }
             found = try rows.next()
         }
+    }
+
+    /// Whether a row is to be passed over.
+    ///
+    /// In a batch the closure may supersede rows ahead, so each is looked up; otherwise the two
+    /// stores are walked side by side.
+    private func isSuperseded(_ key: Int64) throws -> Bool {
+        guard snapshot.context == nil else {
+            return try snapshot.reader.contains(key: key, in: snapshot.core.stores.superseded)
+        }
+        while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
+        return key == nextMark
     }
 
     /// Looks at a row: whether its document is live, and where its body is.

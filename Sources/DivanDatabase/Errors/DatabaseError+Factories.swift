@@ -53,15 +53,15 @@ extension DatabaseError {
     static func reservedKey(_ key: String, _ id: DocumentID?) -> DatabaseError {
         DatabaseError(
             .invalidDocument,
-            "The key '\(key)' is reserved, as is every top-level key that begins with '_'; "
-                + "rename it\(of(id)).",
+            "The key '\(key)'\(of(id)) is reserved, as is every top-level key that begins with '_'; "
+                + "rename it.",
             documentID: id?.text
         )
     }
 
     static func notAnObject(_ id: DocumentID?) -> DatabaseError {
         DatabaseError(
-            .invalidDocument, "A document's body must be a JSON object\(of(id)).",
+            .invalidDocument, "The body\(of(id)) is no JSON object; wrap it in one.",
             documentID: id?.text
         )
     }

@@ -33,13 +33,21 @@ final class DatabaseDirectory: Sendable {
 
     /// Opens the directory, creating the database when `create` says so.
     ///
+    /// A creation has `makeEngine` make the engine's files in the directory it is given.
+    ///
     /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy` when another process
     ///   holds it exclusively, `.corrupted`, `.unsupportedVersion`, or `.io`.
-    init(path: String, create: Bool, readOnly: Bool, engine: String, busyTimeout: Duration) throws {
+    init(
+        path: String, create: Bool, readOnly: Bool, engine: String, busyTimeout: Duration,
+        makeEngine: (_ dataPath: String) throws -> Void
+    ) throws {
         let exists = Self.exists(at: path)
         guard exists || (create && !readOnly) else { throw DatabaseError.databaseNotFound(path) }
         do {
-            if !exists { try Self.create(at: path, engine: engine, busyTimeout: busyTimeout) }
+            if !exists {
+                try Self.create(
+                    at: path, engine: engine, busyTimeout: busyTimeout, makeEngine: makeEngine)
+            }
             let writable = !readOnly
             if !readOnly && !Files.isWritable(path) {
                 throw DatabaseError(
@@ -47,10 +55,8 @@ final class DatabaseDirectory: Sendable {
                     "The directory '\(path)' is not writable; change its permissions or open the "
                         + "database read-only.")
             }
-            lock = try Self.openLock(at: path, writable: writable)
-            if let lock {
-                try Self.acquire(lock, exclusive: false, path: path, timeout: busyTimeout)
-            }
+            lock = try Self.takeLock(
+                at: path, writable: writable, exclusive: false, timeout: busyTimeout)
             // Only now: while the lock was awaited, the database may have been deleted or replaced.
             guard Self.exists(at: path) else { throw DatabaseError.databaseNotFound(path) }
             manifest = try Manifest(Files.read(Self.manifestPath(path)), path: path)
@@ -92,20 +98,44 @@ final class DatabaseDirectory: Sendable {
         try Files.remove(path)
     }
 
-    private static func create(at path: String, engine: String, busyTimeout: Duration) throws {
+    private static func create(
+        at path: String, engine: String, busyTimeout: Duration,
+        makeEngine: (_ dataPath: String) throws -> Void
+    ) throws {
         try Files.makeDirectory(path)
-        let lock = try FileHandle(path: lockPath(path), flags: O_RDWR | O_CREAT)
-        try acquire(lock, exclusive: true, path: path, timeout: busyTimeout)
+        let lock = try takeLock(at: path, writable: true, exclusive: true, timeout: busyTimeout)
+        defer { lock?.unlock() }
         // Another process may have created it while this one waited.
         guard !exists(at: path) else { return }
         for name in try Files.list(path) where name.hasPrefix("data-") {
             try Files.remove(path + "/" + name)
         }
         let manifest = Manifest(engine: engine)
-        try Files.makeDirectory(path + "/data-\(manifest.generation)")
+        let dataPath = path + "/data-\(manifest.generation)"
+        try Files.makeDirectory(dataPath)
+        // From here on a missing engine file is damage, and nobody makes an empty one in its place.
+        try makeEngine(dataPath)
         try Files.replace(path + "/changes", with: ChangeMark().bytes)
         try Files.replace(manifestPath(path), with: manifest.bytes)
         try Files.synchroniseDirectory(Files.parent(of: path))
+    }
+
+    /// Takes the lock on the lock file that is in the directory.
+    ///
+    /// While it is awaited, the file may be deleted with its database and made again with the next
+    /// one. A lock on the old file locks nothing, so then it starts over.
+    ///
+    /// - Returns: nil for a read-only directory without a lock file.
+    private static func takeLock(
+        at path: String, writable: Bool, exclusive: Bool, timeout: Duration
+    ) throws -> FileHandle? {
+        while true {
+            guard let lock = try openLock(at: path, writable: writable) else { return nil }
+            try acquire(lock, exclusive: exclusive, path: path, timeout: timeout)
+            if lock.identity == Files.identity(of: lockPath(path)) { return lock }
+            // Without a directory there is nothing to wait for any more.
+            guard Files.isDirectory(path) else { throw DatabaseError.databaseNotFound(path) }
+        }
     }
 
     private static func openLock(at path: String, writable: Bool) throws(SystemError) -> FileHandle?

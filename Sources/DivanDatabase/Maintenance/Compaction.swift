@@ -109,6 +109,7 @@ struct Compaction {
     private func marks(after position: Int64, _ snapshot: Snapshot) throws
         -> (dead: [SequenceNumber], last: Int64?)
     {
+        guard position < Int64.max else { return ([], nil) }
         let cursor = try snapshot.reader.cursor(in: core.stores.superseded)
         defer { cursor.close() }
         var dead: [SequenceNumber] = []

@@ -19,7 +19,7 @@ extension Database {
     /// Copies every readable document of a damaged database into a new one.
     ///
     /// The source is only read. Documents are found by their records first; those whose records are
-    /// damaged are rebuilt from their stored revisions, each then without its history. A damaged or
+    /// damaged are rebuilt from their stored leaves, each then without its history. A damaged or
     /// missing manifest is done without; the copy gets one of its own, with new UUIDs.
     ///
     /// - Parameters:
@@ -79,6 +79,10 @@ final class Salvage {
     private let copy: Database
     private let progress: ProgressHandler?
     private var result = SalvageResult()
+    /// The documents copied by their records, whose stored revisions are no strays.
+    private var copied: Set<DocumentID> = []
+    /// The documents rebuilt from stored revisions.
+    private var rebuilt: Set<DocumentID> = []
 
     init(from source: Database, to copy: Database, progress: ProgressHandler?) {
         self.source = source.core
@@ -117,7 +121,7 @@ final class Salvage {
     private func copyDocument(_ id: DocumentID, _ record: DocumentRecord, _ snapshot: Snapshot)
         throws
     {
-        var copied = 0
+        var count = 0
         // Oldest first, so that each revision's history is there when it comes.
         for node in record.tree.nodes.sorted(by: { $0.id < $1.id }) {
             guard let sequence = node.sequence else { continue }
@@ -128,40 +132,99 @@ final class Salvage {
             }
             let history = try RevisionHistory(record.tree.history(of: node.id))
             let content = RevisionContent(body: body, isDeleted: node.isTombstone)
-            if try copy.core.write({ try $0.addExisting(id, history, content) }) { copied += 1 }
+            if try copy.core.write({ try $0.addExisting(id, history, content) }) { count += 1 }
         }
-        guard copied > 0 else { return }
+        guard count > 0 else { return }
+        copied.insert(id)
         result.documentsCopied += 1
-        result.revisionsCopied += copied
+        result.revisionsCopied += count
     }
 
-    /// Revisions whose documents' records could not be read.
+    /// A stored revision whose document's record could not be read.
+    private struct Stray {
+        var sequence: SequenceNumber
+        var row: RevisionRow
+        var isDead: Bool
+    }
+
+    /// Revisions whose documents' records could not be read: the leaves, as far as the marks tell.
     private func copyStrays(_ snapshot: Snapshot) throws {
+        var doubtful: [Stray] = []
         try batches(of: source.stores.revisions, snapshot) { cursor in
-            let sequence = SequenceNumber(cursor.integerKey)
-            var head: RevisionRow?
+            guard cursor.integerKey > 0 else {
+                return add("A stored revision has the sequence \(cursor.integerKey).", nil)
+            }
+            var row: RevisionRow?
             _ = attempt(nil) {
-                try cursor.withValue { row in
-                    head = try source.decoding(nil) { try RevisionRow(row) }
+                try cursor.withValue { value in
+                    row = try source.decoding(nil) { try RevisionRow(value) }
                 }
             }
-            guard let head, try copy.core.read({ try $0.head(head.documentID) }) == nil else {
-                return
-            }
-            let id = head.documentID
-            let body = attempt(id) { try snapshot.body(id, sequence, expecting: head.revisionID) }
-            guard case .some(.some(let body)) = body, (try? body.validate()) != nil,
-                body.kind == .object
+            // A row without a body only holds a place in the feed.
+            guard let row, !copied.contains(row.documentID),
+                row.flags.contains(.largeBody) || !row.body.isEmpty
             else { return }
-            let content = RevisionContent(
-                body: body, isDeleted: head.flags.contains(.tombstone))
-            let history = RevisionHistory(head.revisionID)
-            if try copy.core.write({ try $0.addExisting(id, history, content) }) {
-                add("Document '\(id)' was rebuilt from a stored revision, without its history.", id)
-                result.documentsCopied += 1
-                result.revisionsCopied += 1
+            let sequence = SequenceNumber(cursor.integerKey)
+            let mark = attempt(row.documentID) { try self.mark(sequence, snapshot) }
+            let stray = Stray(sequence: sequence, row: row, isDead: mark == .some(.dead))
+            switch mark {
+            case .some(.none), .some(.shadowed): try copyStray(stray, snapshot)
+            case .some(.dead), nil: doubtful.append(stray)
             }
         }
+        try copyDoubtful(doubtful, snapshot)
+    }
+
+    /// What is left once the certain leaves are copied: rows with unreadable marks, and dead ones.
+    ///
+    /// An unreadable mark may hide a leaf, so its revision comes too, but never below a tombstone:
+    /// an older body must not bring a deleted document back. A dead revision comes only where it is
+    /// all there is of its document.
+    private func copyDoubtful(_ strays: [Stray], _ snapshot: Snapshot) throws {
+        // Rows with unreadable marks first, the newest of each kind first.
+        let ordered = strays.sorted {
+            $0.isDead == $1.isDead ? $0.row.revisionID > $1.row.revisionID : !$0.isDead
+        }
+        for stray in ordered {
+            if let head = try copy.core.read({ try $0.head(stray.row.documentID) }) {
+                let newest = head.winner.id.generation
+                if stray.isDead { continue }
+                if head.isDeleted, newest >= stray.row.revisionID.generation { continue }
+            }
+            try copyStray(stray, snapshot)
+        }
+    }
+
+    private func copyStray(_ stray: Stray, _ snapshot: Snapshot) throws {
+        let (id, revision) = (stray.row.documentID, stray.row.revisionID)
+        let body = attempt(id) { try snapshot.body(id, stray.sequence, expecting: revision) } ?? nil
+        guard let body, (try? body.validate()) != nil, body.kind == .object else {
+            return add("Revision \(revision) of document '\(id)' is lost.", id)
+        }
+        let content = RevisionContent(body: body, isDeleted: stray.row.flags.contains(.tombstone))
+        let history = RevisionHistory(revision)
+        guard try copy.core.write({ try $0.addExisting(id, history, content) }) else { return }
+        result.revisionsCopied += 1
+        guard rebuilt.insert(id).inserted else { return }
+        result.documentsCopied += 1
+        add(
+            stray.isDead
+                ? "Document '\(id)' was rebuilt from an old revision; no newer one can be read."
+                : "Document '\(id)' was rebuilt from a stored revision, without its history.", id)
+    }
+
+    /// How a stored revision is marked; nil for one that is not.
+    private func mark(_ sequence: SequenceNumber, _ snapshot: Snapshot) throws -> SupersededMark? {
+        var mark: SupersededMark?
+        _ = try snapshot.reader.withValue(
+            forKey: Int64(sequence), in: source.stores.superseded
+        ) { value in
+            mark = value.count == 1 ? SupersededMark(rawValue: value[0]) : nil
+            if mark == nil {
+                throw DatabaseError.corrupted("The mark of sequence \(sequence)", nil)
+            }
+        }
+        return mark
     }
 
     private func copyLocals(_ snapshot: Snapshot) throws {
@@ -183,23 +246,54 @@ final class Salvage {
     // MARK: - Walking
 
     /// Walks a store of the source; every `batchSize` rows are one transaction of the copy.
+    ///
+    /// Where damage ends the walk, a second one comes from the store's end down to the last row seen,
+    /// so that only rows between two damaged places are lost.
     private func batches(
         of store: Store, _ snapshot: Snapshot, _ body: (any StorageCursor) throws -> Void
     ) throws {
         let cursor = try snapshot.reader.cursor(in: store)
         defer { cursor.close() }
-        var found = attempt(nil) { try cursor.seekToFirst() } ?? false
-        var done = 0
-        while found {
+        var last: [UInt8] = []
+        let isWhole = try walk(
+            from: { try cursor.seekToFirst() }, by: { try cursor.next() }
+        ) {
+            try cursor.withKey { key in
+                last.removeAll(keepingCapacity: true)
+                last.append(copying: key)
+            }
+            try body(cursor)
+            return true
+        }
+        guard !isWhole else { return }
+        add("A damaged place ended the reading of a store; it went on from the store's end.", nil)
+        let isMet = try walk(
+            from: { try cursor.seekToLast() }, by: { try cursor.previous() }
+        ) {
+            var key: [UInt8] = []
+            try cursor.withKey { key.append(copying: $0) }
+            // `KeyEncoding` keeps the order of integers, so bytes compare in either kind of store.
+            guard last.lexicographicallyPrecedes(key) else { return false }
+            try body(cursor)
+            return true
+        }
+        if !isMet { add("Rows of a store between two damaged places are lost.", nil) }
+    }
+
+    /// Walks until `body` returns false or the rows end; false when a step fails.
+    private func walk(
+        from start: () throws -> Bool, by step: () throws -> Bool, _ body: () throws -> Bool
+    ) throws -> Bool {
+        var found = attempt(nil, start)
+        while found == true {
             try progress?(Progress(phase: "copying", completed: result.documentsCopied, total: nil))
             try copy.core.batch { _ in
-                for _ in 0..<Self.batchSize where found {
-                    try body(cursor)
-                    done += 1
-                    found = attempt(nil) { try cursor.next() } ?? false
+                for _ in 0..<Self.batchSize where found == true {
+                    found = try body() ? attempt(nil, step) : false
                 }
             }
         }
+        return found != nil
     }
 
     private func add(_ message: String, _ id: DocumentID?) {

@@ -36,8 +36,9 @@ extension Database {
 ///
 /// 1. The engine finds its structure sound and every value's checksum right.
 /// 2. Each document's record decodes; its tree's own invariants hold; flags say what the tree says.
-/// 3. Each tree node with a sequence has a row of that document and revision in `revisions`, with a
-///    well-formed body; the winner has one.
+/// 3. Each tree node with a sequence has a row of that document and revision in `revisions`, which
+///    agrees whether it is a tombstone, with a well-formed body; the winner has one. `largeBodies`
+///    holds the pieces of such bodies and nothing else.
 /// 4. Each document's update sequence has a row and is not marked in `superseded`.
 /// 5. Each row of `revisions` belongs to a node of a tree or is its document's place in the feed.
 /// 6. A row is marked dead exactly if its node has a child, shadowed exactly if it is a leaf that is
@@ -55,6 +56,8 @@ final class Verification {
     private var tally = DatabaseState()
     /// What `revisions` and `superseded` must hold: nil for a row in the feed.
     private var expected: [SequenceNumber: SupersededMark?] = [:]
+    /// How many pieces each large body has, by its sequence; nil where its row cannot be read.
+    private var largeBodies: [SequenceNumber: Int?] = [:]
 
     init(core: DatabaseCore, progress: ProgressHandler?) {
         self.core = core
@@ -73,6 +76,7 @@ final class Verification {
             try checkDocuments(snapshot, count: count)
             try checkRevisions(snapshot, state)
             try checkMarks(snapshot)
+            try checkLargeBodies(snapshot)
             checkCounters(state)
         }
         return problems
@@ -188,6 +192,7 @@ final class Verification {
             if expected.updateValue(mark, forKey: sequence) != nil {
                 add("Sequence \(sequence) is used twice, once by document '\(id)'.", id)
             }
+            try checkRow(sequence, of: id, node, snapshot)
             let body = try attempt(id) { try snapshot.body(id, sequence, expecting: node.id) }
             switch body {
             case .some(.some(let body)):
@@ -205,11 +210,64 @@ final class Verification {
         // A pointer holds the place when no revision does.
         if expected[record.updateSequence] == nil {
             expected[record.updateSequence] = .some(nil)
-            let exists = try attempt(id) {
-                try snapshot.reader.contains(
-                    key: Int64(record.updateSequence), in: core.stores.revisions)
-            }
+            let exists = try checkRow(record.updateSequence, of: id, nil, snapshot)
             if exists == false { add("Document '\(id)' is missing from the changes feed.", id) }
+        }
+    }
+
+    /// Checks whose row a sequence has; false when it has none, nil when it cannot be read.
+    ///
+    /// A pointer has no node, and its tombstone flag is the winner's of when it was written.
+    @discardableResult
+    private func checkRow(
+        _ sequence: SequenceNumber, of id: DocumentID, _ node: RevisionTree.Node?,
+        _ snapshot: Snapshot
+    ) throws -> Bool? {
+        var row: RevisionRow?
+        // Damage is reported where the body is read; a pointer has none.
+        func read() throws {
+            let key = Int64(sequence)
+            _ = try snapshot.reader.withValue(forKey: key, in: core.stores.revisions) { value in
+                row = try core.decoding(id) { try RevisionRow(value) }
+            }
+        }
+        if node == nil {
+            guard try attempt(id, read) != nil else { return nil }
+        } else {
+            do { try read() } catch {
+                largeBodies[sequence] = .some(nil)
+                return nil
+            }
+        }
+        guard let row else { return false }
+        if row.flags.contains(.largeBody) {
+            largeBodies[sequence] = LargeBody.chunkCount(row.largeLength)
+        }
+        if row.documentID != id {
+            add("Sequence \(sequence) of document '\(id)' is that of '\(row.documentID)'.", id)
+        }
+        if let node, row.flags.contains(.tombstone) != node.isTombstone {
+            add(
+                "Revision \(node.id) of document '\(id)' is a tombstone in only one of its row and "
+                    + "its tree.", id)
+        }
+        return true
+    }
+
+    private func checkLargeBodies(_ snapshot: Snapshot) throws {
+        var reported: SequenceNumber?
+        try forEachRow(of: core.stores.largeBodies, snapshot) { cursor in
+            try cursor.withKey { key in
+                var reader = RowReader()
+                let sequence = try core.decoding(nil) { try reader.bigEndian64(key) }
+                var piece = 0
+                for position in reader.rest(key) { piece = piece << 8 | Int(key[position]) }
+                guard let count = largeBodies[sequence] ?? 0, reported != sequence,
+                    key.count != 12 || piece >= count
+                else { return }
+                reported = sequence
+                add("A large body under sequence \(sequence) belongs to no stored revision.", nil)
+            }
         }
     }
 
@@ -224,7 +282,10 @@ final class Verification {
                     Progress(phase: "checking revisions", completed: done, total: expected.count))
             }
             done += 1
-            let sequence = SequenceNumber(cursor.integerKey)
+            guard let sequence = sequence(at: cursor, in: "revisions") else {
+                found = try attempt(nil) { try cursor.next() } ?? false
+                continue
+            }
             if expected[sequence] == nil {
                 add("The revision stored under sequence \(sequence) belongs to no document.", nil)
             }
@@ -235,13 +296,24 @@ final class Verification {
         }
     }
 
+    /// The sequence that is the key of a row; nil, and a problem, when the key can be none.
+    private func sequence(at cursor: any StorageCursor, in store: String) -> SequenceNumber? {
+        let key = cursor.integerKey
+        if key > 0 { return SequenceNumber(key) }
+        add("The store '\(store)' has a row under \(key), which is no sequence.", nil)
+        return nil
+    }
+
     private func checkMarks(_ snapshot: Snapshot) throws {
         let cursor = try snapshot.reader.cursor(in: core.stores.superseded)
         defer { cursor.close() }
         var marked: Set<SequenceNumber> = []
         var found = try attempt(nil) { try cursor.seekToFirst() } ?? false
         while found {
-            let sequence = SequenceNumber(cursor.integerKey)
+            guard let sequence = sequence(at: cursor, in: "superseded") else {
+                found = try attempt(nil) { try cursor.next() } ?? false
+                continue
+            }
             var mark: SupersededMark?
             try attempt(nil) {
                 try cursor.withValue {

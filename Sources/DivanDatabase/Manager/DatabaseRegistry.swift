@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanStorage
 internal import Synchronization
 
 /// The databases open in this process: one engine a directory, however many managers and handles.
@@ -28,7 +29,10 @@ final class DatabaseRegistry: Sendable {
         if let shared = try share(path, name: name, options: options) { return shared }
         let directory = try DatabaseDirectory(
             path: path, create: options.create, readOnly: options.readOnly,
-            engine: DatabaseCore.engineIdentifier, busyTimeout: options.busyTimeout)
+            engine: DatabaseCore.engineIdentifier, busyTimeout: options.busyTimeout
+        ) { dataPath in
+            try DatabaseCore.openEngine(at: dataPath, options, creating: true).close()
+        }
         // Another thread may have opened it since; its engine is the one to use.
         if let shared = try share(path, name: name, options: options) { return shared }
         let core = try DatabaseCore(name: name, directory: directory, options: options)

@@ -45,6 +45,8 @@ struct DocumentRecord {
         guard let winner = tree.winner, let sequence = explicit.sequence ?? winner.sequence else {
             throw MalformedRow()
         }
+        try Self.check(sequence)
+        for node in tree.nodes { try Self.check(node.sequence ?? 0) }
         updateSequence = sequence
     }
 
@@ -53,6 +55,8 @@ struct DocumentRecord {
         let (flags, explicit) = try decodePrefix(row, &reader)
         let winner = try RevisionTree.decodeWinner(row, at: &reader.offset)
         guard let sequence = explicit ?? winner.sequence else { throw MalformedRow() }
+        try check(sequence)
+        try check(winner.sequence ?? 0)
         return Head(flags: flags, winner: winner, updateSequence: sequence)
     }
 
@@ -75,6 +79,11 @@ struct DocumentRecord {
         row.append(flags.rawValue)
         if isExplicit { Varint.append(updateSequence, to: &row) }
         tree.encode(to: &row)
+    }
+
+    /// Refuses what no key of `revisions` can be, so that nobody who looks a sequence up need check.
+    private static func check(_ sequence: SequenceNumber) throws {
+        guard sequence <= SequenceNumber(Int64.max) else { throw MalformedRow() }
     }
 
     private static func decodePrefix(_ row: Span<UInt8>, _ reader: inout RowReader) throws

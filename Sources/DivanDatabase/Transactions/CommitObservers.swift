@@ -12,7 +12,7 @@ struct Commit: Sendable {
 
 /// The parties in this process that want to hear of commits.
 ///
-/// Called after the commit on the committing thread, outside every lock; an observer must return at
+/// Called after the commit on the committing thread, before the next writer's turn; an observer must return at
 /// once and never block. One mutex guards the table.
 final class CommitObservers: Sendable {
     private struct State {

@@ -24,8 +24,8 @@ internal import Darwin
 ///
 /// State, and what guards it:
 /// - `writer`: a `ConnectionQueue`; its `WriteContext` is touched only by the thread that owns it.
-/// - `lifecycle`: its own mutex; closing waits for nothing but refuses new work.
-/// - `observers`: its own mutex; called after the commit, outside every lock.
+/// - `closed`: atomic; closing refuses new work, then waits for what is running.
+/// - `observers`: its own mutex; called after the commit, before the next writer's turn.
 final class DatabaseCore: Sendable {
     let name: String
     let directory: DatabaseDirectory?
@@ -53,11 +53,12 @@ final class DatabaseCore: Sendable {
     }
 
     /// Opens the engine whose files lie at a path, or one in memory.
-    static func openEngine(at path: String?, _ options: DatabaseOptions) throws
-        -> any StorageEngine
-    {
+    static func openEngine(
+        at path: String?, _ options: DatabaseOptions, creating: Bool = false
+    ) throws -> any StorageEngine {
         do {
-            let storage = options.storageOptions
+            var storage = options.storageOptions
+            storage.createsIfMissing = creating
             guard let path else { return try SQLiteEngine.inMemory(options: storage) }
             return try SQLiteEngine(directory: path, options: storage)
         } catch let error as StorageError {

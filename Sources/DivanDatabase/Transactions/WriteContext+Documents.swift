@@ -52,6 +52,10 @@ extension WriteContext {
                 $0.isTombstone ? nil : try snapshot.document(id, node: $0)
             }
             guard let merged = try merge(theirs) else { return nil }
+            // The handler is the app's code: what it decided about must still be what there is.
+            guard try snapshot.record(id)?.tree == record?.tree else {
+                throw DatabaseError.conflict(id, parent: winner?.id)
+            }
             try check(merged, of: id, limit: snapshot.core.options.maximumDocumentSize)
             let document = try addEdit(id, merged, record: record, parent: winner?.id)
             return (document, true)

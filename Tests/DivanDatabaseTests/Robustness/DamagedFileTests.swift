@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import DivanDatabase
+import DivanJSON
+import DivanModel
+import DivanStorage
 import DivanTestChild
 import DivanTestSupport
 import FoundationEssentials
@@ -35,9 +38,9 @@ import Testing
                 // A page of zeroes, as file systems leave after a crash.
                 let data = try directory.damage("zeroes-\(page)", "data-1/main.sqlite3")
                 var bytes = data.contents
-                let start = page * 8_192
-                guard start + 8_192 <= bytes.count else { continue }
-                bytes.replaceSubrange(start..<start + 8_192, with: Data(count: 8_192))
+                let start = page * 4_096
+                guard start + 4_096 <= bytes.count else { continue }
+                bytes.replaceSubrange(start..<start + 4_096, with: Data(count: 8_192))
                 try bytes.write(to: data.url)
             }
         }
@@ -95,6 +98,65 @@ import Testing
         database.close()
     }
 
+    @Test func `rows under keys that are no sequences are reported and trap nowhere`() throws {
+        let directory = try TestDirectory("keys")
+        try directory.makeDatabase("app.divan", documents: 3)
+        let database = try Database.forTest(at: directory.path("app.divan"))
+        try database.core.write { context in
+            let (writer, snapshot) = try context.transaction()
+            let stores = snapshot.core.stores
+            for store in [stores.revisions, stores.superseded] {
+                for key in [Int64.min, -1, 0] { try writer.set([0].span, forKey: key, in: store) }
+            }
+            try writer.set([0].span, forKey: Int64.max, in: stores.superseded)
+            guard var record = try snapshot.record(DocumentID(unchecked: "document-1")) else {
+                throw TestChild.Failure(description: "There is no document.")
+            }
+            record.updateSequence = .max
+            var row: [UInt8] = []
+            record.encode(into: &row)
+            try writer.set(row.span, forKey: Array("document-1".utf8).span, in: stores.documents)
+        }
+        let problems = try database.verify()
+        #expect(problems.count { $0.message.contains("is no sequence") } == 6)
+        #expect(problems.contains { $0.documentID == "document-1" })
+        try database.compact { _ in }
+        database.close()
+        let result = try Database.salvage(
+            from: directory.url("app.divan"), to: directory.url("copy"))
+        #expect(result.documentsCopied == 3)
+    }
+
+    @Test func `a row of another document or kind and a stray large body are reported`() throws {
+        let directory = try TestDirectory("rows")
+        try directory.makeDatabase("app.divan", documents: 3)
+        let database = try Database.forTest(at: directory.path("app.divan"))
+        defer { database.close() }
+        #expect(try database.verify().isEmpty)
+        try database.core.write { context in
+            let (writer, snapshot) = try context.transaction()
+            let stores = snapshot.core.stores
+            guard let head = try snapshot.head(DocumentID(unchecked: "document-1")),
+                let sequence = head.winner.sequence,
+                let body = try snapshot.body(
+                    DocumentID(unchecked: "document-1"), sequence, expecting: head.winner.id)
+            else { throw TestChild.Failure(description: "There is no document.") }
+            var row: [UInt8] = []
+            RevisionRow.appendHead(
+                flags: .tombstone, id: DocumentID(unchecked: "other"), revision: head.winner.id,
+                to: &row)
+            row += body.bytes
+            try writer.set(row.span, forKey: Int64(sequence), in: stores.revisions)
+            try writer.set(
+                [1].span, forKey: LargeBody.key(sequence, chunk: 0).span, in: stores.largeBodies)
+        }
+        let messages = try database.verify().map(\.message)
+        #expect(messages.count == 3)
+        for part in ["is that of 'other'", "in only one of its row", "belongs to no stored"] {
+            #expect(messages.contains { $0.contains(part) })
+        }
+    }
+
     /// Makes damaged copies and has a child judge them; returns its verdicts.
     @discardableResult
     private func judge(
@@ -141,4 +203,24 @@ final class DamageDirectory {
     }
 
     func contents(_ name: String) throws -> Data { try Data(contentsOf: root.url(name)) }
+
+    @Test func `a missing engine file is damage and no empty database`() throws {
+        let directory = try TestDirectory("missing-engine")
+        let path = directory.path("app.divan")
+        let database = try Database.forTest(at: path, create: true)
+        try database.save(MutableDocument(id: "a"))
+        database.close()
+        let file = path + "/data-1/main.sqlite3"
+        for empty in [false, true] {
+            try FileManager.default.removeItem(atPath: file)
+            if empty { #expect(FileManager.default.createFile(atPath: file, contents: nil)) }
+            do {
+                _ = try Database.forTest(at: path)
+                Issue.record("It opened.")
+            } catch let error as DatabaseError {
+                #expect([.corrupted, .databaseNotFound].contains(error.code))
+            }
+            if !empty { #expect(FileManager.default.createFile(atPath: file, contents: nil)) }
+        }
+    }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Divan
+@testable import DivanDatabase
+import DivanJSON
+import DivanStorage
 import DivanTestChild
 import FoundationEssentials
 import Testing
@@ -60,6 +62,70 @@ import Testing
         #expect(try copy.verify().isEmpty)
         #expect(try copy.documentCount == 40)
         #expect(try copy.localDocument("local") == ["n": 1])
+    }
+
+    @Test(arguments: ["marked", "damaged marks"])
+    func `a document without its record gets its current revision`(_ way: String) throws {
+        let directory = try TestDirectory("salvage-stray")
+        let database = try Database.forTest(at: directory.path("app.divan"), create: true)
+        for id in ["changed", "deleted"] {
+            let document = MutableDocument(KnownBody.make(id, 1), id: id)
+            try database.save(document)
+            document.setProperties(KnownBody.make(id, 2))
+            try database.save(document)
+        }
+        try database.delete("deleted")
+        let sequences = try database.lastSequence
+        try database.core.write { context in
+            let (writer, snapshot) = try context.transaction()
+            for id in ["changed", "deleted"] {
+                try writer.set(
+                    [255].span, forKey: Array(id.utf8).span, in: snapshot.core.stores.documents)
+            }
+            guard way != "marked" else { return }
+            for sequence in 1...Int64(sequences) {
+                try writer.set([255].span, forKey: sequence, in: snapshot.core.stores.superseded)
+            }
+        }
+        database.close()
+        let result = try Database.salvage(
+            from: directory.url("app.divan"), to: directory.url("copy"))
+        #expect(result.documentsCopied == 2)
+        let copy = try Database.forTest(at: directory.path("copy"))
+        defer { copy.close() }
+        #expect(try copy.verify().isEmpty)
+        #expect(try copy.document(withID: "changed")?.properties == KnownBody.make("changed", 2))
+        #expect(try copy.document(withID: "deleted") == nil)
+        #expect(try copy.documentCount == 1)
+    }
+
+    @Test func `a damaged page in the middle does not cost the rows after it`() throws {
+        let directory = try TestDirectory("salvage-page")
+        try directory.makeDatabase("app.divan", documents: 2_000)
+        let url = directory.url("app.divan/data-1/main.sqlite3")
+        var file = try Data(contentsOf: url)
+        var zeroed = 0
+        for start in stride(from: 0, to: file.count, by: 4_096) {
+            let page = Array(file[start..<min(start + 4_096, file.count)])
+            // A space follows the ID in bodies only, so this is a page of records.
+            guard page.contains(Array("document-1501".utf8)),
+                !page.contains(Array("document-1501 ".utf8))
+            else { continue }
+            file.replaceSubrange(start..<start + page.count, with: Data(count: page.count))
+            zeroed += 1
+        }
+        #expect(zeroed == 1)
+        try file.write(to: url)
+        let result = try Database.salvage(
+            from: directory.url("app.divan"), to: directory.url("copy"))
+        #expect(result.documentsCopied == 2_000)
+        // Only the records of that page are lost; the others are read from the end of the store.
+        let rebuilt = result.problems.filter { $0.message.contains("was rebuilt") }
+        #expect(rebuilt.count > 0 && rebuilt.count < 500)
+        #expect(result.problems.contains { $0.message.contains("from the store's end") })
+        let copy = try Database.forTest(at: directory.path("copy"))
+        defer { copy.close() }
+        #expect(try copy.verify().isEmpty)
     }
 
     @Test(arguments: ["missing", "damaged"])

@@ -72,7 +72,10 @@ struct ReferenceDatabase {
         _ revision: String, to id: String, parent: String?, isDeleted: Bool, _ body: JSONObject
     ) {
         var record = documents[id] ?? Record()
-        record.revisions[revision] = Revision(parent: parent, isDeleted: isDeleted, body: body)
+        // A revision that is known already only learns its parent; its body may be gone.
+        let known = record.revisions[revision]
+        record.revisions[revision] = Revision(
+            parent: parent, isDeleted: isDeleted, body: known.map(\.body) ?? body)
         store(record, id)
     }
 
