@@ -128,19 +128,33 @@ extension SQLiteEngine {
     /// Runs SQLite's own check inside the current read.
     private func addStructureProblems(to problems: inout [String]) throws {
         var found: [String] = []
+        var failure: StorageError?
         try readers.withTransaction { transaction, _ in
-            do {
-                let check = try transaction.connection.prepare("PRAGMA integrity_check(1000)")
-                defer { check.reset() }
-                while try check.step() {
-                    found.append("SQLite: " + check.text(at: 0) + ".")
-                }
-            } catch let error as StorageError where error.code == .corrupted {
-                found.append("\(error) SQLite's own check did not finish.")
-            }
+            failure = SQLiteEngine.checkStructure(transaction.connection, &found)
+        }
+        if let failure {
+            guard failure.code == .corrupted else { throw failure }
+            found.append("\(failure) SQLite's own check did not finish.")
         }
         if found != ["SQLite: ok."] {
             problems += found
+        }
+    }
+
+    /// Runs the check; returns why it did not finish. (Catching the error in the closure above makes
+    /// the optimiser of Swift 6.3.1 crash.)
+    private static func checkStructure(
+        _ connection: Connection, _ found: inout [String]
+    ) -> StorageError? {
+        do throws(StorageError) {
+            let check = try connection.prepare("PRAGMA integrity_check(1000)")
+            defer { check.reset() }
+            while try check.step() {
+                found.append("SQLite: " + check.text(at: 0) + ".")
+            }
+            return nil
+        } catch {
+            return error
         }
     }
 
