@@ -21,7 +21,7 @@ extension RowKeyCoder {
         case (.negativeZero, nil): value = double == 0 ? .double(-0.0) : nil
         case (.double, nil): value = .double(double)
         case (.bigNumber, _):
-            value = JSONValue(bigNumber: try decodeEscaped(key, at: &offset, turning: 0))
+            value = JSONValue(bigNumber: try decodeEscaped(key, at: &offset))
         default: value = nil
         }
         guard let value else {

@@ -36,7 +36,7 @@ extension RowKeyCoder {
         }
         key.append(number.representation.rawValue)
         if number.representation == .bigNumber {
-            number.text.withUTF8Span { appendEscaped($0, turning: 0, to: &key) }
+            number.text.withUTF8Span { appendEscaped($0, to: &key) }
         }
     }
 

@@ -11,24 +11,23 @@ extension RowKeyCoder {
     /// Appends a string's encoding after its tag.
     func appendText(_ text: Span<UInt8>, to key: inout [UInt8]) {
         guard collation == .unicode else {
-            appendEscaped(text, turning: 0x80, to: &key)
+            appendEscaped(text, to: &key)
             return
         }
         strings.appendSortKey(of: text, to: &key)
         key.append(RowKeyCoder.end)
         key.append(RowKeyCoder.textFollows)
-        appendEscaped(text, turning: 0, to: &key)
+        appendEscaped(text, to: &key)
     }
 
-    /// Appends bytes, each with the bits of `mask` turned, escaped, and ended.
-    func appendEscaped(_ bytes: Span<UInt8>, turning mask: UInt8, to key: inout [UInt8]) {
+    /// Appends bytes, escaped and ended.
+    func appendEscaped(_ bytes: Span<UInt8>, to key: inout [UInt8]) {
         // SAFETY: the bytes are lent to the closure and only read.
         unsafe bytes.withUnsafeBufferPointer { bytes in
             let start = key.count
             unsafe key.append(contentsOf: bytes)
             var isPlain = true
             for index in start..<key.count {
-                key[index] ^= mask
                 isPlain = isPlain && key[index] > RowKeyCoder.escape
             }
             if !isPlain { escape(from: start, in: &key) }
@@ -53,21 +52,19 @@ extension RowKeyCoder {
     /// Reads a string after its tag.
     func decodeText(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) -> String {
         guard collation == .unicode else {
-            return try decodeEscaped(key, at: &offset, turning: 0x80)
+            return try decodeEscaped(key, at: &offset)
         }
         while try RowKeyCoder.take(key, at: &offset, "a sort key") != RowKeyCoder.end {}
         guard
             try RowKeyCoder.take(key, at: &offset, "01 after a sort key") == RowKeyCoder.textFollows
         else { throw Failure(offset: offset - 1, expectation: "01 after a sort key") }
-        return try decodeEscaped(key, at: &offset, turning: 0)
+        return try decodeEscaped(key, at: &offset)
     }
 
-    /// Reads escaped bytes up to their end as UTF-8, turning the bits of `mask` in each.
-    func decodeEscaped(
-        _ key: Span<UInt8>, at offset: inout Int, turning mask: UInt8
-    ) throws(Failure) -> String {
+    /// Reads escaped bytes up to their end as UTF-8.
+    func decodeEscaped(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) -> String {
         let start = offset
-        var isPlain = mask == 0
+        var isPlain = true
         while true {
             let byte = try RowKeyCoder.take(key, at: &offset, "the end of a text")
             if byte == RowKeyCoder.end { break }
@@ -80,13 +77,13 @@ extension RowKeyCoder {
             ? unsafe escaped.withUnsafeBufferPointer {
                 unsafe String(validating: $0, as: UTF8.self)
             }
-            : RowKeyCoder.unescape(escaped, turning: mask)
+            : RowKeyCoder.unescape(escaped)
         guard let text else { throw Failure(offset: start, expectation: "a text in UTF-8") }
         return text
     }
 
     /// The text that was escaped, or nil if these bytes are not what escaping makes of UTF-8.
-    private static func unescape(_ escaped: Span<UInt8>, turning mask: UInt8) -> String? {
+    private static func unescape(_ escaped: Span<UInt8>) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(escaped.count)
         var isEscape = false
@@ -94,12 +91,12 @@ extension RowKeyCoder {
             let byte = escaped[index]
             if isEscape {
                 guard byte == escape || byte == escape + 1 else { return nil }
-                bytes.append((byte - 1) ^ mask)
+                bytes.append(byte - 1)
                 isEscape = false
             } else if byte == escape {
                 isEscape = true
             } else {
-                bytes.append(byte ^ mask)
+                bytes.append(byte)
             }
         }
         return isEscape ? nil : String(validating: bytes, as: UTF8.self)

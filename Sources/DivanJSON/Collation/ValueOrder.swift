@@ -80,7 +80,7 @@ public struct ValueOrder: Sendable {
 
     /// Compares two strings of UTF-8 as values.
     func compare(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
-        guard collation == .unicode else { return ByteOrder.compareSigned(left, right) }
+        guard collation == .unicode else { return ByteOrder.compare(left, right) }
         let byLanguage = strings.compare(left, right)
         return byLanguage != 0 ? byLanguage : ByteOrder.compare(left, right)
     }
