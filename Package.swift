@@ -82,7 +82,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DivanSQLiteTests",
-            dependencies: ["DivanStorage", "DivanSQLite", "DivanStorageConformance", "CFaultVFS"]
+            dependencies: [
+                "DivanStorage", "DivanSQLite", "DivanStorageConformance", "CFaultVFS",
+                "DivanTestSupport",
+            ]
         ),
         .testTarget(
             name: "DivanDatabaseTests",

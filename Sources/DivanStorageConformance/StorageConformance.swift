@@ -54,14 +54,30 @@ public struct EngineUnderTest: Sendable {
     public let makeDirectory: @Sendable () throws -> String
     /// Whether an engine's contents outlive it and are shared by several in one directory.
     public let isPersistent: Bool
+    /// What random facts draw their numbers from, and how often.
+    public let randomness: Randomness
+
+    /// The seed of random facts and the rounds to do; each round has numbers of its own.
+    public struct Randomness: Sendable {
+        let seed: UInt64
+        let rounds: Range<Int>
+
+        /// Describes the rounds. A round that fails names its seed and number.
+        public init(seed: UInt64, rounds: Range<Int>) {
+            self.seed = seed
+            self.rounds = rounds
+        }
+    }
 
     /// Describes an engine.
     public init(
         isPersistent: Bool,
+        randomness: Randomness,
         makeDirectory: @escaping @Sendable () throws -> String,
         open: @escaping @Sendable (_ directory: String) throws -> any StorageEngine
     ) {
         self.isPersistent = isPersistent
+        self.randomness = randomness
         self.makeDirectory = makeDirectory
         self.open = open
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DivanTestSupport
 import Testing
 
 @testable import DivanCommand
@@ -152,20 +153,21 @@ struct SplitRecord: Equatable {
     }
 
     @Test func `random arrays come apart as they were put together`() throws {
-        var random = SystemRandomNumberGenerator()
-        for _ in 0..<200 {
-            let elements = (0..<Int.random(in: 0...20, using: &random)).map { _ in
+        for round in Soak.rounds(test: 400, soak: 100_000) {
+            var random = Soak.random(round: round, salt: 62)
+            let elements = (0..<random.below(21)).map { _ in
                 Self.randomElement(depth: 3, &random)
             }
             let space = ["", " ", "\n", " \n\t"].randomElement(using: &random) ?? ""
             let text = "[" + elements.map { space + $0 + space }.joined(separator: ",") + "]"
             let chunk = Int.random(in: 1...40, using: &random)
-            #expect(try split(text, by: ElementSplitter(), chunk: chunk).map(\.text) == elements)
+            let found = try split(text, by: ElementSplitter(), chunk: chunk).map(\.text)
+            #expect(found == elements, "seed \(Soak.seed), round \(round)")
         }
     }
 
     private static func randomElement(
-        depth: Int, _ random: inout SystemRandomNumberGenerator
+        depth: Int, _ random: inout SeededRandom
     ) -> String {
         switch Int.random(in: 0...(depth > 0 ? 4 : 2), using: &random) {
         case 0: return String(Int.random(in: -99...99, using: &random))

@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `the winner does not depend on the order of arrival`() throws {
-        for round in Soak.rounds(test: 50, soak: 2_000) {
+        for round in Soak.rounds(test: 200, soak: 5_000) {
             var random = Soak.random(round: round, salt: 11)
             let revisions = (0..<6).map { _ in
                 (id: "\(1 + random.below(3))-\(random.below(50))", isDeleted: random.oneIn(3))

@@ -3,15 +3,20 @@
 import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
+import DivanTestSupport
 import Testing
 
 @Suite struct SQLiteEngineConformanceTests {
+    private let randomness = EngineUnderTest.Randomness(
+        seed: Soak.seed, rounds: Soak.rounds(test: 200, soak: 5_000))
+
     @Test(arguments: StorageConformance.facts)
     func `an engine on files conforms`(_ fact: StorageConformance.Fact) throws {
         let scratch = try ScratchDirectory()
         try fact.check(
             on: EngineUnderTest(
-                isPersistent: true, makeDirectory: { try scratch.makeDirectory() },
+                isPersistent: true, randomness: randomness,
+                makeDirectory: { try scratch.makeDirectory() },
                 open: { try SQLiteEngine(directory: $0) }))
     }
 
@@ -20,7 +25,8 @@ import Testing
         let scratch = try ScratchDirectory()
         try fact.check(
             on: EngineUnderTest(
-                isPersistent: false, makeDirectory: { try scratch.makeDirectory() },
+                isPersistent: false, randomness: randomness,
+                makeDirectory: { try scratch.makeDirectory() },
                 open: { directory in
                     // A copy lies on disk, so it is opened there.
                     try SQLiteEngineConformanceTests.holdsCopy(directory)

@@ -2,6 +2,7 @@
 
 import DivanSQLite
 import DivanStorage
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -42,21 +43,22 @@ import Testing
         engine.close()
         let good = try Data(contentsOf: URL(fileURLWithPath: scratch.file))
         let original = try #require(try readable(scratch.path))
-        var random = SystemRandomNumberGenerator()
-        for _ in 0..<200 {
+        for round in Soak.rounds(test: 200, soak: 20_000) {
+            var random = Soak.random(round: round, salt: 61)
             var bad = good
-            let offset = Int.random(in: 0..<bad.count, using: &random)
-            bad[offset] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            let offset = random.below(bad.count)
+            bad[offset] ^= 1 << UInt8(random.below(8))
+            let flip = "seed \(Soak.seed), round \(round), offset \(offset)"
             try bad.write(to: URL(fileURLWithPath: scratch.file))
             guard let rows = try readable(scratch.path) else {
                 continue
             }
             for (key, value) in rows {
-                #expect(original[key] == value, "key \(key) with offset \(offset) flipped")
+                #expect(original[key] == value, "\(flip), key \(key)")
             }
             if rows != original {
                 let problems = try scratch.open().verifyStructure(progress: nil)
-                #expect(!problems.isEmpty, "offset \(offset) lost rows and verify is silent")
+                #expect(!problems.isEmpty, "\(flip) lost rows and verify is silent")
             }
         }
     }

@@ -3,6 +3,7 @@
 import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -71,7 +72,7 @@ import Testing
             if !hasFailed {
                 break
             }
-            number += 3
+            number += Soak.count(test: 3, soak: 1)
         }
         #expect(number > 50)
     }
@@ -103,25 +104,35 @@ import Testing
         var moments = events.filter {
             PowerLossRecorder.isSync($0) || PowerLossRecorder.isSync($0 - 1)
         }
-        moments += stride(from: 0, to: events.upperBound, by: max(events.count / 25, 1))
+        let others = Soak.count(test: 25, soak: 2_000)
+        moments += stride(from: 0, to: events.upperBound, by: max(events.count / others, 1))
         moments.append(events.upperBound - 1)
-        #expect(moments.count > 20)
+        var images = 0
         for moment in moments {
-            for loss in [
-                PowerLossRecorder.Loss.everything, .nothing,
-                .someSectors(seed: UInt64(moment)), .someSectors(seed: UInt64(moment) + 1_000_000),
-            ] {
-                let image = try ScratchDirectory()
-                try PowerLossRecorder.restore(before: moment, loss, into: image.path)
-                let safe = PowerLossRecorder.acknowledged(before: moment)
-                do {
-                    let found = try check(image.path)
-                    #expect(found >= safe, "before event \(moment), \(loss)")
-                } catch {
-                    Issue.record(
-                        "before event \(moment) of \(events), \(loss), \(safe) safe: \(error)")
-                }
+            var random = Soak.random(round: moment, salt: 63)
+            var losses: [PowerLossRecorder.Loss] = [.everything, .nothing]
+            for _ in 0..<Soak.count(test: 2, soak: 10) {
+                losses.append(.someSectors(seed: random.next()))
             }
+            for loss in losses {
+                try checkImage(before: moment, loss)
+                images += 1
+            }
+        }
+        #expect(images > 200)
+    }
+
+    /// Makes the image that a loss before an event leaves, and checks what is in it.
+    private func checkImage(before moment: Int, _ loss: PowerLossRecorder.Loss) throws {
+        let image = try ScratchDirectory()
+        try PowerLossRecorder.restore(before: moment, loss, into: image.path)
+        let safe = PowerLossRecorder.acknowledged(before: moment)
+        let place = "seed \(Soak.seed), before event \(moment), \(loss), \(safe) safe"
+        do {
+            let found = try check(image.path)
+            #expect(found >= safe, "\(place)")
+        } catch {
+            Issue.record("\(place): \(error)")
         }
     }
 }
