@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 #   make test       every behaviour, fixed seeds; up to 10 minutes after the build
+#   make test-one-core  the same on one core, which finds waits that need a second one
 #   make demo       real open data through a real database, about a minute after the build
 #   make check      what a change must pass: format, layers, sizes, docs, warnings, tests, DocC
 #   make soak       the full counts with fresh seeds, in slices that can be resumed
@@ -13,7 +14,7 @@
 # Each begins with scripts/bootstrap, which installs the system packages that are missing and is
 # instant when none is.
 
-.PHONY: bootstrap test demo check soak bench sanitize docs format help
+.PHONY: bootstrap test test-one-core demo check soak bench sanitize docs format help
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -23,6 +24,10 @@ bootstrap:
 
 test: bootstrap
 	swift test
+
+test-one-core: bootstrap
+	swift build --build-tests
+	taskset -c 0 swift test --skip-build
 
 demo: bootstrap
 	@scripts/demo

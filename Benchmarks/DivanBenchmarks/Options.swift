@@ -9,6 +9,7 @@ struct Options {
           --count N             documents in the database (default 100000)
           --runs N              runs of each, of which the median counts (default 5)
           --quick               10,000 documents, 3 runs
+          --smoke               500 documents, 1 run, no results kept: does it all still work?
           --floors              only the floors, not Divan
           --results FILE        where the JSON lines are appended (default results.jsonl)
           --help                this text
@@ -33,6 +34,8 @@ struct Options {
                 runs = try number(of: argument, &rest)
             case "--quick":
                 (count, runs) = (10_000, 3)
+            case "--smoke":
+                (count, runs, results) = (500, 1, "/dev/null")
             case "--floors":
                 floorsOnly = true
             case "--results":

@@ -5,6 +5,8 @@ import DivanTestSupport
 import Testing
 
 /// Everything that changes documents, in random order, against a naive model of the same rules.
+///
+/// Soak slices: 8.
 @Suite struct WorkloadTests {
     /// Steps of a workload: most are short, so that there are many; some go on to deep trees.
     private static func length(of round: Int) -> Int {

@@ -4,6 +4,7 @@ import DivanJSON
 import DivanTestSupport
 import Testing
 
+/// Soak slices: 4.
 @Suite struct PackedValueCorruptionTests {
     /// Uses every reader on bytes that may be anything. That it returns is the test.
     private func readEverything(_ bytes: [UInt8], keys: [String]) {

@@ -4,6 +4,7 @@ import DivanModel
 import DivanTestSupport
 import Testing
 
+/// Soak slices: 4.
 @Suite struct RevisionTreePropertyTests {
     @Test func `random edits give what the naive tree gives`() throws {
         for round in Soak.rounds(test: 2_000, soak: 100_000) {

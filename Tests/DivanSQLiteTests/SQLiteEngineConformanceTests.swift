@@ -6,6 +6,7 @@ import DivanStorageConformance
 import DivanTestSupport
 import Testing
 
+/// Soak slices: 4.
 @Suite struct SQLiteEngineConformanceTests {
     private let randomness = EngineUnderTest.Randomness(
         seed: Soak.seed, rounds: Soak.rounds(test: 200, soak: 5_000))

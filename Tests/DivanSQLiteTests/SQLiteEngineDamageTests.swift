@@ -6,6 +6,7 @@ import DivanTestSupport
 import Foundation
 import Testing
 
+/// Soak slices: 4.
 @Suite struct SQLiteEngineDamageTests {
     /// The rows that can be read, or `nil` when the engine says that the file is damaged.
     private func readable(_ path: String) throws -> [Int64: [UInt8]]? {

@@ -7,6 +7,8 @@ import Testing
 
 /// One bit is flipped in any file of a database: every answer equals the original or is `corrupted`,
 /// or `verify` finds the damage. Nothing crashes, hangs, or gives altered content.
+///
+/// Soak slices: 10.
 @Suite struct BitFlipTests {
     @Test func `a flipped bit alters no answer unnoticed`() async throws {
         let directory = try TestDirectory("flip")

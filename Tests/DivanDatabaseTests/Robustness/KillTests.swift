@@ -6,13 +6,16 @@ import DivanTestSupport
 import Testing
 
 /// A process that writes batches is killed at random moments, over and over, on one database.
+///
+/// Soak slices: 4.
 @Suite struct KillTests {
     @Test func `every acknowledged batch is there and whole after a kill`() async throws {
         let directory = try TestDirectory("kill")
+        let rounds = Soak.rounds(test: 20, soak: 200)
         let total = try await offPool {
             let path = directory.path("app.divan")
             var history = KillHistory()
-            for round in Soak.rounds(test: 20, soak: 200) {
+            for round in rounds {
                 var random = Soak.random(round: round, salt: 0x6B69_6C6C)
                 let child = try TestChild("batches", path, "\(random.next())")
                 // One round in five may die before it has opened the database.
@@ -26,7 +29,7 @@ import Testing
             return history.acknowledged
         }
         // So many that the kills have hit batches at work, not only children that were starting.
-        #expect(total > Soak.count(test: 20, soak: 200))
+        #expect(total > rounds.count)
     }
 }
 
