@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Divan
+
 /// The tool as a function: words in, an exit status out.
 struct Tool: Sendable {
     /// The version that `divan --version` prints.
-    static let version = "0.1.0"
+    static let version = Manager.version
 
     var environment: [String: String] = [:]
     var interruption = Interruption()

@@ -20,13 +20,6 @@ extension Database {
         return try core.read { try $0.document(documentID) }
     }
 
-    /// As the blocking form, off the calling task's thread.
-    public func document(withID id: String) async throws -> Document? {
-        let documentID = try DocumentID.parse(id)
-        try checkOpen()
-        return try await core.readAsync { try $0.document(documentID) }
-    }
-
     /// Returns a given revision of a document, current or not.
     ///
     /// - Returns: nil when the document does not exist.
@@ -61,15 +54,6 @@ extension Database {
         throws -> SaveResult
     {
         try operation { try $0.save(document, control) }
-    }
-
-    /// As the blocking form, off the calling task's thread.
-    @discardableResult
-    public func save(_ document: MutableDocument, _ control: ConcurrencyControl = .lastWriteWins)
-        async throws -> SaveResult
-    {
-        try checkWritable()
-        return try await core.batchAsync { try WriteTransaction($0).save(document, control) }
     }
 
     /// Saves a document, asking `handler` when it has changed since it was read.

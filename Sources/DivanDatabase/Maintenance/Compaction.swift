@@ -27,21 +27,6 @@ extension Database {
         try checkNotInBatch()
         return try Compaction(core: core, progress: progress).run()
     }
-
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    @discardableResult
-    public func compact() async throws -> CompactionResult {
-        try checkWritable()
-        let core = core
-        let flag = CancellationFlag()
-        return try await withTaskCancellationHandler {
-            try await BlockingWork.run {
-                try Compaction(core: core) { _ in try flag.check() }.run()
-            }
-        } onCancel: {
-            flag.cancel()
-        }
-    }
 }
 
 /// One run of compaction.

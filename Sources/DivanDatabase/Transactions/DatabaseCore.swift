@@ -222,8 +222,7 @@ final class DatabaseCore: Sendable {
     func readAsync<T: Sendable>(_ body: @escaping @Sendable (Snapshot) throws -> T)
         async throws -> T
     {
-        try Task.checkCancellation()
-        return try await BlockingWork.run { [self] in try read(body) }
+        try await BlockingWork.run { [self] in try read(body) }
     }
 
     private func transaction<T>(_ context: WriteContext, _ body: (WriteContext) throws -> T) throws
