@@ -56,6 +56,73 @@ extension RevisionTree {
         return true
     }
 
+    /// One of several edits that are added at once.
+    public struct Edit: Sendable, Equatable {
+        /// The new revision.
+        public var id: RevisionID
+        /// The revision that was edited.
+        public var parent: RevisionID
+        /// Whether the edit deletes its branch.
+        public var isTombstone: Bool
+        /// The row that holds the new body; `nil` for a revision that the tree has already.
+        public var sequence: SequenceNumber?
+
+        /// Makes an edit.
+        ///
+        /// - Parameters:
+        ///   - id: The new revision.
+        ///   - parent: The revision that was edited.
+        ///   - isTombstone: Whether the edit deletes its branch.
+        ///   - sequence: The row that holds the new body.
+        public init(
+            id: RevisionID, parent: RevisionID, isTombstone: Bool, sequence: SequenceNumber?
+        ) {
+            self.id = id
+            self.parent = parent
+            self.isTombstone = isTombstone
+            self.sequence = sequence
+        }
+    }
+
+    /// Adds several edits at once, as resolving a conflict does.
+    ///
+    /// ```
+    /// 1-a ─┬─ 2-b        3-d over 2-b, 3-e ✝ over 2-c        1-a ─┬─ 2-b ─ 3-d
+    ///      └─ 2-c                                                 └─ 2-c ─ 3-e ✝
+    /// ```
+    ///
+    /// Arranges the tree once, so that 10,000 edits cost little more than one. A revision that the
+    /// tree has already stays as it is, but a root learns its parent.
+    ///
+    /// - Parameter edits: The edits, each over a leaf, no two of the same revision.
+    /// - Throws: `Failure` as the insertion of one edit; the tree is then unchanged.
+    public mutating func insert(_ edits: [Edit]) throws(Failure) {
+        var places: [RevisionID: Int] = [:]
+        places.reserveCapacity(nodes.count + edits.count)
+        for (index, node) in nodes.enumerated() { places[node.id] = index }
+        for edit in edits {
+            guard let parent = places[edit.parent] else { throw .parentNotFound(edit.parent) }
+            guard edit.id.generation == edit.parent.generation + 1 else {
+                throw .invalidGeneration(edit.id)
+            }
+            guard nodes[parent].isLeaf || places[edit.id] != nil else { throw .conflict }
+        }
+
+        for edit in edits {
+            let parent = Int32(places[edit.parent] ?? -1)
+            if let known = places[edit.id] {
+                if nodes[known].parentIndex < 0 { nodes[known].parentIndex = parent }
+                continue
+            }
+            places[edit.id] = nodes.count
+            nodes.append(
+                Node(
+                    id: edit.id, isTombstone: edit.isTombstone, isLeaf: true, parentIndex: parent,
+                    storedSequence: edit.sequence ?? 0))
+        }
+        arrangeFromLinks()
+    }
+
     /// Adds a leaf that is not in the tree, linked to its parent if it has one.
     mutating func add(_ node: Node) {
         if node.parentIndex == 0 || nodes.isEmpty, staysFirst(node) {

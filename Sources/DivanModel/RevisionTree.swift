@@ -205,4 +205,13 @@ extension RevisionTree {
         guard let index = index(of: id) else { return }
         nodes[index].storedSequence = sequence ?? 0
     }
+
+    /// Notes that the bodies in some rows are gone, in one pass over the tree.
+    ///
+    /// - Parameter sequences: The rows.
+    public mutating func forgetBodies(in sequences: Set<SequenceNumber>) {
+        for index in nodes.indices where sequences.contains(nodes[index].storedSequence) {
+            nodes[index].storedSequence = 0
+        }
+    }
 }

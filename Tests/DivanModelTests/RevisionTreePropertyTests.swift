@@ -18,6 +18,59 @@ import Testing
         }
     }
 
+    @Test func `several edits at once give what they give one after the other`() throws {
+        for round in Soak.rounds(test: 1_000, soak: 100_000) {
+            var random = Soak.random(round: round, salt: 7)
+            let family = RevisionFamily(count: 12, using: &random)
+            let tree = try family.randomTree(using: &random)
+            let parents = tree.leaves.filter { _ in random.oneIn(2) }.map(\.id)
+            var edits = parents.map { parent in
+                RevisionTree.Edit(
+                    id: RevisionFamily.randomID(generation: parent.generation + 1, using: &random),
+                    parent: parent, isTombstone: random.oneIn(2), sequence: 100)
+            }
+            // Now and then one that is there already: its parent may not be known.
+            if let root = tree.nodes.first(where: { $0.parent == nil && $0.id.generation > 1 }),
+                let place = edits.firstIndex(where: {
+                    $0.id.generation == root.id.generation
+                })
+            {
+                edits[place].id = root.id
+            }
+            guard Set(edits.map(\.id)).count == edits.count else { continue }
+            var expected = tree
+            for edit in edits {
+                expected.insert(
+                    existing: try RevisionHistory([edit.id, edit.parent]),
+                    isTombstone: edit.isTombstone, sequence: edit.sequence)
+            }
+            var edited = tree
+            try edited.insert(edits)
+            guard edited == expected else {
+                Issue.record("Seed \(Soak.seed), round \(round): \(tree.drawing())")
+                return
+            }
+            try checkWhole(edited)
+        }
+    }
+
+    @Test func `the ancestor of all live leaves is what pairs of them say`() throws {
+        for round in Soak.rounds(test: 1_000, soak: 100_000) {
+            var random = Soak.random(round: round, salt: 8)
+            let family = RevisionFamily(count: 12, using: &random)
+            let tree = try family.randomTree(using: &random)
+            let live = tree.leaves.filter { !$0.isTombstone }.map(\.id)
+            var expected = live.first
+            for leaf in live.dropFirst() {
+                expected = expected.flatMap { tree.commonAncestor(of: $0, and: leaf) }
+            }
+            guard tree.commonAncestorOfLiveLeaves?.id == expected else {
+                Issue.record("Seed \(Soak.seed), round \(round): \(tree.drawing())")
+                return
+            }
+        }
+    }
+
     @Test func `merge is commutative, associative and idempotent`() throws {
         for round in Soak.rounds(test: 2_000, soak: 100_000) {
             var random = Soak.random(round: round, salt: 2)

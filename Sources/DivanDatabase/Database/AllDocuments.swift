@@ -18,7 +18,12 @@ public struct AllDocumentsOptions: Sendable {
     public var limit: Int?
     /// Whether deleted documents are included.
     public var includeDeleted = false
-    /// Whether only documents in conflict are included.
+    /// Whether rows tell which revisions conflict, at the cost of decoding whole revision trees of the
+    /// documents in conflict.
+    public var showConflicts = false
+    /// Whether only documents in conflict are included; their rows tell which revisions conflict.
+    ///
+    /// The work is then in proportion to the number of conflicts, not of documents.
     public var onlyConflicts = false
     /// Whether rows carry the documents themselves, not only IDs and revisions.
     public var includeDocuments = false
@@ -38,6 +43,9 @@ public struct DocumentRow: Sendable {
     public var isDeleted: Bool
     /// Whether the document is in conflict.
     public var isConflicted: Bool
+    /// The IDs of the live leaf revisions, the current one first, of a document in conflict in an
+    /// enumeration that shows conflicts; otherwise empty.
+    public var conflictingRevisions: [String] = []
     /// The document, when the enumeration includes them.
     public var document: Document?
 
@@ -47,11 +55,15 @@ public struct DocumentRow: Sendable {
 
 extension Snapshot {
     /// Enumerates `documents` in the order of IDs, which is bytewise.
+    ///
+    /// Only conflicts are wanted: then `conflicts` leads, and each record is looked up.
     func forEachDocument(_ options: AllDocumentsOptions, _ body: (DocumentRow) throws -> Void)
         throws
     {
         try core.blaming(nil) {
-            let cursor = try reader.cursor(in: core.stores.documents)
+            let leading =
+                options.onlyConflicts ? core.stores.conflicts : core.stores.documents
+            let cursor = try reader.cursor(in: leading)
             defer { cursor.close() }
             let bodies = options.includeDocuments ? try BodyCursor(self) : nil
             defer { bodies?.close() }
@@ -70,7 +82,13 @@ extension Snapshot {
                         isPastEnd = true
                         return
                     }
-                    row = try self.row(key, value, options, createdBy: last)
+                    guard options.onlyConflicts else {
+                        row = try self.row(key, value, options, createdBy: last)
+                        return
+                    }
+                    _ = try reader.withValue(forKey: key, in: core.stores.documents) { value in
+                        row = try self.row(key, value, options, createdBy: last)
+                    }
                 }
                 if isPastEnd { break }
                 if var row {
@@ -112,9 +130,34 @@ extension Snapshot {
         if head.isDeleted && !options.includeDeleted { return nil }
         if head.winner.id.generation == 1, head.updateSequence > last { return nil }
         if options.onlyConflicts && !head.isConflicted { return nil }
-        return DocumentRow(
+        var row = DocumentRow(
             id: id, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
             isDeleted: head.isDeleted, isConflicted: head.isConflicted)
+        if head.isConflicted && (options.showConflicts || options.onlyConflicts) {
+            let record = try core.decoding(DocumentID(unchecked: id)) { try DocumentRecord(value) }
+            row.conflictingRevisions = record.tree.leaves.filter { !$0.isTombstone }
+                .map(\.id.description)
+        }
+        return row
+    }
+
+    /// Calls `body` with each document in conflict behind `last`, in the order of IDs, until it
+    /// returns false.
+    func forEachConflictedID(after last: String?, _ body: (DocumentID) throws -> Bool) throws {
+        try core.blaming(nil) {
+            let cursor = try reader.cursor(in: core.stores.conflicts)
+            defer { cursor.close() }
+            // The next key in the order of bytes is the same one with a zero behind it.
+            let start: [UInt8] = last.map { Array($0.utf8) + [0] } ?? []
+            var found = try cursor.seek(toAtLeast: start.span)
+            var goesOn = true
+            while found, goesOn {
+                var id: DocumentID?
+                try cursor.withKey { id = DocumentID(unchecked: String(utf8: $0)) }
+                if let id { goesOn = try body(id) }
+                found = try cursor.next()
+            }
+        }
     }
 }
 

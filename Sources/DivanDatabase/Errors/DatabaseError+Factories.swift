@@ -32,6 +32,15 @@ extension DatabaseError {
         )
     }
 
+    static func noLiveLeaf(_ id: DocumentID, _ revision: RevisionID) -> DatabaseError {
+        DatabaseError(
+            .revisionNotFound,
+            "Revision \(revision) is no live leaf of document '\(id)'; keep one of the revisions that "
+                + "conflict.",
+            documentID: id.text, revisionID: revision.description
+        )
+    }
+
     static func bodyGone(_ id: DocumentID, _ revision: RevisionID) -> DatabaseError {
         DatabaseError(
             .revisionNotFound,
@@ -56,6 +65,15 @@ extension DatabaseError {
             "The key '\(key)'\(of(id)) is reserved, as is every top-level key that begins with '_'; "
                 + "rename it.",
             documentID: id?.text
+        )
+    }
+
+    static func foreignAttachment(_ name: String, _ id: DocumentID) -> DatabaseError {
+        DatabaseError(
+            .invalidDocument,
+            "No revision in the conflict of document '\(id)' has the attachment that was to be kept as "
+                + "'\(name.prefix(60))'; keep one that a revision has, and add others after resolving.",
+            documentID: id.text
         )
     }
 

@@ -82,9 +82,7 @@ struct Compaction {
         }
         for (id, sequences) in sequencesByDocument {
             guard var record = try snapshot.record(id) else { continue }
-            for node in record.tree.nodes where node.sequence.map(sequences.contains) ?? false {
-                record.tree.setSequence(nil, of: node.id)
-            }
+            record.tree.forgetBodies(in: sequences)
             try context.rewrite(id, record)
         }
         return (dead.count, marks.last)

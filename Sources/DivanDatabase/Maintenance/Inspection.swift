@@ -75,6 +75,8 @@ enum Inspection {
                     + record.tree.nodes.map { node in
                         "\(node.id)\(node.isTombstone ? "!" : "")@\(node.sequence ?? 0)"
                     }.joined(separator: " ")
+            case "conflicts":
+                return value.isEmpty ? "in conflict" : "malformed"
             case "superseded":
                 return value.count == 1 && value[0] == 0 ? "dead" : "shadowed"
             case "purges":

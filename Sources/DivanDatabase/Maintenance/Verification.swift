@@ -45,6 +45,7 @@ extension Database {
 ///    not its document's place.
 /// 7. The counters equal what the rows say; no sequence is above the last one.
 /// 8. Local documents and purges decode, and there is no store that is none of a database's.
+///    `conflicts` names the documents in conflict and no others.
 /// 9. The file `changes` names no later commit than the database has: a damaged log loses its end
 ///    without a trace in the engine, and so does a power loss without full durability.
 final class Verification {
@@ -58,6 +59,8 @@ final class Verification {
     private var expected: [SequenceNumber: SupersededMark?] = [:]
     /// How many pieces each large body has, by its sequence; nil where its row cannot be read.
     private var largeBodies: [SequenceNumber: Int?] = [:]
+    /// The documents in conflict that `conflicts` has yet to name.
+    private var conflicted: Set<DocumentID> = []
 
     init(core: DatabaseCore, progress: ProgressHandler?) {
         self.core = core
@@ -77,6 +80,7 @@ final class Verification {
             try checkRevisions(snapshot, state)
             try checkMarks(snapshot)
             try checkLargeBodies(snapshot)
+            try checkConflicts(snapshot)
             checkCounters(state)
         }
         return problems
@@ -176,6 +180,7 @@ final class Verification {
             add("The flags of document '\(id)' do not say what its tree says.", id)
         }
         tally.add(record)
+        if record.tree.isConflicted { conflicted.insert(id) }
         try checkBodies(id, record, snapshot)
     }
 
@@ -329,6 +334,21 @@ final class Verification {
         }
         for (sequence, mark) in expected where mark != nil && !marked.contains(sequence) {
             add("Sequence \(sequence) lacks its mark among the superseded ones.", nil)
+        }
+    }
+
+    private func checkConflicts(_ snapshot: Snapshot) throws {
+        try forEachRow(of: core.stores.conflicts, snapshot) { cursor in
+            try cursor.withRow { key, value in
+                let id = DocumentID(unchecked: String(utf8: key))
+                if conflicted.remove(id) == nil {
+                    add("Document '\(id)' is listed as in conflict, but is not.", id)
+                }
+                if !value.isEmpty { add("The list of conflicts has a malformed row.", id) }
+            }
+        }
+        for id in conflicted.sorted(by: { $0.text < $1.text }) {
+            add("Document '\(id)' is in conflict, but not listed so.", id)
         }
     }
 

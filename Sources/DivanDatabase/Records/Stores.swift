@@ -12,6 +12,8 @@ struct Stores: Sendable {
     let superseded: Store
     /// Document ID → `DocumentRecord`.
     let documents: Store
+    /// Document ID → nothing: the documents in conflict.
+    let conflicts: Store
     /// Purge sequence → `PurgeRecord`.
     let purges: Store
     /// Local document ID → `LocalRecord`.
@@ -23,6 +25,7 @@ struct Stores: Sendable {
         StoreName("revisions", .integer), StoreName("largeBodies", .bytes),
         StoreName("superseded", .integer), StoreName("documents", .bytes),
         StoreName("purges", .integer), StoreName("local", .bytes), StoreName("info", .bytes),
+        StoreName("conflicts", .bytes),
     ]
 
     init(engine: any StorageEngine) {
@@ -34,5 +37,6 @@ struct Stores: Sendable {
         purges = stores[4]
         local = stores[5]
         info = stores[6]
+        conflicts = stores[7]
     }
 }

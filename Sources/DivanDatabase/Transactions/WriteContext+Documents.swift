@@ -128,6 +128,7 @@ extension WriteContext {
             try writer.remove(key: key, in: snapshot.core.stores.documents)
         }
         count(record, by: -1)
+        try noteConflict(id, was: record.tree.isConflicted, is: false)
         try recordPurge(id, record.tree.leaves.map(\.id), whole: true, writer, snapshot)
         return true
     }

@@ -18,7 +18,22 @@ extension WriteContext {
         }
         count(old, by: -1)
         count(new, by: 1)
+        try noteConflict(id, was: old?.tree.isConflicted ?? false, is: new.tree.isConflicted)
         touch(id)
+    }
+
+    /// Keeps the list of documents in conflict; costs nothing unless that has changed.
+    func noteConflict(_ id: DocumentID, was: Bool, is isConflicted: Bool) throws {
+        guard was != isConflicted else { return }
+        let (writer, snapshot) = try transaction()
+        try id.text.withSpan { key in
+            if isConflicted {
+                let nothing: [UInt8] = []
+                try writer.set(nothing.span, forKey: key, in: snapshot.core.stores.conflicts)
+            } else {
+                _ = try writer.remove(key: key, in: snapshot.core.stores.conflicts)
+            }
+        }
     }
 
     /// Adds or takes a document's part of the counters.
@@ -107,7 +122,7 @@ extension WriteContext {
         if node.isLeaf { try mark(sequence, .shadowed, writer, snapshot) }
     }
 
-    private func mark(
+    func mark(
         _ sequence: SequenceNumber, _ mark: SupersededMark, _ writer: any StorageWriter,
         _ snapshot: Snapshot
     ) throws {

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+
+// Ending conflicts. All revisions that a resolution makes are added to the tree at once and its row
+// is written once, so that a document with 10,000 leaves takes no longer than it must.
+extension WriteContext {
+    /// One revision that a resolution makes, over a leaf.
+    struct LeafEdit {
+        var parent: RevisionID
+        var content: RevisionContent
+    }
+
+    /// Carries a decision out, if the document's live leaves are those it was made about.
+    ///
+    /// - Returns: What now stands for the document.
+    func resolve(_ conflict: Conflict, _ resolution: ConflictResolution) throws -> Document {
+        let (_, snapshot) = try transaction()
+        let id = conflict.winner.documentID
+        guard let record = try snapshot.record(id) else { throw DatabaseError.documentNotFound(id) }
+        let live = record.tree.leaves.filter { !$0.isTombstone }.map(\.id)
+        guard live == conflict.leaves.map(\.revision) else {
+            throw DatabaseError.conflict(id, parent: conflict.winner.revision)
+        }
+        var edits: [LeafEdit] = []
+        let tombstone = RevisionContent(body: .emptyObject, isDeleted: true)
+        switch resolution {
+        case .delete:
+            edits = live.map { LeafEdit(parent: $0, content: tombstone) }
+        case .keep(let document):
+            guard document.documentID == id, live.contains(document.revision) else {
+                throw DatabaseError.noLiveLeaf(id, document.revision)
+            }
+            edits = live.filter { $0 != document.revision }
+                .map { LeafEdit(parent: $0, content: tombstone) }
+        case .save(let properties):
+            let body = try conflict.body(of: properties)
+            let content = RevisionContent(body: body, isDeleted: false)
+            try check(content, of: id, limit: snapshot.core.options.maximumDocumentSize)
+            edits = live.dropFirst().map { LeafEdit(parent: $0, content: tombstone) }
+            if body != conflict.winner.body {
+                edits.append(LeafEdit(parent: live[0], content: content))
+            }
+        }
+        let winner = try addEdits(id, edits, record: record)
+        return try snapshot.document(id, node: winner)
+    }
+
+    /// Adds revisions over leaves of one document; the last one gets its place in the feed.
+    ///
+    /// - Returns: The winner among the leaves that there are then.
+    private func addEdits(_ id: DocumentID, _ edits: [LeafEdit], record: DocumentRecord) throws
+        -> RevisionTree.Node
+    {
+        let (writer, snapshot) = try transaction()
+        let plan = plan(edits, over: record, core: snapshot.core)
+        var new = record
+        do { try new.tree.insert(plan.edits) } catch .invalidGeneration(let revision) {
+            throw DatabaseError.lastGeneration(id, revision)
+        } catch {
+            throw DatabaseError.conflict(id, parent: record.tree.winner?.id)
+        }
+
+        beginWrites()
+        state.lastSequence = plan.lastSequence
+        new.updateSequence = plan.lastSequence
+        let stemmed = new.tree.stem(to: maxRevTreeDepth)
+        guard let winner = new.tree.winner else { throw DatabaseError.documentNotFound(id) }
+        for row in plan.rows {
+            // There are tombstones beside the winner, so no row tells the whole truth.
+            try writeRevision(
+                row.sequence, id, row.revision, row.content, consultDocument: true, writer,
+                snapshot.core)
+        }
+        if plan.rows.isEmpty { try writePointer(plan.lastSequence, id, winner) }
+        for gone in stemmed { try removeRevision(gone, writer, snapshot) }
+        try mark(plan, old: record, new: new, writer, snapshot)
+        try writeRecord(id, old: record, new: new)
+        return winner
+    }
+
+    /// What edits over leaves store.
+    private struct EditPlan {
+        var edits: [RevisionTree.Edit] = []
+        var rows: [(sequence: SequenceNumber, revision: RevisionID, content: RevisionContent)] = []
+        var lastSequence: SequenceNumber
+    }
+
+    /// Gives each edit its revision ID, and a sequence where the revision is new here: it may have
+    /// come from another device already.
+    private func plan(_ edits: [LeafEdit], over record: DocumentRecord, core: DatabaseCore)
+        -> EditPlan
+    {
+        let known = Set(record.tree.nodes.lazy.map(\.id))
+        var plan = EditPlan(lastSequence: state.lastSequence)
+        for edit in edits {
+            let revision = revisionID(of: edit.content, parent: edit.parent, core: core)
+            var sequence: SequenceNumber?
+            if !known.contains(revision) {
+                plan.lastSequence += 1
+                sequence = plan.lastSequence
+                plan.rows.append((plan.lastSequence, revision, edit.content))
+            }
+            plan.edits.append(
+                RevisionTree.Edit(
+                    id: revision, parent: edit.parent, isTombstone: edit.content.isDeleted,
+                    sequence: sequence))
+        }
+        if plan.rows.isEmpty { plan.lastSequence += 1 }
+        return plan
+    }
+
+    /// Marks what the edits put out of the feed: their parents, and the new rows before the last.
+    private func mark(
+        _ plan: EditPlan, old: DocumentRecord, new: DocumentRecord, _ writer: any StorageWriter,
+        _ snapshot: Snapshot
+    ) throws {
+        let parents = Set(plan.edits.lazy.map(\.parent))
+        for node in new.tree.nodes where !node.isLeaf && parents.contains(node.id) {
+            if let sequence = node.sequence { try mark(sequence, .dead, writer, snapshot) }
+        }
+        for row in plan.rows where row.sequence != plan.lastSequence {
+            try mark(row.sequence, .shadowed, writer, snapshot)
+        }
+        try vacate(old.updateSequence, in: new.tree, writer, snapshot)
+    }
+}
+
+extension Conflict {
+    private static let attachments = "_attachments"
+
+    /// The body that saving properties makes: with the winner's attachments where they say nothing.
+    ///
+    /// - Throws: `.invalidDocument` when they cannot be stored, or name an attachment that no
+    ///   revision of the conflict has.
+    fileprivate func body(of properties: JSONObject) throws -> PackedValue {
+        var properties = properties
+        if let own = properties[Self.attachments] {
+            try checkAttachments(own)
+            if own.object?.isEmpty ?? false { properties[Self.attachments] = nil }
+        } else if let stubs = winner.body[Self.attachments] {
+            properties[Self.attachments] = stubs.jsonValue()
+        }
+        let value = JSONValue.object(properties)
+        try value.checkStorable(id: id)
+        return PackedValue(value)
+    }
+
+    private func checkAttachments(_ stubs: JSONValue) throws {
+        guard let object = stubs.object else {
+            throw DatabaseError.reservedKey(Self.attachments, winner.documentID)
+        }
+        let revisions = leaves + (ancestor.map { [$0] } ?? [])
+        for (name, stub) in object {
+            let isKnown = revisions.contains { document in
+                guard let known = document.body[Self.attachments]?[name] else { return false }
+                return known["digest"]?.string == stub["digest"]?.string
+            }
+            guard isKnown else { throw DatabaseError.foreignAttachment(name, winner.documentID) }
+        }
+    }
+}
