@@ -59,12 +59,14 @@ final class SQLiteTransaction {
 
     @inline(never)
     private func meet(_ store: Store) -> StoreStatements {
-        while stores.count <= store.index {
-            stores.append(nil)
-        }
         let met = StoreStatements(
             store: store, name: registry.name(of: store), connection: connection)
-        stores[store.index] = met
+        var known = stores
+        while known.count <= store.index {
+            known.append(nil)
+        }
+        known[store.index] = met
+        stores = known
         return met
     }
 

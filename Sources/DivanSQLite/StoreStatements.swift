@@ -9,22 +9,21 @@ internal import DivanStorage
 /// property's name, so that running one hashes nothing and builds no text.
 final class StoreStatements {
     /// The operations of which one statement each is kept.
-    enum Operation: Int, CaseIterable {
+    enum Operation {
         case lookUp, replace, insert, remove, removeAll, count
         case ascendFrom, descendFrom, ascend, descend
     }
 
     let store: Store
     let name: StoreName
-    /// Statements that are kept and not in use, a few of each operation.
-    private var kept: [Statement?]
+    /// The statements that are kept and not in use.
+    private var kept = KeptStatements()
     private let connection: Connection
 
     init(store: Store, name: StoreName, connection: Connection) {
         self.store = store
         self.name = name
         self.connection = connection
-        kept = Array(repeating: nil, count: Operation.allCases.count)
     }
 
     /// Takes a statement out, preparing it if there is none; `nil` when the store does not exist.
@@ -33,8 +32,8 @@ final class StoreStatements {
     /// gets another one.
     @inline(__always)
     func take(_ operation: Operation) throws(StorageError) -> Statement? {
-        if let statement = kept[operation.rawValue] {
-            kept[operation.rawValue] = nil
+        if let statement = kept[operation] {
+            kept[operation] = nil
             return statement
         }
         return try prepare(operation)
@@ -44,14 +43,12 @@ final class StoreStatements {
     @inline(__always)
     func giveBack(_ statement: Statement, _ operation: Operation) {
         statement.reset()
-        kept[operation.rawValue] = statement
+        kept[operation] = statement
     }
 
     /// Lets go of all kept statements, since the table may be gone.
     func forget() {
-        for operation in Operation.allCases {
-            kept[operation.rawValue] = nil
-        }
+        kept = KeptStatements()
     }
 
     /// Creates the store's table.
@@ -78,6 +75,55 @@ final class StoreStatements {
             throw StorageError(error, store: name)
         }
         return nil
+    }
+}
+
+/// One statement of each operation.
+///
+/// Properties and not an array: taking one out and giving it back is most of what Divan adds to a
+/// short statement, and an array asks each time whether it is its only owner.
+private struct KeptStatements {
+    private var lookUp: Statement?
+    private var replace: Statement?
+    private var insert: Statement?
+    private var remove: Statement?
+    private var removeAll: Statement?
+    private var count: Statement?
+    private var ascendFrom: Statement?
+    private var descendFrom: Statement?
+    private var ascend: Statement?
+    private var descend: Statement?
+
+    @inline(__always)
+    subscript(operation: StoreStatements.Operation) -> Statement? {
+        get {
+            switch operation {
+            case .lookUp: lookUp
+            case .replace: replace
+            case .insert: insert
+            case .remove: remove
+            case .removeAll: removeAll
+            case .count: count
+            case .ascendFrom: ascendFrom
+            case .descendFrom: descendFrom
+            case .ascend: ascend
+            case .descend: descend
+            }
+        }
+        set {
+            switch operation {
+            case .lookUp: lookUp = newValue
+            case .replace: replace = newValue
+            case .insert: insert = newValue
+            case .remove: remove = newValue
+            case .removeAll: removeAll = newValue
+            case .count: count = newValue
+            case .ascendFrom: ascendFrom = newValue
+            case .descendFrom: descendFrom = newValue
+            case .ascend: ascend = newValue
+            case .descend: descend = newValue
+            }
+        }
     }
 }
 

@@ -37,9 +37,11 @@ public final class MutableDocument: Sendable {
         /// Counts the edits, so that a save can tell whether one came after it took its draft.
         var edits = 0
         var draftedEdits = 0
+        /// The saves that may still be taken back; see MutableDocument+Saving.
+        var unsettled = UnsettledSaves()
     }
 
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
     /// A new, empty document with a generated ID.
     public convenience init() { self.init(id: nil, EditableProperties(.emptyObject)) }
@@ -101,13 +103,13 @@ public final class MutableDocument: Sendable {
     public var id: String { state.withLock { $0.id } }
 
     /// The revision this was made from or saved as; nil for a document never saved.
-    public var revisionID: String? { state.withLock { $0.base?.description } }
+    public var revisionID: String? { state.withLock { $0.settled().base?.description } }
 
     /// The sequence of that revision; 0 for a document never saved.
-    public var sequence: SequenceNumber { state.withLock { $0.sequence } }
+    public var sequence: SequenceNumber { state.withLock { $0.settled().sequence } }
 
     /// Whether there are edits that have not been saved; always true for a document never saved.
-    public var hasUnsavedChanges: Bool { state.withLock { $0.hasChanges } }
+    public var hasUnsavedChanges: Bool { state.withLock { $0.settled().hasChanges } }
 
     /// Replaces all properties by those of a JSON object.
     ///
@@ -194,70 +196,5 @@ extension MutableDocument.State {
     fileprivate mutating func noteEdit() {
         hasChanges = true
         edits += 1
-    }
-}
-
-// MARK: - Saving
-
-extension MutableDocument {
-    /// What a save has to store.
-    struct Draft {
-        var id: String
-        /// Whether the ID is one of ours and needs no check.
-        var hasGeneratedID: Bool
-        var base: RevisionID?
-        var sequence: SequenceNumber
-        var body: PackedValue
-        var hasChanges: Bool
-    }
-
-    /// What to save now.
-    ///
-    /// - Throws: `.invalidDocument` when an edited property cannot be stored as JSON.
-    func draft() throws -> Draft {
-        try state.withLock { state in
-            let body = try state.properties.pack(id: state.id)
-            state.draftedEdits = state.edits
-            return Draft(
-                id: state.id, hasGeneratedID: state.hasGeneratedID, base: state.base,
-                sequence: state.sequence, body: body, hasChanges: state.hasChanges)
-        }
-    }
-
-    /// Takes on the revision that was saved; the result can take that back.
-    func adopt(_ document: Document) -> Adoption {
-        state.withLock { state in
-            defer {
-                state.base = document.revision
-                state.sequence = document.sequence
-                // An edit made since the draft was taken is still to be saved.
-                if state.edits == state.draftedEdits {
-                    state.properties = EditableProperties(document.body)
-                    state.hasChanges = false
-                }
-            }
-            return Adoption(
-                document: self, revision: document.revision, formerBase: state.base,
-                formerSequence: state.sequence)
-        }
-    }
-
-    /// What a save told a document, kept until its transaction commits.
-    struct Adoption {
-        let document: MutableDocument
-        let revision: RevisionID
-        let formerBase: RevisionID?
-        let formerSequence: SequenceNumber
-
-        /// Goes back to what the document stood for before; its properties, edited since or not,
-        /// stay.
-        func revert() {
-            document.state.withLock { state in
-                guard state.base == revision else { return }
-                state.base = formerBase
-                state.sequence = formerSequence
-                state.hasChanges = true
-            }
-        }
     }
 }

@@ -127,9 +127,9 @@ extension WriteContext {
     /// Writes a document's record again after its tree forgot where bodies lie.
     func rewrite(_ id: DocumentID, _ record: DocumentRecord) throws {
         let (writer, snapshot) = try transaction()
-        row.removeAll(keepingCapacity: true)
-        record.encode(into: &row)
-        try withRow { row in
+        try withRow {
+            record.encode(into: &$0)
+        } lent: { row in
             try id.text.withSpan { key in
                 try writer.set(row, forKey: key, in: snapshot.core.stores.documents)
             }

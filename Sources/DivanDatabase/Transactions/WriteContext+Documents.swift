@@ -161,10 +161,10 @@ extension WriteContext {
         _ snapshot: Snapshot
     ) throws {
         state.lastPurge += 1
-        row.removeAll(keepingCapacity: true)
-        PurgeRecord(documentID: id, revisions: revisions, isWholeDocument: whole)
-            .encode(into: &row)
+        let purge = PurgeRecord(documentID: id, revisions: revisions, isWholeDocument: whole)
         try withRow {
+            purge.encode(into: &$0)
+        } lent: {
             try writer.set($0, forKey: Int64(state.lastPurge), in: snapshot.core.stores.purges)
         }
         touch(id)
@@ -181,9 +181,12 @@ extension WriteContext {
                 _ = try writer.remove(key: key, in: snapshot.core.stores.local)
                 return
             }
-            row.removeAll(keepingCapacity: true)
-            LocalRecord(revision: (old?.revision ?? 0) + 1, body: body).encode(into: &row)
-            try withRow { try writer.set($0, forKey: key, in: snapshot.core.stores.local) }
+            let new = LocalRecord(revision: (old?.revision ?? 0) + 1, body: body)
+            try withRow {
+                new.encode(into: &$0)
+            } lent: {
+                try writer.set($0, forKey: key, in: snapshot.core.stores.local)
+            }
         }
     }
 

@@ -62,11 +62,11 @@ extension WriteContext {
         let (writer, snapshot) = try transaction()
         let revision = revisionID(of: content, parent: nil, core: snapshot.core)
         let sequence = state.lastSequence + 1
-        row.removeAll(keepingCapacity: true)
         let isDeleted = content.isDeleted
-        DocumentRecord.encode(
-            only: revision, isTombstone: isDeleted, sequence: sequence, into: &row)
-        let isNew = try withRow { row in
+        let isNew = try withRow {
+            DocumentRecord.encode(
+                only: revision, isTombstone: isDeleted, sequence: sequence, into: &$0)
+        } lent: { row in
             try id.text.withSpan { key in
                 try writer.insert(row, forKey: key, in: snapshot.core.stores.documents)
             }
@@ -151,14 +151,6 @@ extension WriteContext {
         else { return false }
         try store(id, history.newest, content, sequence, old: record, new: &updated)
         return true
-    }
-
-    func revisionID(of content: RevisionContent, parent: RevisionID?, core: DatabaseCore)
-        -> RevisionID
-    {
-        RevisionID.of(
-            parent: parent, isDeleted: content.isDeleted, body: content.body, digest: core.digest,
-            scratch: &digestInput)
     }
 
     // MARK: - Storing

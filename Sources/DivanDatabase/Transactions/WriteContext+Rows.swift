@@ -9,9 +9,9 @@ extension WriteContext {
     /// Writes a document's record and adjusts the counters.
     func writeRecord(_ id: DocumentID, old: DocumentRecord?, new: DocumentRecord) throws {
         let (writer, snapshot) = try transaction()
-        row.removeAll(keepingCapacity: true)
-        new.encode(into: &row)
-        try withRow { row in
+        try withRow {
+            new.encode(into: &$0)
+        } lent: { row in
             try id.text.withSpan { key in
                 try writer.set(row, forKey: key, in: snapshot.core.stores.documents)
             }
@@ -57,24 +57,33 @@ extension WriteContext {
         let length = content.body.bytes.count
         let isLarge = length > RevisionRow.largestInlineBody
         if isLarge { flags.insert(.largeBody) }
-        row.removeAll(keepingCapacity: true)
-        RevisionRow.appendHead(flags: flags, id: id, revision: revision, to: &row)
-        if isLarge {
-            Varint.append(UInt64(length), to: &row)
-            try content.body.withBytes { bytes in
-                for chunk in 0..<LargeBody.chunkCount(length) {
-                    let start = chunk * LargeBody.chunkSize
-                    let end = min(start + LargeBody.chunkSize, length)
-                    try writer.set(
-                        bytes.extracting(start..<end),
-                        forKey: LargeBody.key(sequence, chunk: chunk).span,
-                        in: core.stores.largeBodies)
-                }
+        if isLarge { try writeLargeBody(sequence, content.body, writer, core) }
+        try withRow { row in
+            RevisionRow.appendHead(flags: flags, id: id, revision: revision, to: &row)
+            if isLarge {
+                Varint.append(UInt64(length), to: &row)
+            } else {
+                content.body.withBytes { row.append(copying: $0) }
             }
-        } else {
-            content.body.withBytes { row.append(copying: $0) }
+        } lent: {
+            try writer.set($0, forKey: Int64(sequence), in: core.stores.revisions)
         }
-        try withRow { try writer.set($0, forKey: Int64(sequence), in: core.stores.revisions) }
+    }
+
+    private func writeLargeBody(
+        _ sequence: SequenceNumber, _ body: PackedValue, _ writer: any StorageWriter,
+        _ core: DatabaseCore
+    ) throws {
+        try body.withBytes { bytes in
+            for chunk in 0..<LargeBody.chunkCount(bytes.count) {
+                let start = chunk * LargeBody.chunkSize
+                let end = min(start + LargeBody.chunkSize, bytes.count)
+                try writer.set(
+                    bytes.extracting(start..<end),
+                    forKey: LargeBody.key(sequence, chunk: chunk).span,
+                    in: core.stores.largeBodies)
+            }
+        }
     }
 
     /// Writes a row without a body that gives a document a new place in the feed.
@@ -84,9 +93,9 @@ extension WriteContext {
         let (writer, snapshot) = try transaction()
         var flags: RevisionRow.Flags = .consultDocument
         if winner.isTombstone { flags.insert(.tombstone) }
-        row.removeAll(keepingCapacity: true)
-        RevisionRow.appendHead(flags: flags, id: id, revision: winner.id, to: &row)
         try withRow {
+            RevisionRow.appendHead(flags: flags, id: id, revision: winner.id, to: &$0)
+        } lent: {
             try writer.set($0, forKey: Int64(sequence), in: snapshot.core.stores.revisions)
         }
     }

@@ -19,13 +19,14 @@ final class WriteContext {
     var doom: (any Error)?
     /// Whether the operation that runs has come to its writes.
     private var hasWritten = false
-    /// Reused for rows, so that a save allocates nothing for them.
-    var row: [UInt8] = []
-    var digestInput: [UInt8] = []
+    /// Reused for rows and for what is hashed, so that a save allocates nothing for them.
+    private var row: [UInt8] = []
+    private var digestInput: [UInt8] = []
 
     private var stateAtBegin = DatabaseState()
     private var touched: [DocumentID] = []
-    private var undo: [MutableDocument.Adoption] = []
+    /// The fate of the transaction, or of the innermost batch inside it.
+    private(set) var fate = BatchFate()
     private var depth = 0
 
     /// Whether an operation or a batch is open, so that another batch is a savepoint.
@@ -45,10 +46,10 @@ final class WriteContext {
     /// Writes the counters; called last before the commit.
     func prepareCommit() throws {
         guard state != stateAtBegin, let writer, let snapshot else { return }
-        row.removeAll(keepingCapacity: true)
-        state.encode(into: &row)
         let key = DatabaseState.key
-        try withRow { row in
+        try withRow {
+            state.encode(into: &$0)
+        } lent: { row in
             try writer.set(row, forKey: key.span, in: snapshot.core.stores.info)
         }
     }
@@ -56,6 +57,7 @@ final class WriteContext {
     /// Ends a committed transaction and tells what it changed; nil when it changed no document.
     func finish() -> Commit? {
         defer { reset() }
+        fate.keep()
         snapshot?.core.maxRevTreeDepth = maxRevTreeDepth
         guard
             state.lastSequence != stateAtBegin.lastSequence
@@ -67,7 +69,7 @@ final class WriteContext {
 
     /// Ends a transaction that was rolled back.
     func abandon() {
-        revert(undoCount: 0)
+        fate.undo()
         reset()
     }
 
@@ -76,7 +78,7 @@ final class WriteContext {
         snapshot = nil
         doom = nil
         depth = 0
-        undo.removeAll(keepingCapacity: true)
+        fate = BatchFate()
         touched = []
     }
 
@@ -119,38 +121,49 @@ final class WriteContext {
     func savepoint<T>(_ body: () throws -> T) throws -> T {
         guard let writer else { throw StorageError(.misuse, "No transaction is open.") }
         let before = (
-            state: state, depth: maxRevTreeDepth, touched: touched.count, undo: undo.count,
-            doom: doom
+            state: state, depth: maxRevTreeDepth, touched: touched.count, doom: doom, fate: fate
         )
+        fate = BatchFate(inside: before.fate)
+        defer { fate = before.fate }
         do {
             return try writer.savepoint { try enter { try body() } }
         } catch {
             state = before.state
             maxRevTreeDepth = before.depth
             touched.removeLast(touched.count - before.touched)
-            revert(undoCount: before.undo)
+            fate.undo()
             // Half an operation is undone with the batch; what the storage has undone is not known.
             if !(doom is StorageError) { doom = before.doom }
             throw error
         }
     }
 
-    /// Lends the row composed last.
-    func withRow<R>(_ body: (Span<UInt8>) throws -> R) rethrows -> R {
-        let bytes = row
+    /// Composes a row in memory that is kept for it, and lends it.
+    @inline(__always)
+    func withRow<R>(
+        _ compose: (inout [UInt8]) -> Void, lent body: (Span<UInt8>) throws -> R
+    ) rethrows -> R {
+        var bytes: [UInt8] = []
+        // Taken out of the object, so that the optimiser sees that nobody else changes it.
+        swap(&bytes, &row)
+        defer { swap(&bytes, &row) }
+        bytes.removeAll(keepingCapacity: true)
+        compose(&bytes)
         return try body(bytes.span)
+    }
+
+    /// The ID of the revision that an edit makes.
+    func revisionID(of content: RevisionContent, parent: RevisionID?, core: DatabaseCore)
+        -> RevisionID
+    {
+        var scratch: [UInt8] = []
+        swap(&scratch, &digestInput)
+        defer { swap(&scratch, &digestInput) }
+        return RevisionID.of(
+            parent: parent, isDeleted: content.isDeleted, body: content.body, digest: core.digest,
+            scratch: &scratch)
     }
 
     /// Remembers that a document changed.
     func touch(_ id: DocumentID) { touched.append(id) }
-
-    /// Remembers what a save told an object in memory, to take it back should it not be committed.
-    func remember(_ adoption: MutableDocument.Adoption) { undo.append(adoption) }
-
-    private func revert(undoCount: Int) {
-        while let last = undo.last, undo.count > undoCount {
-            last.revert()
-            undo.removeLast()
-        }
-    }
 }

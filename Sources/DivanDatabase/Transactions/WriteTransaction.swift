@@ -84,7 +84,7 @@ public struct WriteTransaction: ~Copyable {
                     id, base: draft.base, content, staleness: staleness, known: known)
             })
         else { return nil }
-        context.remember(document.adopt(saved.document))
+        document.adopt(saved.document, savedIn: context.fate)
         return SaveResult(document: saved.document, overrode: saved.overrode)
     }
 

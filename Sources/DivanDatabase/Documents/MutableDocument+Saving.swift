@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import Synchronization
+
+// What a save takes from a document, and what it tells it.
+//
+// A save tells the object its new revision at once, though the batch it is part of may still be
+// undone. The object remembers what it stood for before, beside the *fate* of that batch, and goes
+// back when it is next asked and finds that the batch was undone. So a transaction keeps no list of
+// the objects saved in it: they are freed as soon as the app lets go of them, which is what keeps a
+// batch of many saves in the processor's cache.
+
+/// Whether the work of a transaction, or of a batch inside one, was undone.
+///
+/// The transaction sets it; the documents saved in it ask.
+final class BatchFate: Sendable {
+    private enum State: UInt8, AtomicRepresentable { case open, kept, undone }
+
+    private let state = Atomic(State.open)
+    /// The batch or transaction that this one is part of.
+    private let outer: BatchFate?
+
+    init(inside outer: BatchFate? = nil) { self.outer = outer }
+
+    /// Whether it was undone, by itself or with what it is part of.
+    var isUndone: Bool {
+        state.load(ordering: .acquiring) == .undone || outer?.isUndone ?? false
+    }
+
+    /// Whether the whole transaction is committed; a batch inside it may have been undone before.
+    var isKept: Bool { outer?.isKept ?? (state.load(ordering: .acquiring) == .kept) }
+
+    func keep() { state.store(.kept, ordering: .releasing) }
+
+    func undo() { state.store(.undone, ordering: .releasing) }
+}
+
+/// What a document stood for before the saves that may still be taken back.
+struct UnsettledSaves {
+    struct Save {
+        var fate: BatchFate
+        var formerBase: RevisionID?
+        var formerSequence: SequenceNumber
+    }
+
+    /// The latest; the others, of batches around it, are rare, and only they need memory of their own.
+    private var latest: Save?
+    private var others: [Save] = []
+
+    var isEmpty: Bool { latest == nil }
+
+    /// Notes a save; of several in one batch the first tells what to go back to.
+    mutating func add(_ save: Save) {
+        if let latest {
+            if latest.fate === save.fate { return }
+            others.append(latest)
+        }
+        latest = save
+    }
+
+    /// Takes out the earliest of the saves that were undone, which is what to go back to.
+    mutating func takeUndone() -> Save? {
+        var undone: Save?
+        while let save = latest {
+            guard save.fate.isUndone else {
+                // Those before it are older parts of the same transaction.
+                if save.fate.isKept { self = UnsettledSaves() }
+                break
+            }
+            undone = save
+            latest = others.popLast()
+        }
+        return undone
+    }
+}
+
+extension MutableDocument.State {
+    /// Goes back to what the document stood for before saves that were undone since; its
+    /// properties, edited since or not, stay.
+    mutating func settle() {
+        guard !unsettled.isEmpty, let undone = unsettled.takeUndone() else { return }
+        base = undone.formerBase
+        sequence = undone.formerSequence
+        hasChanges = true
+    }
+
+    /// The state as it is after `settle()`.
+    mutating func settled() -> Self {
+        settle()
+        return self
+    }
+}
+
+extension MutableDocument {
+    /// What a save has to store.
+    struct Draft {
+        var id: String
+        /// Whether the ID is one of ours and needs no check.
+        var hasGeneratedID: Bool
+        var base: RevisionID?
+        var sequence: SequenceNumber
+        var body: PackedValue
+        var hasChanges: Bool
+    }
+
+    /// What to save now.
+    ///
+    /// - Throws: `.invalidDocument` when an edited property cannot be stored as JSON.
+    func draft() throws -> Draft {
+        try state.withLock { state in
+            state.settle()
+            let body = try state.properties.pack(id: state.id)
+            state.draftedEdits = state.edits
+            return Draft(
+                id: state.id, hasGeneratedID: state.hasGeneratedID, base: state.base,
+                sequence: state.sequence, body: body, hasChanges: state.hasChanges)
+        }
+    }
+
+    /// Takes on the revision that was saved, until the batch it was saved in is undone.
+    func adopt(_ document: Document, savedIn fate: BatchFate) {
+        state.withLock { state in
+            state.settle()
+            state.unsettled.add(
+                UnsettledSaves.Save(
+                    fate: fate, formerBase: state.base, formerSequence: state.sequence))
+            state.base = document.revision
+            state.sequence = document.sequence
+            // An edit made since the draft was taken is still to be saved.
+            if state.edits == state.draftedEdits {
+                state.properties = EditableProperties(document.body)
+                state.hasChanges = false
+            }
+        }
+    }
+}
