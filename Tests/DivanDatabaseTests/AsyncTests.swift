@@ -29,6 +29,18 @@ import Testing
         #expect(try await database.localDocument("mark") == ["at": 7])
         try await database.deleteLocalDocument("mark")
         #expect(try await database.localDocument("mark") == nil)
+        for resolution in 0..<2 {
+            try await database.putExistingRevision("c", history: ["1-x"], ["n": 1])
+            try await database.putExistingRevision("c", history: ["1-y"], ["n": 2])
+            let conflict = try #require(try await database.conflict(of: "c"))
+            if resolution == 0 {
+                #expect(try await database.resolve(conflict, by: .save(["n": 3]))["n"].int == 3)
+            } else {
+                let kept = try await database.resolveConflicts(of: "c", with: .keepWinner)
+                #expect(kept == conflict.winner)
+            }
+            try await database.purge("c")
+        }
         try await database.setMaxRevTreeDepth(3)
         #expect(database.maxRevTreeDepth == 3)
         try await database.sync()
@@ -46,6 +58,10 @@ import Testing
         #expect(try await database.conflictingRevisions(of: "a").count == 2)
         #expect(try await database.leafRevisions(of: "a").count == 2)
         #expect(try await database.hasConflicts())
+        let conflict = try #require(try await database.conflict(of: "a"))
+        #expect(conflict.leaves.count == 2)
+        database.setFilter(named: "all") { _, _ in true }
+        #expect(try await database.changes(filter: "all").changes.map(\.id) == ["a"])
         #expect(try await database.changes().changes.map(\.id) == ["a"])
         #expect(try await database.allDocuments().map(\.id) == ["a"])
         let found = Record<String>()

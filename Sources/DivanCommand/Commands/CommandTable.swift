@@ -4,7 +4,7 @@
 enum CommandTable {
     static let all: [Command] = [
         .create, .info, .ls, .get, .put, .edit, .rm, .purge, .cat, .importing, .export, .changes,
-        .tree, .compact, .verify, .salvage, .inspect, .completions,
+        .tree, .conflicts, .resolve, .compact, .verify, .salvage, .inspect, .completions,
     ]
 
     static func command(named name: String) -> Command? {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 public import DivanModel
 internal import DivanStorage
 
@@ -34,8 +35,22 @@ public struct ChangesBatch: Sendable {
 extension Snapshot {
     /// Reads the feed. Each document is in it once, at the sequence of its last change.
     func changes(since start: SequenceNumber, limit: Int?) throws -> ChangesBatch {
+        try changes(since: start, limit: limit, examining: .max, where: nil).batch
+    }
+
+    /// Reads the feed, leaving out what a filter does not let through, and tells whether its end was
+    /// reached.
+    ///
+    /// It looks at `most` changes only, so that a filter that lets nothing through does not hold the
+    /// snapshot for long.
+    func changes(
+        since start: SequenceNumber, limit: Int?, examining most: Int,
+        where passes: ((Document) throws -> Bool)?
+    ) throws -> (batch: ChangesBatch, isAtEnd: Bool) {
         var batch = ChangesBatch(changes: [], lastSequence: start)
-        guard start < UInt64(Int64.max) else { return batch }
+        guard start < UInt64(Int64.max) else { return (batch, true) }
+        var isAtEnd = false
+        var examined = 0
         try core.blaming(nil) {
             let rows = try reader.cursor(in: core.stores.revisions)
             let marks = try reader.cursor(in: core.stores.superseded)
@@ -45,19 +60,42 @@ extension Snapshot {
             }
             var nextMark = try marks.seek(toAtLeast: Int64(start) + 1) ? marks.integerKey : .max
             var found = try rows.seek(toAtLeast: Int64(start) + 1)
-            while found, batch.changes.count < limit ?? .max {
+            while found, batch.changes.count < limit ?? .max, examined < most {
                 let key = rows.integerKey
                 while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
                 if key != nextMark {
-                    batch.changes.append(try change(rows, SequenceNumber(key)))
-                    batch.lastSequence = SequenceNumber(key)
+                    let sequence = SequenceNumber(key)
+                    if try passes?(current(rows, sequence)) ?? true {
+                        batch.changes.append(try change(rows, sequence))
+                    }
+                    batch.lastSequence = sequence
+                    examined += 1
                 }
                 found = try rows.next()
             }
             // At the end of the feed the marks of superseded rows behind it are passed, too.
             if !found { batch.lastSequence = max(start, try state().lastSequence) }
+            isAtEnd = !found
         }
-        return batch
+        return (batch, isAtEnd)
+    }
+
+    /// The current revision of the document whose change a cursor stands on.
+    private func current(_ rows: any StorageCursor, _ sequence: SequenceNumber) throws -> Document {
+        var document: Document?
+        var id: DocumentID?
+        try rows.withValue { row in
+            let head = try core.decoding(nil) { try RevisionRow(row) }
+            id = head.documentID
+            guard head.flags.isDisjoint(with: [.consultDocument, .largeBody]) else { return }
+            document = Document(
+                documentID: head.documentID, revisionID: head.revisionID, sequence: sequence,
+                isDeleted: head.flags.contains(.tombstone),
+                body: PackedValue(copying: row.extracting(head.body)))
+        }
+        if document == nil, let id { document = try self.document(id, includingDeleted: true) }
+        guard let document else { throw DatabaseError.corrupted("The record", id) }
+        return document
     }
 
     private func change(_ rows: any StorageCursor, _ sequence: SequenceNumber) throws -> Change {

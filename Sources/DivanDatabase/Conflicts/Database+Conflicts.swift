@@ -132,23 +132,6 @@ extension Database {
         try checkWritable()
         return try ConflictSweep(database: self, progress: progress).run(decide)
     }
-
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    @discardableResult
-    public func resolveConflicts(with resolver: some ConflictResolver) async throws
-        -> ConflictReport
-    {
-        try checkWritable()
-        let flag = CancellationFlag()
-        return try await withTaskCancellationHandler {
-            try await BlockingWork.run { [self] in
-                try ConflictSweep(database: self) { _ in try flag.check() }
-                    .run { try resolver.resolve($0) }
-            }
-        } onCancel: {
-            flag.cancel()
-        }
-    }
 }
 
 extension WriteTransaction {

@@ -63,6 +63,14 @@ extension WriteContext {
             throw DatabaseError.conflict(id, parent: record.tree.winner?.id)
         }
 
+        for row in plan.rows {
+            try validate(
+                record,
+                Candidate(
+                    id: id, revision: row.revision, content: row.content, ancestors: [row.parent],
+                    isLocal: true))
+        }
+
         beginWrites()
         state.lastSequence = plan.lastSequence
         new.updateSequence = plan.lastSequence
@@ -81,10 +89,17 @@ extension WriteContext {
         return winner
     }
 
+    private struct Row {
+        var sequence: SequenceNumber
+        var revision: RevisionID
+        var parent: RevisionID
+        var content: RevisionContent
+    }
+
     /// What edits over leaves store.
     private struct EditPlan {
         var edits: [RevisionTree.Edit] = []
-        var rows: [(sequence: SequenceNumber, revision: RevisionID, content: RevisionContent)] = []
+        var rows: [Row] = []
         var lastSequence: SequenceNumber
     }
 
@@ -101,7 +116,10 @@ extension WriteContext {
             if !known.contains(revision) {
                 plan.lastSequence += 1
                 sequence = plan.lastSequence
-                plan.rows.append((plan.lastSequence, revision, edit.content))
+                plan.rows.append(
+                    Row(
+                        sequence: plan.lastSequence, revision: revision, parent: edit.parent,
+                        content: edit.content))
             }
             plan.edits.append(
                 RevisionTree.Edit(

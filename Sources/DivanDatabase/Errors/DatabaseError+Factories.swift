@@ -175,6 +175,21 @@ extension DatabaseError {
         )
     }
 
+    static func filterNotFound(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .invalidQuery,
+            "There is no filter named '\(name.prefix(60))'; register it with setFilter(named:_:) first."
+        )
+    }
+
+    static func insideValidation(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .databaseBusy,
+            "A validation function cannot write to the database '\(name)' that it validates; write "
+                + "after the save, or make the change a part of it."
+        )
+    }
+
     static func cancelled() -> DatabaseError {
         DatabaseError(.cancelled, "The work was cancelled before it finished.")
     }

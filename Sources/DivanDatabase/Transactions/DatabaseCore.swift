@@ -35,6 +35,10 @@ final class DatabaseCore: Sendable {
     let digest: any Digest
     let observers = CommitObservers()
     let waits: WriterWaits
+    /// What the app lets pass and asks for by name; in this process only.
+    let validations = FunctionTable<ValidationFunction>()
+    let filters = FunctionTable<FilterFunction>()
+    let slowFunctions: SlowFunctions
     private let writer: ConnectionQueue<WriteContext>
     private let closed = Atomic<Bool>(false)
     private let revTreeDepth: Atomic<Int>
@@ -77,6 +81,7 @@ final class DatabaseCore: Sendable {
         self.options = options
         digest = OpenSSLDigest.shared
         waits = WriterWaits(name: name)
+        slowFunctions = SlowFunctions(databaseName: name)
         stores = Stores(engine: engine)
         writer = ConnectionQueue(label: "divan.\(name)", WriteContext())
         revTreeDepth = Atomic(Self.defaultMaxRevTreeDepth)
@@ -182,6 +187,7 @@ final class DatabaseCore: Sendable {
         return try writer.sync { context in
             if let wait { waits.end(wait) }
             if context.writer != nil {
+                guard !context.isValidating else { throw DatabaseError.insideValidation(name) }
                 do { return try body(context) } catch let error as StorageError {
                     context.doom = error
                     throw DatabaseError(error, documentID: nil)

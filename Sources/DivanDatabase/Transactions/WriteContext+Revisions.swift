@@ -61,6 +61,14 @@ extension WriteContext {
     func createNew(_ id: DocumentID, _ content: RevisionContent) throws -> Document? {
         let (writer, snapshot) = try transaction()
         let revision = revisionID(of: content, parent: nil, core: snapshot.core)
+        if !snapshot.core.validations.isEmpty {
+            // Nothing may be written before they have been asked, so the look-up is not saved.
+            guard case .none = try snapshot.head(id) else { return nil }
+            try validate(
+                nil,
+                Candidate(
+                    id: id, revision: revision, content: content, ancestors: [], isLocal: true))
+        }
         let sequence = state.lastSequence + 1
         let isDeleted = content.isDeleted
         let isNew = try withRow {
@@ -105,6 +113,11 @@ extension WriteContext {
         guard isNew else {
             return try addKnown(id, revision, content, record: record, parent: parent)
         }
+        try validate(
+            record,
+            Candidate(
+                id: id, revision: revision, content: content,
+                ancestors: parent.map { [$0] } ?? [], isLocal: true))
         try store(id, revision, content, sequence, old: record, new: &updated)
         return Document(
             documentID: id, revisionID: revision, sequence: sequence, isDeleted: content.isDeleted,
@@ -149,6 +162,11 @@ extension WriteContext {
             updated.tree.insert(
                 existing: history, isTombstone: content.isDeleted, sequence: sequence)
         else { return false }
+        try validate(
+            record,
+            Candidate(
+                id: id, revision: history.newest, content: content,
+                ancestors: history.ids.dropFirst(), isLocal: false))
         try store(id, history.newest, content, sequence, old: record, new: &updated)
         return true
     }

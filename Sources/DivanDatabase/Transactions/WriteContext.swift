@@ -17,6 +17,8 @@ final class WriteContext {
     var maxRevTreeDepth = DatabaseCore.defaultMaxRevTreeDepth
     /// Set by a failure in the middle of an operation: the transaction must not commit.
     var doom: (any Error)?
+    /// Whether an app's validation function runs: it may read and not write.
+    var isValidating = false
     /// Whether the operation that runs has come to its writes.
     private var hasWritten = false
     /// Reused for rows and for what is hashed, so that a save allocates nothing for them.

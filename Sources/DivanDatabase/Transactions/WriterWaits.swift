@@ -91,7 +91,7 @@ final class WriterWaits: Sendable {
                 + "that batch waits for work that writes, both wait for ever.")
     }
 
-    private static func printLine(_ line: String) {
+    static func printLine(_ line: String) {
         let bytes = Array("Divan: \(line)\n".utf8)
         // SAFETY: the buffer is valid for the call and its length is passed with it.
         _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
