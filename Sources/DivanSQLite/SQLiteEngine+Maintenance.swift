@@ -106,21 +106,24 @@ extension SQLiteEngine {
     private static let progressStep = 10_000
 
     /// Checks the engine's structure and the checksum of every value. See `StorageEngine`.
+    ///
+    /// SQLite's own check is one statement in one snapshot. Values stand each for itself, so the walk
+    /// over them takes another snapshot every 10,000 rows, and the log can be emptied in between.
     public func verifyStructure(progress: StorageProgressHandler?) throws -> [String] {
         var problems: [String] = []
+        var names: [StoreName] = []
         try read { (reader: any StorageReader) throws -> Void in
             try addStructureProblems(to: &problems)
-            var names: [StoreName] = []
             do {
                 names = try reader.storeNames()
             } catch let error as StorageError where error.code == .corrupted {
                 // What was found so far must reach the caller all the same.
                 problems.append("\(error) The values of the stores were not checked.")
             }
-            var checked = 0
-            for name in names {
-                try verify(name, with: reader, &problems, &checked, progress)
-            }
+        }
+        var checked = 0
+        for name in names {
+            try verify(name, &problems, &checked, progress)
         }
         return Array(problems.prefix(SQLiteEngine.problemLimit))
     }
@@ -160,29 +163,26 @@ extension SQLiteEngine {
 
     /// Checks the checksum of every value of one store.
     private func verify(
-        _ name: StoreName, with reader: any StorageReader, _ problems: inout [String],
-        _ checked: inout Int, _ progress: StorageProgressHandler?
+        _ name: StoreName, _ problems: inout [String], _ checked: inout Int,
+        _ progress: StorageProgressHandler?
     ) throws {
         // The names come from the file: a damaged one may be another store's in other letters.
         guard let store = registry.storeUnlessTaken(name) else {
             problems.append("The file has a store \(name), which is the name of another one.")
             return
         }
-        let cursor = try reader.cursor(in: store)
-        defer { cursor.close() }
+        var walk = ValueWalk(store: store, kind: name.kind)
         do {
-            var hasRow = try cursor.seekToFirst()
-            while hasRow, problems.count < SQLiteEngine.problemLimit {
-                do {
-                    try cursor.withValue { _ in }
-                } catch let error as StorageError where error.code == .corrupted {
-                    problems.append(String(describing: error))
+            while !walk.isOver, problems.count < SQLiteEngine.problemLimit {
+                var found: [String] = []
+                defer { problems += found }
+                try read { (reader: any StorageReader) throws -> Void in
+                    try walk.check(SQLiteEngine.progressStep, with: reader, &found)
                 }
-                checked += 1
-                if checked % SQLiteEngine.progressStep == 0 {
+                checked += SQLiteEngine.progressStep
+                if !walk.isOver {
                     try progress?(StorageProgress(completed: checked, total: checked))
                 }
-                hasRow = try cursor.next()
             }
         } catch let error as StorageError where error.code == .corrupted {
             problems.append("\(error) The rest of the store \(name) was not checked.")

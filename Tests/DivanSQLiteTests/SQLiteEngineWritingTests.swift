@@ -92,6 +92,31 @@ import Testing
         #expect(largest < 64 << 20, "the log grew to \(largest >> 20) MB")
     }
 
+    @Test func `verifying values lets the log be emptied in between`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        let store = try fill(engine, 40_000)
+        let value = [UInt8](repeating: 3, count: 4_000)
+        var (largest, written, reports) = (0, 0, 0)
+        let problems = try engine.verifyStructure { _ in
+            reports += 1
+            for round in 0..<40 {
+                try engine.write { writer in
+                    for key in 0..<200 {
+                        try writer.set(
+                            value.span, forKey: Int64((key * 37 + round) % 9_000), in: store)
+                    }
+                }
+                written += 200 * value.count
+                let log = try FileManager.default.attributesOfItem(atPath: scratch.file + "-wal")
+                largest = max(largest, log[.size] as? Int ?? 0)
+            }
+        }
+        #expect(problems == [])
+        #expect(reports >= 3 && written > 90 << 20)
+        #expect(largest < 64 << 20, "the log grew to \(largest >> 20) MB")
+    }
+
     @Test func `interrupt stops a read that runs`() throws {
         let scratch = try ScratchDirectory()
         let engine = try scratch.open()

@@ -122,6 +122,14 @@ extension DatabaseError {
         )
     }
 
+    static func writtenTooFast(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .databaseBusy,
+            "Others wrote so much to '\(name)' meanwhile that its log grew long; try again when less "
+                + "is written, or work on a copy of the database."
+        )
+    }
+
     static func closed(_ name: String) -> DatabaseError {
         DatabaseError(
             .databaseClosed, "The database '\(name)' is closed or deleted; open it again to use it."

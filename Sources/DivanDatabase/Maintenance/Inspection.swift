@@ -21,23 +21,29 @@ extension Database {
 
     /// Calls `body` for each raw row of a store, or of all stores.
     ///
-    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
+    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io`, `.corrupted`, or `.databaseBusy`
+    ///   when others write too much meanwhile.
     public func inspect(store name: String? = nil, _ body: (InspectedRow) throws -> Void) throws {
         try checkOpen()
+        let log = try LogGuard(core)
         try core.read { snapshot in
             for store in Stores.names where name == nil || store.name == name {
-                try inspect(store, snapshot, body)
+                try inspect(store, snapshot, log, body)
             }
         }
     }
 
     private func inspect(
-        _ store: StoreName, _ snapshot: Snapshot, _ body: (InspectedRow) throws -> Void
+        _ store: StoreName, _ snapshot: Snapshot, _ log: LogGuard,
+        _ body: (InspectedRow) throws -> Void
     ) throws {
         let cursor = try snapshot.reader.cursor(in: core.engine.store(store))
         defer { cursor.close() }
         var found = try cursor.seekToFirst()
+        var done = 0
         while found {
+            if done % 1_000 == 0 { try log.check() }
+            done += 1
             var row: InspectedRow?
             try cursor.withRow { key, value in
                 row = InspectedRow(

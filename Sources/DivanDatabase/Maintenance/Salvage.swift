@@ -28,7 +28,7 @@ extension Database {
     ///   - progress: Gets reports; throwing stops the work and leaves what was copied by then.
     /// - Returns: What was copied, and what could not be read.
     /// - Throws: `DatabaseError` with code `.io` when something is at `destination`, or when the source
-    ///   cannot be opened at all.
+    ///   cannot be opened at all; `.databaseBusy` when others write too much to it meanwhile.
     public static func salvage(
         from source: URL, to destination: URL, progress: ProgressHandler? = nil
     ) throws -> SalvageResult {
@@ -79,13 +79,15 @@ final class Salvage {
     private let copy: Database
     private let progress: ProgressHandler?
     private var result = SalvageResult()
+    private let log: LogGuard
     /// The documents copied by their records, whose stored revisions are no strays.
     private var copied: Set<DocumentID> = []
     /// The documents rebuilt from stored revisions.
     private var rebuilt: Set<DocumentID> = []
 
-    init(from source: Database, to copy: Database, progress: ProgressHandler?) {
+    init(from source: Database, to copy: Database, progress: ProgressHandler?) throws {
         self.source = source.core
+        log = try LogGuard(source.core)
         self.copy = copy
         self.progress = progress
     }
@@ -286,6 +288,7 @@ final class Salvage {
     ) throws -> Bool {
         var found = attempt(nil, start)
         while found == true {
+            try log.check()
             try progress?(Progress(phase: "copying", completed: result.documentsCopied, total: nil))
             try copy.core.batch { _ in
                 for _ in 0..<Self.batchSize where found == true {

@@ -19,11 +19,14 @@ extension Database {
     /// Checks everything the database's rules demand and lists what is wrong.
     ///
     /// It reads every row: the engine's structure and checksums, each document's tree and bodies, the
-    /// marks, the counters. It changes nothing and runs beside readers and writers.
+    /// marks, the counters. It changes nothing and runs beside readers and writers: what it compares
+    /// is of one moment. What others commit meanwhile cannot be reclaimed before it is done, so it
+    /// gives up when that is more than half the database and 64 MB.
     ///
     /// - Parameter progress: Gets reports; throwing stops the work.
     /// - Returns: The problems; empty when all is well. At most 1,000.
-    /// - Throws: `DatabaseError` with code `.databaseClosed` or `.io`, and what `progress` throws.
+    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io`, or `.databaseBusy` when others
+    ///   write too much meanwhile, and what `progress` throws.
     public func verify(progress: ProgressHandler? = nil) throws -> [VerificationProblem] {
         try checkOpen()
         return try Verification(core: core, progress: progress).run()
@@ -71,13 +74,14 @@ final class Verification {
         try checkStructure()
         // Read before the snapshot is taken, since others may commit meanwhile.
         let mark = core.directory.flatMap { try? ChangeMark(Files.read($0.changesPath)) }
+        let log = try LogGuard(core)
         try core.read { snapshot in
             let state = try attempt(nil) { try snapshot.state() } ?? DatabaseState()
             if let mark { checkEnd(mark, state) }
             try checkStores(snapshot)
             let count = Int(clamping: state.liveDocuments &+ state.deletedDocuments)
-            try checkDocuments(snapshot, count: count)
-            try checkRevisions(snapshot, state)
+            try checkDocuments(snapshot, count: count, log)
+            try checkRevisions(snapshot, state, log)
             try checkMarks(snapshot)
             try checkLargeBodies(snapshot)
             try checkConflicts(snapshot)
@@ -143,13 +147,14 @@ final class Verification {
         }
     }
 
-    private func checkDocuments(_ snapshot: Snapshot, count: Int) throws {
+    private func checkDocuments(_ snapshot: Snapshot, count: Int, _ log: LogGuard) throws {
         let cursor = try snapshot.reader.cursor(in: core.stores.documents)
         defer { cursor.close() }
         var found = try attempt(nil) { try cursor.seekToFirst() } ?? false
         var done = 0
         while found {
             if done % 1_000 == 0 {
+                try log.check()
                 try progress?(
                     Progress(phase: "checking documents", completed: done, total: count))
             }
@@ -276,13 +281,16 @@ final class Verification {
         }
     }
 
-    private func checkRevisions(_ snapshot: Snapshot, _ state: DatabaseState) throws {
+    private func checkRevisions(
+        _ snapshot: Snapshot, _ state: DatabaseState, _ log: LogGuard
+    ) throws {
         let cursor = try snapshot.reader.cursor(in: core.stores.revisions)
         defer { cursor.close() }
         var found = try attempt(nil) { try cursor.seekToFirst() } ?? false
         var done = 0
         while found {
             if done % 10_000 == 0 {
+                try log.check()
                 try progress?(
                     Progress(phase: "checking revisions", completed: done, total: expected.count))
             }

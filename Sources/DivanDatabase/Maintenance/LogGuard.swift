@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+
+/// Ends long work in one snapshot before the log that it holds up gets long.
+///
+/// While a snapshot lives, what others commit stays in the engine's log. Feeds, exports and the
+/// indexer renew theirs; `verify`, `salvage` and `inspect` compare rows of several stores with each
+/// other, which is only true of rows of one moment. docs/decisions/0007 has the reasons.
+///
+/// ```swift
+/// let guardian = try LogGuard(core)
+/// try core.read { snapshot in … try guardian.check() … }
+/// ```
+struct LogGuard {
+    /// What others may always write meanwhile.
+    private static let leastAllowance = 64 << 20
+
+    private let core: DatabaseCore
+    private let limit: Int
+
+    /// Begins to watch: what is on disk may grow by half its size, or by 64 MB if that is more.
+    init(_ core: DatabaseCore) throws {
+        self.core = core
+        let size = try Self.size(core)
+        limit = size + max(Self.leastAllowance, size / 2)
+    }
+
+    /// Looks at the size of the files; costs two system calls.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseBusy` when others have written too much.
+    func check() throws {
+        guard try Self.size(core) <= limit else { throw DatabaseError.writtenTooFast(core.name) }
+    }
+
+    private static func size(_ core: DatabaseCore) throws -> Int {
+        try core.blaming(nil) { try core.engine.diskSize() }
+    }
+}
