@@ -11,18 +11,24 @@ internal import DivanStorage
 ///      pages in the log    after a commit
 ///      under 2,000         nothing
 ///      2,000 and more      move what readers allow; then again every 2,000 pages
-///      8,000 and more      also wait for the readers that keep the log from beginning anew
+///      6,000 and more      also wait for the readers that keep the log from beginning anew: a quarter
+///                          of a second, then twice as long at each step, up to four seconds
+///      16,000 and more     wait a quarter of a second only: there is a reader that stays
 ///
-/// Without the last line, readers that come and go without a pause would let the log grow for ever:
-/// there would never be a moment without one that uses it. Pages are 4 kB, so a log beyond 32 MB is
-/// only made by one transaction that is larger, or by a reader that stays.
+/// Without the wait, readers that come and go without a pause would let the log grow for ever: there
+/// would never be a moment without one that uses it. Without the growing wait, so would readers that
+/// are slow because the machine is: ten minutes of eight of them on two busy cores made a log of 1.1
+/// GB. Pages are 4 kB, so a log beyond 64 MB is only made by one transaction that is larger, or by a
+/// reader that stays for longer than the waits together, eight seconds.
 final class SQLiteWriter {
     /// The pages after which a commit moves the log into the file, and the step after that.
     private static let checkpointFrames = 2_000
     /// The pages after which a checkpoint waits for readers.
-    private static let restartFrames = 8_000
-    /// How long it waits: longer than any reader but a backup's keeps a snapshot (100 ms).
-    private static let restartPatience = Duration.milliseconds(250)
+    private static let restartFrames = 6_000
+    /// How long it waits at first: longer than most readers keep a snapshot (100 ms).
+    private static let leastPatience = Duration.milliseconds(250)
+    /// How often it waits twice as long as before.
+    private static let doublings = 4
 
     /// The connection's transactions; `nil` once closed.
     var transaction: SQLiteTransaction?
@@ -31,6 +37,12 @@ final class SQLiteWriter {
 
     init(_ transaction: SQLiteTransaction) {
         self.transaction = transaction
+    }
+
+    /// How long a checkpoint waits for readers when the log has a length.
+    static func patience(at frames: Int) -> Duration {
+        let step = max(0, frames - restartFrames) / checkpointFrames
+        return leastPatience * (step <= doublings ? 1 << step : 1)
     }
 
     /// Moves the log into the file when it has grown enough. Called after a commit.
@@ -50,7 +62,7 @@ final class SQLiteWriter {
         }
         nextFrames = frames + SQLiteWriter.checkpointFrames
         if frames >= SQLiteWriter.restartFrames {
-            connection.setBusyTimeout(SQLiteWriter.restartPatience)
+            connection.setBusyTimeout(SQLiteWriter.patience(at: frames))
             _ = try? connection.checkpoint(.restart)
             connection.setBusyTimeout(busyTimeout)
         } else {

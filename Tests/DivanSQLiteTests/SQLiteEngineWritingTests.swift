@@ -92,6 +92,41 @@ import Testing
         #expect(largest < 64 << 20, "the log grew to \(largest >> 20) MB")
     }
 
+    @Test func `readers slower than a commit's first wait do not keep the log growing`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        let store = try fill(engine, 1_000)
+        let isDone = NSLock()
+        isDone.lock()
+        let group = DispatchGroup()
+        for reader in 0..<8 {
+            DispatchQueue(label: "reader \(reader)").async(group: group) {
+                while !isDone.try() {
+                    // One of them is always inside, and each for longer than a quarter of a second.
+                    _ = try? engine.read { reader in
+                        _ = try reader.count(of: store)
+                        usleep(400_000)
+                    }
+                }
+                isDone.unlock()
+            }
+        }
+        let value = [UInt8](repeating: 3, count: 4_000)
+        var largest = 0
+        for round in 0..<300 {
+            try engine.write { writer in
+                for key in 0..<100 {
+                    try writer.set(value.span, forKey: Int64((key * 37 + round) % 3_000), in: store)
+                }
+            }
+            let log = try FileManager.default.attributesOfItem(atPath: scratch.file + "-wal")
+            largest = max(largest, log[.size] as? Int ?? 0)
+        }
+        isDone.unlock()
+        group.wait()
+        #expect(largest < 64 << 20, "the log grew to \(largest >> 20) MB")
+    }
+
     @Test func `verifying values lets the log be emptied in between`() throws {
         let scratch = try ScratchDirectory()
         let engine = try scratch.open()
