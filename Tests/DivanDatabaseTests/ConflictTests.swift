@@ -19,6 +19,21 @@ import Testing
         }
     }
 
+    @Test func `two devices that create the same ID meet in one document in conflict`() throws {
+        let (phone, tablet) = try (Database.inMemory(), Database.inMemory())
+        try phone.create("isbn:0262510871", ["shelf": "office"])
+        try tablet.create("isbn:0262510871", ["shelf": "home"])
+        try push("isbn:0262510871", from: phone, to: tablet)
+        try push("isbn:0262510871", from: tablet, to: phone)
+        for device in [phone, tablet] {
+            #expect(try device.documentCount == 1)
+            let leaves = try device.conflictingRevisions(of: "isbn:0262510871")
+            #expect(Set(leaves.compactMap { $0["shelf"].string }) == ["office", "home"])
+        }
+        #expect(
+            try phone.existing("isbn:0262510871") == tablet.existing("isbn:0262510871"))
+    }
+
     @Test func `Molly and Naomi edit the same document offline and meet`() throws {
         // Both have the document; each edits it without a connection; both push.
         let (molly, naomi, server) = try (

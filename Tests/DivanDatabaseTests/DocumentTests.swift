@@ -40,6 +40,14 @@ import Testing
         #expect(read == tombstone)
     }
 
+    @Test func `contains tells whether a document is there`() throws {
+        #expect(try !database.contains("a"))
+        try database.create("a")
+        #expect(try database.contains("a"))
+        try database.delete("a")
+        #expect(try !database.contains("a"))
+    }
+
     @Test func `each save gives another revision ID of the next generation`() throws {
         let document = MutableDocument(["n": 0], id: "a")
         var seen: Set<String> = []

@@ -27,6 +27,14 @@ import Testing
         #expect(try database.problems() == [])
     }
 
+    @Test func `a document can be purged as it was read`() throws {
+        let read = try database.create("a", ["n": 1])
+        try database.update("a") { $0["n"] = 2 }
+        #expect(try database.purge(read))
+        #expect(try database.revisionTree(of: "a") == nil)
+        #expect(try !database.purge(read))
+    }
+
     @Test func `purging what is not there does nothing`() throws {
         #expect(try !database.purge("a"))
         #expect(try database.purge("a", revisions: ["1-a"]) == [])

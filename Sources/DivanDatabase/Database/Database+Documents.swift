@@ -130,6 +130,12 @@ extension Database {
     @discardableResult
     public func purge(_ id: String) throws -> Bool { try operation { try $0.purge(id) } }
 
+    /// Removes a document without a trace, whatever has become of it since it was read.
+    ///
+    /// - Returns: Whether there was still such a document.
+    @discardableResult
+    public func purge(_ document: Document) throws -> Bool { try purge(document.id) }
+
     /// Removes single leaf revisions, with the ancestors that no other leaf has.
     ///
     /// - Returns: The revisions removed; those that are no leaves are left alone.

@@ -107,6 +107,12 @@ extension Database {
 
     /// As the blocking form, off the calling task's thread.
     @discardableResult
+    public func purge(_ document: Document) async throws -> Bool {
+        try await writing { try $0.purge(document) }
+    }
+
+    /// As the blocking form, off the calling task's thread.
+    @discardableResult
     public func purge(_ id: String, revisions: [String]) async throws -> [String] {
         try await writing { try $0.purge(id, revisions: revisions) }
     }
