@@ -7,7 +7,8 @@ import Foundation
 /// that a slow minute of the machine falls on all of them.
 struct Bench {
     let options: Options
-    let engines: [Engine]
+    private let engines: [Engine]
+    private let jsonEngines: [Engine]
     let folder: String
 
     init(options: Options, programs: String) throws {
@@ -26,6 +27,10 @@ struct Bench {
                 at: 0)
         }
         self.engines = engines
+        let foundation = Engine(
+            name: Engine.foundation, program: programs + "/DivanRunner",
+            firstArguments: [Engine.foundation])
+        jsonEngines = engines.filter { $0.name == Engine.divan } + [foundation]
         try? FileManager.default.removeItem(atPath: folder)
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
@@ -50,7 +55,8 @@ struct Bench {
             }
             let earlier = rows.count
             if options.includes(workload.name) {
-                rows += Row.rows(workload: workload.name, medians, engines.map(\.name))
+                rows += Row.rows(
+                    workload: workload.name, medians, engines(for: workload).map(\.name))
             }
             if workload.work == "insert_batch" {
                 rows += fileRows(workload, medians)
@@ -58,6 +64,10 @@ struct Bench {
             Row.printNew(rows[earlier...])
         }
         return rows
+    }
+
+    private func engines(for workload: Workload) -> [Engine] {
+        workload.isJSON ? jsonEngines : engines
     }
 
     /// The size on disk and the peak of memory are seen beside `insert_batch`.
@@ -82,6 +92,7 @@ struct Bench {
         var found: [String: [Measurement]] = [:]
         for run in 0..<options.runs {
             // Every second run goes round the engines the other way.
+            let engines = engines(for: workload)
             for engine in run % 2 == 0 ? engines : engines.reversed() {
                 let directory = try place(for: workload, engine)
                 let measurement = try measure(

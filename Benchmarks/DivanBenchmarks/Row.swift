@@ -34,7 +34,8 @@ struct Row: Encodable {
     ) -> [Row] {
         engines.compactMap { engine in
             guard let found = medians[engine] else { return nil }
-            let plain = medians[Engine.plainFloor]?.perCPUSecond
+            let floor = medians[Engine.plainFloor] ?? medians[Engine.foundation]
+            let plain = floor?.perCPUSecond
             let layout = medians[Engine.layoutFloor]?.perCPUSecond
             return Row(
                 work: workload, engine: engine,
@@ -87,12 +88,16 @@ extension Row {
     }
 
     var line: String {
-        // An opening is told better by how long it takes than by how many fit in a second.
-        let isTime = work.hasPrefix("open")
         func figure(_ number: Double?) -> String {
             guard let number else { return "-" }
-            return isTime
-                ? String(format: "%.3f ms", 1000 / number) : String(format: "%.0f", number)
+            // An opening and a look-up are told better by how long they take than by how many fit
+            // in a second; work on text by its bytes.
+            return switch work {
+            case _ where work.hasPrefix("open"): String(format: "%.3f ms", 1000 / number)
+            case "property_lookup": String(format: "%.0f ns", 1e9 / number)
+            case _ where work.hasPrefix("json_"): String(format: "%.3f GB", number / 1e9)
+            default: String(format: "%.0f", number)
+            }
         }
         return Self.pad(work, 28) + Self.pad(engine, 14) + Self.right(figure(perCPUSecond), 12)
             + Self.right(figure(wallPerSecond), 12)

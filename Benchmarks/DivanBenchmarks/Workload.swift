@@ -21,6 +21,8 @@ struct Workload: Sendable {
     var ids: InputFile.IDKind
     var operations: Int
     var start: Start
+    /// Whether this is about JSON alone, which Foundation's own parser is the floor of.
+    var isJSON = false
 
     /// All workloads for a number of documents, each with both kinds of IDs.
     static func all(count: Int) -> [Workload] {
@@ -44,6 +46,16 @@ struct Workload: Sendable {
             + both("all_documents", count, .filled)
             + both("all_ids", count, .filled)
             + both("open", 50, .filled)
+            + json(count)
+    }
+
+    /// What needs no database: the work on one document's text, over and over all documents.
+    private static func json(_ count: Int) -> [Workload] {
+        ["json_parse", "json_canonical", "property_lookup"].map { work in
+            Workload(
+                name: work, work: work, ids: .generated, operations: 2 * count, start: .nothing,
+                isJSON: true)
+        }
     }
 }
 
@@ -60,4 +72,6 @@ struct Engine: Sendable {
     static let layoutFloor = "layout-floor"
     /// Divan on its SQLite engine.
     static let divan = "divan-sqlite"
+    /// The floor of work on JSON: Foundation's `JSONSerialization`, in Swift.
+    static let foundation = "foundation"
 }

@@ -8,6 +8,8 @@ struct Timing {
     var cpu: Double
     var wall: Double
     var result: Int
+    /// What a figure counts, where that is not the operations: the bytes of JSON text gone through.
+    var units: Int?
 }
 
 /// Measures `work`.

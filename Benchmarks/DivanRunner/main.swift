@@ -3,24 +3,28 @@
 import BenchmarkInput
 import Foundation
 
-// DivanRunner WORK INPUT DIRECTORY OPERATIONS
+// DivanRunner [foundation] WORK INPUT DIRECTORY OPERATIONS
 //
 // Does one piece of work in one process and prints one line of JSON, exactly as Floor/main.c does.
-let arguments = CommandLine.arguments
+var arguments = CommandLine.arguments
+let isFoundation = arguments.count > 1 && arguments[1] == "foundation"
+if isFoundation { arguments.remove(at: 1) }
 guard arguments.count == 5, let operations = Int(arguments[4]) else {
     FileHandle.standardError.write(
-        Data("usage: DivanRunner WORK INPUT DIRECTORY OPERATIONS\n".utf8))
+        Data("usage: DivanRunner [foundation] WORK INPUT DIRECTORY OPERATIONS\n".utf8))
     exit(2)
 }
 do {
+    let input = try InputFile(path: arguments[2])
     let work = DivanWork(
-        input: try InputFile(path: arguments[2]),
+        input: input,
         directory: URL(fileURLWithPath: arguments[3] + "/bench.divan"),
         operations: operations)
-    let timing = try work.run(arguments[1])
+    let json = JSONWork(input: input, operations: operations, isFoundation: isFoundation)
+    let timing = try json.run(arguments[1]) ?? work.run(arguments[1])
     print(
         """
-        {"operations":\(operations),"cpu":\(timing.cpu),"wall":\(timing.wall),\
+        {"operations":\(timing.units ?? operations),"cpu":\(timing.cpu),"wall":\(timing.wall),\
         "result":\(timing.result)}
         """)
 } catch {
