@@ -78,6 +78,55 @@ import Testing
         #expect(try sandbox.database().contains("a"))
     }
 
+    @Test func `a writer with little cache spills a large batch into the log before the commit`()
+        throws
+    {
+        func logBeforeCommit(_ name: String, cacheSize: Int?) throws -> Int {
+            let database = try sandbox.database(name) { $0.cacheSize = cacheSize }
+            defer { database.close() }
+            let text = JSONValue.string(String(repeating: "x", count: 10_000))
+            var length = 0
+            try database.inBatch {
+                for n in 0..<200 { try database.create("document-\(n)", ["text": text]) }
+                let log = sandbox.url(name).appending(path: "data-1/main.sqlite3-wal")
+                length = try Data(contentsOf: log).count
+            }
+            #expect(try database.documentCount == 200)
+            return length
+        }
+        #expect(try logBeforeCommit("small", cacheSize: 64 << 10) > 1 << 20)
+        #expect(try logBeforeCommit("default", cacheSize: nil) < 100_000)
+        #expect(try logBeforeCommit("large", cacheSize: 64 << 20) < 100_000)
+    }
+
+    #if os(Linux)
+    @Test func `readers map the file into memory unless the options forbid it`() throws {
+        let text = JSONValue.string(String(repeating: "x", count: 10_000))
+        let filled = try sandbox.database()
+        try filled.inBatch {
+            for n in 0..<300 { try filled.create("document-\(n)", ["text": text]) }
+        }
+        // Closing moves the log into the file, since only the file is mapped.
+        filled.close()
+        func mapped(_ size: Int?) throws -> Int {
+            let database = try sandbox.database { $0.mappedSize = size }
+            defer { database.close() }
+            try database.forEachDocument { _ in }
+            let path = sandbox.url().path(percentEncoded: false) + "/data-1/main.sqlite3"
+            let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+            return maps.split(separator: "\n").filter { $0.hasSuffix(path) }.map { line in
+                let ends = line.prefix { $0 != " " }.split(separator: "-").map {
+                    Int($0, radix: 16)
+                }
+                return (ends[1] ?? 0) - (ends[0] ?? 0)
+            }.max() ?? 0
+        }
+        #expect(try mapped(0) == 0)
+        #expect(try mapped(64 << 20) > 3_000_000)
+        #expect(try mapped(nil) > 3_000_000)
+    }
+    #endif
+
     @Test func `a closed directory that is copied is a copy of the database`() throws {
         let database = try sandbox.database()
         try database.create("a", ["n": 1])

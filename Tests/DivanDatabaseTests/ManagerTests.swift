@@ -131,6 +131,54 @@ import Testing
         #expect(try sandbox.manager().database(named: "app").existing("a")["n"].int == 1)
     }
 
+    @Test func `a database knows its manager for as long as somebody holds that`() throws {
+        var manager: Manager? = try sandbox.manager()
+        let database = try #require(try manager?.database(named: "app"))
+        #expect(database.manager === manager)
+        #expect(manager != nil)
+        #expect(try sandbox.database("app").manager == nil)
+        #expect(try Database.inMemory().manager == nil)
+        manager = nil
+        #expect(database.manager == nil)
+        try database.create("a")
+    }
+
+    @Test func `the shared manager is one object, in the directory that XDG says`() async throws {
+        let directory = try TestDirectory("shared")
+        try await offPool {
+            let child = try TestChild("shared", directory.path)
+            let lines = child.readLines()
+            #expect(child.wait() == 0)
+            #expect(lines.first == "managers 1 of 64")
+            #if os(Linux)
+            #expect(lines.dropFirst().first == "directory \(directory.path("divan"))")
+            #endif
+            #expect(lines.last?.hasPrefix("document 1-") == true)
+        }
+    }
+
+    @Test func `a manager that is closed while others open leaves nothing open`() throws {
+        for _ in 0..<50 {
+            let manager = try sandbox.manager()
+            let threads = (0..<2).map { thread in
+                Running {
+                    var opened: [Database] = []
+                    for number in 0..<20 {
+                        guard let one = try? manager.database(named: "db\(thread)-\(number % 4)")
+                        else { break }
+                        opened.append(one)
+                        if number % 3 == 0 { one.close() }
+                    }
+                    return opened
+                }
+            }
+            manager.close()
+            for thread in threads {
+                #expect(try thread.value()?.allSatisfy(\.isClosed) == true)
+            }
+        }
+    }
+
     @Test func `the version has three numbers`() {
         #expect(Manager.version.split(separator: ".").compactMap { Int($0) }.count == 3)
     }

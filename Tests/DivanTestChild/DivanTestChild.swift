@@ -10,7 +10,8 @@ import FoundationEssentials
 ///     DivanTestChild serve DIRECTORY                 does what lines on its input say
 ///     DivanTestChild fixture DIRECTORY               makes the databases that bits are flipped in
 ///     DivanTestChild flip GOLDEN SCRATCH SEED FROM TO    flips bits and compares all answers
-//////     DivanTestChild judge GOLDEN DIRECTORY …        compares damaged copies of `closed` with it
+///     DivanTestChild judge GOLDEN DIRECTORY …        compares damaged copies of `closed` with it
+///     DivanTestChild shared DIRECTORY                asks for the shared manager from many threads
 ///
 /// It reports on its output, a line each; trouble goes to the error output and ends it with 1.
 @main
@@ -28,6 +29,7 @@ enum DivanTestChild {
             case "serve": try Servant(arguments).run()
             case "fixture": try DamageFixture.make(in: arguments.argument(0))
             case "judge": try DamageJudge(arguments).run()
+            case "shared": try SharedManager(arguments).run()
             case "flip": try FlipRounds(arguments).run()
             default: throw WrongArguments()
             }

@@ -9,6 +9,8 @@ import Divan
 ///     count         counts documents               N
 ///     hold          opens a write transaction and saves a document `held` in it    held
 ///     release       commits that                   released
+///     identity      who the database is            PUBLIC-UUID INCARNATION
+///     renew         replaces the UUIDs             renewed
 ///     close         closes the database            closed
 ///
 /// The end of the input ends it.
@@ -47,6 +49,10 @@ struct Servant {
                 guard readLine() == "release" else { throw WrongArguments() }
             }
             return "released"
+        case "identity": return "\(database.publicUUID) \(database.incarnation)"
+        case "renew":
+            try database.replaceUUIDs()
+            return "renewed"
         case "close":
             database.close()
             return "closed"

@@ -48,9 +48,17 @@ extension Database {
     /// The UUID that checkpoints are made from; others cannot guess it.
     public var privateUUID: String { core.identity.privateUUID }
 
-    /// Gives the database new UUIDs, as after copying its directory; replications then start over.
+    /// Which life of the database this is: another one after each copying, installing and restoring.
     ///
-    /// - Throws: `DatabaseError` with code `.readOnly` or `.io`.
+    /// A checkpoint that names another incarnation tells of sequences that mean nothing here. See
+    /// `DatabaseDirectory`.
+    package var incarnation: String { core.identity.incarnation }
+
+    /// Gives the database new UUIDs; replications then start over.
+    ///
+    /// Other handles and processes that have it open see the new ones too.
+    ///
+    /// - Throws: `DatabaseError` with code `.readOnly`, `.io`, `.storageFull` or `.databaseBusy`.
     public func replaceUUIDs() throws {
         try checkWritable()
         try core.replaceUUIDs()

@@ -33,6 +33,12 @@ public final class Database: Sendable {
     private let closed = Atomic<Bool>(false)
     private let registration: DatabaseRegistry.Registration?
 
+    /// The manager that opened the database; nil for one opened by its path, or in memory.
+    ///
+    /// The reference is weak, since a manager keeps its databases: a manager that nobody else holds
+    /// any more is gone, and its databases stay open for those who hold them.
+    public weak let manager: Manager?
+
     /// The database's name.
     public let name: String
 
@@ -41,9 +47,10 @@ public final class Database: Sendable {
 
     init(
         name: String, core: DatabaseCore, readOnly: Bool,
-        registration: DatabaseRegistry.Registration?
+        registration: DatabaseRegistry.Registration?, manager: Manager? = nil
     ) {
         self.name = name
+        self.manager = manager
         self.core = core
         isReadOnlyHandle = readOnly
         self.registration = registration
@@ -96,9 +103,13 @@ public final class Database: Sendable {
         try checkNotInBatch()
         guard let directory = core.directory else { return close() }
         try directory.lockExclusively()
-        // The lock is held until the files are gone.
+        // The lock is held until the files are gone, and no longer, whether that succeeds or not and
+        // whoever else in this process has a handle.
         core.closeEngine()
-        defer { close() }
+        defer {
+            core.close()
+            close()
+        }
         do { try directory.removeFiles() } catch { throw DatabaseError.io(error) }
     }
 

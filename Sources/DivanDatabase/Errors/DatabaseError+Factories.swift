@@ -140,7 +140,7 @@ extension DatabaseError {
         DatabaseError(
             .io,
             "The directory of the open database at '\(path)' was deleted or replaced, so nothing "
-                + "was written; close the database and restore or recreate it."
+                + "was changed; close the database and restore or recreate it."
         )
     }
 

@@ -12,21 +12,57 @@ internal import Darwin
 ///     lock         every open handle holds a shared lock on it; delete and replace an exclusive one
 ///     changes      24 bytes, overwritten after each commit, watched by other processes
 ///     data-1/      the current generation: the engine's files
+///         place    empty; which file it is tells an original from a copy
 ///
-/// Creation takes the lock exclusively and writes the manifest last, so a directory without a
-/// manifest is a creation that did not finish; the next one that may create starts it over.
+/// ## Creation
+///
+/// It takes the lock exclusively and writes the manifest last, so a directory without a manifest is
+/// a creation that did not finish; the next one that may create starts it over. `DatabaseInstaller`
+/// makes a database from another one in the same way.
+///
+/// ## Lives
+///
+/// A sequence means something in one life of a database only: a copy goes on from the same sequences
+/// as its original, with other changes. So each life has a random *incarnation*, and the manifest
+/// records the place where it is lived: the identity of the file `place`, which no copy shares. So a
+/// copied manifest does not fit the place it is found in, and whoever opens it begins a new life. A
+/// directory that is moved within its file system lives on. Opened read-only, where nothing can be
+/// recorded, a copy gets another incarnation at each opening.
+///
+/// ## Invariants
+///
+/// 1. There is a manifest exactly if there is a whole database of the generation it names.
+/// 2. Whoever has the database open holds the lock shared, so what needs it exclusively (replacing,
+///    deleting) meets nobody, and a generation that the manifest does not name is nobody's.
+/// 3. The manifest of an open database is changed by `changeManifest` only, one process at a time.
 final class DatabaseDirectory: Sendable {
     let path: String
     let isReadOnly: Bool
     let identity: FileIdentity
+    /// The manifest as it was at the opening.
     let manifest: Manifest
     /// Nil for a read-only directory without a lock file: nobody can write there anyway.
     let lock: FileHandle?
+    private let busyTimeout: Duration
 
-    var dataPath: String { path + "/data-\(manifest.generation)" }
-    var changesPath: String { path + "/changes" }
+    var dataPath: String { Self.dataPath(path, manifest.generation) }
+    var changesPath: String { Self.changesPath(path) }
     static func manifestPath(_ path: String) -> String { path + "/manifest" }
-    static func lockPath(_ path: String) -> String { path + "/lock" }
+    static func changesPath(_ path: String) -> String { path + "/changes" }
+    static func dataPath(_ path: String, _ generation: Int) -> String {
+        "\(path)/data-\(generation)"
+    }
+
+    static func placePath(_ path: String, _ generation: Int) -> String {
+        dataPath(path, generation) + "/place"
+    }
+
+    /// Makes the file by which a new generation is told from its copies, and notes which it is.
+    static func markPlace(in manifest: inout Manifest, at path: String) throws(SystemError) {
+        let placePath = placePath(path, manifest.generation)
+        try Files.touch(placePath)
+        manifest.place = Files.lastingIdentity(of: placePath) ?? ""
+    }
 
     /// Whether `path` holds a whole database.
     static func exists(at path: String) -> Bool { Files.exists(manifestPath(path)) }
@@ -55,36 +91,102 @@ final class DatabaseDirectory: Sendable {
                     "The directory '\(path)' is not writable; change its permissions or open the "
                         + "database read-only.")
             }
-            lock = try Self.takeLock(
-                at: path, writable: writable, exclusive: false, timeout: busyTimeout)
+            if writable { try? Self.removeLeftovers(at: path) }
+            lock = try DirectoryLock.takeShared(
+                at: path, writable: writable, timeout: busyTimeout)
             // Only now: while the lock was awaited, the database may have been deleted or replaced.
             guard Self.exists(at: path) else { throw DatabaseError.databaseNotFound(path) }
-            manifest = try Manifest(Files.read(Self.manifestPath(path)), path: path)
+            manifest = try Self.enter(path, writable: writable, busyTimeout)
             guard let identity = Files.identity(of: path) else {
                 throw DatabaseError.databaseNotFound(path)
             }
             self.identity = identity
             self.path = path
+            self.busyTimeout = busyTimeout
             isReadOnly = readOnly
         } catch let error as SystemError {
             throw DatabaseError.io(error)
         }
     }
 
-    /// Whether the directory is still where it was opened.
+    /// Whether the directory still exists, whatever its name.
     var isInPlace: Bool { lock?.isLinked ?? true }
+
+    /// Whether the directory is what lies at its path, and not another one made or moved there since.
+    var isAtItsPath: Bool { isInPlace && Files.identity(of: path) == identity }
+
+    /// The manifest as it is now, which other processes may have changed.
+    ///
+    /// - Returns: nil when it cannot be read, or the directory is gone.
+    var currentManifest: Manifest? {
+        guard isAtItsPath, var current = try? Manifest(at: path),
+            current.generation == manifest.generation
+        else { return nil }
+        // A life that could not be recorded because this is read-only.
+        if isReadOnly, current.place != manifest.place {
+            current.incarnation = manifest.incarnation
+            current.place = manifest.place
+        }
+        return current
+    }
+
+    /// Changes the manifest as it is now, and returns what it became.
+    ///
+    /// - Throws: `DatabaseError` with code `.io`, also when the directory is gone, `.storageFull`,
+    ///   `.corrupted`, or `.databaseBusy` when others change it all the time.
+    func changeManifest(_ change: (inout Manifest) -> Void) throws -> Manifest {
+        guard isAtItsPath else { throw DatabaseError.directoryVanished(path) }
+        do { return try Self.changeManifest(at: path, busyTimeout, change) } catch let error
+            as SystemError
+        { throw DatabaseError.io(error) }
+    }
+
+    /// Reads the manifest, and begins a new life of the database when this is a copy.
+    private static func enter(_ path: String, writable: Bool, _ timeout: Duration) throws
+        -> Manifest
+    {
+        var manifest = try Manifest(at: path)
+        let placePath = placePath(path, manifest.generation)
+        if let place = Files.lastingIdentity(of: placePath), place == manifest.place {
+            return manifest
+        }
+        guard writable else {
+            manifest.beginLife(in: "")
+            return manifest
+        }
+        try Files.touch(placePath)
+        let place = Files.lastingIdentity(of: placePath) ?? ""
+        return try changeManifest(at: path, timeout) { manifest in
+            // Another process may have been faster.
+            if manifest.place != place { manifest.beginLife(in: place) }
+        }
+    }
+
+    private static func changeManifest(
+        at path: String, _ timeout: Duration, _ change: (inout Manifest) -> Void
+    ) throws -> Manifest {
+        let gate = try DirectoryLock.passGate(of: path, timeout: timeout)
+        defer { gate.unlock() }
+        let current = try Manifest(at: path)
+        var changed = current
+        change(&changed)
+        if changed != current { try Files.replace(manifestPath(path), with: changed.bytes) }
+        return changed
+    }
+
+    // MARK: - Exclusive work
 
     /// Turns the shared lock into an exclusive one, as deleting needs.
     ///
     /// - Throws: `.databaseBusy` when another process has the database open; the shared lock is then
-    ///   held as before.
+    ///   held as before. `.io` when the directory is no longer at its path.
     func lockExclusively() throws {
+        guard isAtItsPath else { throw DatabaseError.directoryVanished(path) }
         do {
-            guard let lock, try !lock.tryLock(exclusive: true) else { return }
-            // A failed conversion may have given up the shared lock.
-            _ = try lock.tryLock(exclusive: false)
-        } catch { throw DatabaseError.io(error) }
-        throw DatabaseError.busy(path)
+            if let lock, try !DirectoryLock.makeExclusive(lock, of: path) {
+                throw DatabaseError.busy(path)
+            }
+        } catch let error as SystemError { throw DatabaseError.io(error) }
     }
 
     /// Gives up the lock, shared or exclusive.
@@ -103,57 +205,58 @@ final class DatabaseDirectory: Sendable {
         makeEngine: (_ dataPath: String) throws -> Void
     ) throws {
         try Files.makeDirectory(path)
-        let lock = try takeLock(at: path, writable: true, exclusive: true, timeout: busyTimeout)
-        defer { lock?.unlock() }
-        // Another process may have created it while this one waited.
-        guard !exists(at: path) else { return }
-        for name in try Files.list(path) where name.hasPrefix("data-") {
-            try Files.remove(path + "/" + name)
+        try DirectoryLock.whileExclusive(at: path, timeout: busyTimeout) {
+            // Another process may have created it while this one waited.
+            guard !exists(at: path) else { return }
+            for name in try leftovers(at: path, besides: nil) {
+                try Files.remove(path + "/" + name)
+            }
+            var manifest = Manifest(engine: engine)
+            let dataPath = dataPath(path, manifest.generation)
+            try Files.makeDirectory(dataPath)
+            try markPlace(in: &manifest, at: path)
+            // From here on a missing engine file is damage, and nobody makes an empty one instead.
+            try makeEngine(dataPath)
+            try Files.replace(changesPath(path), with: ChangeMark().bytes)
+            try Files.replace(manifestPath(path), with: manifest.bytes)
         }
-        let manifest = Manifest(engine: engine)
-        let dataPath = path + "/data-\(manifest.generation)"
-        try Files.makeDirectory(dataPath)
-        // From here on a missing engine file is damage, and nobody makes an empty one in its place.
-        try makeEngine(dataPath)
-        try Files.replace(path + "/changes", with: ChangeMark().bytes)
-        try Files.replace(manifestPath(path), with: manifest.bytes)
         try Files.synchroniseDirectory(Files.parent(of: path))
     }
+}
 
-    /// Takes the lock on the lock file that is in the directory.
-    ///
-    /// While it is awaited, the file may be deleted with its database and made again with the next
-    /// one. A lock on the old file locks nothing, so then it starts over.
-    ///
-    /// - Returns: nil for a read-only directory without a lock file.
-    private static func takeLock(
-        at path: String, writable: Bool, exclusive: Bool, timeout: Duration
-    ) throws -> FileHandle? {
-        while true {
-            guard let lock = try openLock(at: path, writable: writable) else { return nil }
-            try acquire(lock, exclusive: exclusive, path: path, timeout: timeout)
-            if lock.identity == Files.identity(of: lockPath(path)) { return lock }
-            // Without a directory there is nothing to wait for any more.
-            guard Files.isDirectory(path) else { throw DatabaseError.databaseNotFound(path) }
-        }
-    }
-
-    private static func openLock(at path: String, writable: Bool) throws(SystemError) -> FileHandle?
+extension DatabaseDirectory {
+    /// What lies in a directory and is none of a database's of that generation: other generations,
+    /// and files that were to replace others.
+    static func leftovers(at path: String, besides generation: Int?) throws(SystemError)
+        -> [String]
     {
-        if writable { return try FileHandle(path: lockPath(path), flags: O_RDWR | O_CREAT) }
-        guard Files.exists(lockPath(path)) else { return nil }
-        return try FileHandle(path: lockPath(path), flags: O_RDONLY)
+        let current = generation.map { "data-\($0)" }
+        return try Files.list(path).filter {
+            ($0.hasPrefix("data-") && $0 != current) || $0.contains(Files.temporaryMark)
+        }
     }
 
-    /// Waits for the lock in short sleeps: `flock` cannot wait with a limit.
-    private static func acquire(
-        _ lock: FileHandle, exclusive: Bool, path: String, timeout: Duration
-    ) throws {
-        let deadline = ContinuousClock.now + timeout
-        while try !lock.tryLock(exclusive: exclusive) {
-            guard ContinuousClock.now < deadline else { throw DatabaseError.busy(path) }
-            usleep(5_000)
+    /// Removes what an interruption left over, if nobody has the database open.
+    ///
+    /// Whoever has it open may be changing the manifest just now.
+    private static func removeLeftovers(at path: String) throws {
+        guard let manifest = try? Manifest(at: path),
+            try !leftovers(at: path, besides: manifest.generation).isEmpty
+        else { return }
+        try DirectoryLock.whileExclusive(at: path, timeout: .zero) {
+            // Before the lock was taken, somebody may have replaced the database.
+            let current = try Manifest(at: path)
+            for name in try leftovers(at: path, besides: current.generation) {
+                try Files.remove(path + "/" + name)
+            }
         }
+    }
+}
+
+extension Manifest {
+    /// Reads the manifest of a directory.
+    init(at path: String) throws {
+        try self.init(Files.read(DatabaseDirectory.manifestPath(path)), path: path)
     }
 }
 

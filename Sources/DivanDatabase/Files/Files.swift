@@ -76,13 +76,29 @@ enum Files {
     }
 
     /// Writes a file so that a crash leaves either the old content or the new, whole and on disk.
+    ///
+    /// The new content is written under a name of its own, so that two who replace one file at the
+    /// same time do not write into each other's; the last one to rename wins.
     static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
-        let temporary = path + ".new"
-        let file = try FileHandle(path: temporary, flags: O_WRONLY | O_CREAT | O_TRUNC)
-        try file.write(bytes)
-        try file.synchronise()
-        try rename(temporary, to: path)
+        let temporary = path + temporaryMark + SeededRandom.shared.uuid()
+        do throws(SystemError) {
+            let file = try FileHandle(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL)
+            try file.write(bytes)
+            try file.synchronise()
+            try rename(temporary, to: path)
+        } catch {
+            try? remove(temporary)
+            throw error
+        }
         try synchroniseDirectory(parent(of: path))
+    }
+
+    /// What stands in the name of a file that `replace` has not renamed yet.
+    static let temporaryMark = ".new-"
+
+    /// Makes an empty file, if there is none.
+    static func touch(_ path: String) throws(SystemError) {
+        _ = try FileHandle(path: path, flags: O_WRONLY | O_CREAT)
     }
 
     /// Forces a directory's entries to the disk, so that a rename within it survives power loss.
@@ -91,11 +107,35 @@ enum Files {
         try directory.synchronise()
     }
 
+    /// Which file lies at a path, for as long as this process runs.
     static func identity(of path: String) -> FileIdentity? {
         var status = stat()
         // SAFETY: `status` is a local that outlives the call.
         guard unsafe stat(path, &status) == 0 else { return nil }
         return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    /// Which file lies at a path, in words that no copy of it shares, also after a restart.
+    ///
+    /// An inode may be used again once its file is gone, so the time of the last change to the inode
+    /// is a part of it, which nobody can set: of a file that is never written, the time it was made.
+    /// The number of the file system tells snapshots of it apart, where it has one; the number of a
+    /// device would not last.
+    ///
+    /// - Returns: nil when there is no such file.
+    static func lastingIdentity(of path: String) -> String? {
+        var status = stat()
+        // SAFETY: `status` is a local that outlives the call.
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        var system = statvfs()
+        // SAFETY: `system` is a local that outlives the call.
+        let number = unsafe statvfs(path, &system) == 0 ? UInt64(system.f_fsid) : 0
+        #if canImport(Glibc)
+        let changed = status.st_ctim
+        #else
+        let changed = status.st_ctimespec
+        #endif
+        return "\(String(number, radix: 16))-\(status.st_ino)-\(changed.tv_sec).\(changed.tv_nsec)"
     }
 
     /// The bytes of all files below a path.

@@ -16,6 +16,10 @@ struct Manifest: Equatable, Sendable {
     var engine: String
     var publicUUID: String
     var privateUUID: String
+    /// Which life of the database this is; see `DatabaseDirectory`.
+    var incarnation: String
+    /// Where this life is lived: the lasting identity of the generation's file `place`.
+    var place: String
 
     init(engine: String) {
         format = Self.currentFormat
@@ -23,11 +27,19 @@ struct Manifest: Equatable, Sendable {
         self.engine = engine
         publicUUID = SeededRandom.shared.uuid()
         privateUUID = SeededRandom.shared.uuid()
+        incarnation = SeededRandom.shared.uuid()
+        place = ""
     }
 
     mutating func renewUUIDs() {
         publicUUID = SeededRandom.shared.uuid()
         privateUUID = SeededRandom.shared.uuid()
+    }
+
+    /// Begins a new life, in the directory where the data lie now.
+    mutating func beginLife(in place: String) {
+        incarnation = SeededRandom.shared.uuid()
+        self.place = place
     }
 
     /// Reads a manifest's bytes; `path` is only for the error.
@@ -45,13 +57,17 @@ struct Manifest: Equatable, Sendable {
         guard case .integer(let generation)? = value["generation"],
             let engine = value["engine"]?.string,
             let publicUUID = value["publicUUID"]?.string,
-            let privateUUID = value["privateUUID"]?.string
+            let privateUUID = value["privateUUID"]?.string,
+            let incarnation = value["incarnation"]?.string,
+            let place = value["place"]?.string
         else { throw DatabaseError.corrupted("The manifest at '\(path)'", nil) }
         self.format = Int(format)
         self.generation = Int(clamping: generation)
         self.engine = engine
         self.publicUUID = publicUUID
         self.privateUUID = privateUUID
+        self.incarnation = incarnation
+        self.place = place
     }
 
     /// The manifest's bytes, checksum included.
@@ -60,7 +76,8 @@ struct Manifest: Equatable, Sendable {
         let object: JSONObject = [
             "format": .integer(Int64(format)), "generation": .integer(Int64(generation)),
             "engine": .string(engine), "publicUUID": .string(publicUUID),
-            "privateUUID": .string(privateUUID),
+            "privateUUID": .string(privateUUID), "incarnation": .string(incarnation),
+            "place": .string(place),
         ]
         JSONWriter.append(.object(object), to: &line)
         return line + Array("\n\(Self.checksum(of: line))\n".utf8)

@@ -25,8 +25,10 @@ final class DatabaseRegistry: Sendable {
     private let entries = Mutex<[FileIdentity: Entry]>([:])
 
     /// Opens a directory, or shares it when it is open.
-    func open(name: String, path: String, options: DatabaseOptions) throws -> Database {
-        if let shared = try share(path, name: name, options: options) { return shared }
+    func open(
+        name: String, path: String, options: DatabaseOptions, manager: Manager? = nil
+    ) throws -> Database {
+        if let shared = try share(path, name, options, manager) { return shared }
         let directory = try DatabaseDirectory(
             path: path, create: options.create, readOnly: options.readOnly,
             engine: DatabaseCore.engineIdentifier, busyTimeout: options.busyTimeout
@@ -34,16 +36,16 @@ final class DatabaseRegistry: Sendable {
             try DatabaseCore.openEngine(at: dataPath, options, creating: true).close()
         }
         // Another thread may have opened it since; its engine is the one to use.
-        if let shared = try share(path, name: name, options: options) { return shared }
+        if let shared = try share(path, name, options, manager) { return shared }
         let core = try DatabaseCore(name: name, directory: directory, options: options)
         let isFirst = entries.withLock { entries in
             guard entries[directory.identity] == nil else { return false }
             entries[directory.identity] = Entry(core: core, handles: 1)
             return true
         }
-        if isFirst { return handle(name, directory.identity, core, options) }
+        if isFirst { return handle(name, directory.identity, core, options, manager) }
         core.close()
-        return try open(name: name, path: path, options: options)
+        return try open(name: name, path: path, options: options, manager: manager)
     }
 
     func release(_ registration: Registration) {
@@ -57,7 +59,15 @@ final class DatabaseRegistry: Sendable {
         core?.close()
     }
 
-    private func share(_ path: String, name: String, options: DatabaseOptions) throws -> Database? {
+    /// Whether a directory is open in this process.
+    func isOpen(_ path: String) -> Bool {
+        guard let identity = Files.identity(of: path) else { return false }
+        return entries.withLock { $0[identity].map { !$0.core.isClosed } ?? false }
+    }
+
+    private func share(
+        _ path: String, _ name: String, _ options: DatabaseOptions, _ manager: Manager?
+    ) throws -> Database? {
         guard let identity = Files.identity(of: path) else { return nil }
         let found: DatabaseCore? = entries.withLock { entries in
             guard var entry = entries[identity] else { return nil }
@@ -78,14 +88,15 @@ final class DatabaseRegistry: Sendable {
                 "The database at '\(path)' is open read-only in this process; close it to open it "
                     + "writable.")
         }
-        return handle(name, identity, found, options)
+        return handle(name, identity, found, options, manager)
     }
 
     private func handle(
-        _ name: String, _ identity: FileIdentity, _ core: DatabaseCore, _ options: DatabaseOptions
+        _ name: String, _ identity: FileIdentity, _ core: DatabaseCore, _ options: DatabaseOptions,
+        _ manager: Manager?
     ) -> Database {
         Database(
             name: name, core: core, readOnly: options.readOnly,
-            registration: Registration(identity: identity, core: core))
+            registration: Registration(identity: identity, core: core), manager: manager)
     }
 }

@@ -31,7 +31,7 @@ public struct ManagerOptions: Sendable {
 /// used from any thread and any task. Several managers may share a directory, and so may several
 /// processes.
 ///
-/// State: `databases`, guarded by its mutex.
+/// State: `state`, guarded by its mutex.
 public final class Manager: Sendable {
     /// The release of Divan.
     public static let version = "0.1.0"
@@ -40,8 +40,12 @@ public final class Manager: Sendable {
     public let directory: URL
     private let options: ManagerOptions
     private let path: String
-    private let databases = Mutex<[String: Database]>([:])
-    private let closed = Atomic<Bool>(false)
+    private struct State {
+        var databases: [String: Database] = [:]
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
 
     /// Makes a manager for a directory, which is created when missing.
     ///
@@ -118,14 +122,14 @@ public final class Manager: Sendable {
     /// - Throws: also `.databaseNotFound` when it is missing and `options.create` is false.
     public func openDatabase(named name: String, options: DatabaseOptions) throws -> Database {
         guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
-        guard !closed.load(ordering: .acquiring) else { throw DatabaseError.closed(name) }
-        return try databases.withLock { databases in
-            if let open = databases[name], !open.isClosed { return open }
+        return try state.withLock { state in
+            guard !state.isClosed else { throw DatabaseError.closed(name) }
+            if let open = state.databases[name], !open.isClosed { return open }
             var options = options
             if self.options.readOnly { options.readOnly = true }
             let database = try DatabaseRegistry.shared.open(
-                name: name, path: path(of: name), options: options)
-            databases[name] = database
+                name: name, path: path(of: name), options: options, manager: self)
+            state.databases[name] = database
             return database
         }
     }
@@ -167,10 +171,10 @@ public final class Manager: Sendable {
 
     /// Closes all databases; the manager opens none after that.
     public func close() {
-        closed.store(true, ordering: .releasing)
-        let open = databases.withLock { databases in
-            defer { databases = [:] }
-            return Array(databases.values)
+        let open = state.withLock { state in
+            defer { state.databases = [:] }
+            state.isClosed = true
+            return Array(state.databases.values)
         }
         for database in open { database.close() }
     }

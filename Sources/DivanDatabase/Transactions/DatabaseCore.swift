@@ -129,21 +129,22 @@ final class DatabaseCore: Sendable {
         writer.sync { _ in engine.close() }
     }
 
-    /// The UUIDs, as of now.
-    var identity: Manifest { manifest.withLock { $0 } }
+    /// The manifest as it is now; of a database that is closed or gone, as it was last known.
+    var identity: Manifest {
+        manifest.withLock { manifest in
+            if !isClosed, let current = directory?.currentManifest { manifest = current }
+            return manifest
+        }
+    }
 
     /// Draws new UUIDs and writes the manifest anew.
     func replaceUUIDs() throws {
         try manifest.withLock { manifest in
-            var renewed = manifest
-            renewed.renewUUIDs()
             if let directory {
-                do throws(SystemError) {
-                    try Files.replace(
-                        DatabaseDirectory.manifestPath(directory.path), with: renewed.bytes)
-                } catch { throw DatabaseError.io(error) }
+                manifest = try directory.changeManifest { $0.renewUUIDs() }
+            } else {
+                manifest.renewUUIDs()
             }
-            manifest = renewed
         }
     }
 

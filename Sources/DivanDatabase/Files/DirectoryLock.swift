@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// The two advisory locks of a database directory.
+///
+///     lock             shared by every open handle, exclusive to create, replace, delete, tidy up
+///     the directory    the gate: held by whoever seeks that exclusive lock, or changes the manifest
+///
+/// Both are `flock`s, so they go with their process, and two in one process exclude each other like
+/// those of two processes.
+///
+/// The gate is needed because `flock` gives up the shared lock before it tries for the exclusive one:
+///
+///     A, open                           B
+///     tries for exclusive: its shared
+///     lock goes, B's is in the way
+///                                       tries for exclusive: has it, and replaces the database
+///     takes the shared lock again
+///
+/// With the gate B would not have tried, and A always has its shared lock back at once.
+enum DirectoryLock {
+    /// How long taking a lock at once may take: another process that tidies up has it for a moment,
+    /// and so does a child between its fork and the start of its program.
+    static let moment = Duration.milliseconds(100)
+
+    static func path(_ directory: String) -> String { directory + "/lock" }
+
+    /// Takes the lock on the lock file that is in the directory.
+    ///
+    /// While it is awaited, the file may be deleted with its database and made again with the next
+    /// one. A lock on the old file locks nothing, so then it starts over.
+    ///
+    /// - Returns: nil for a read-only directory without a lock file.
+    /// - Throws: `DatabaseError` with code `.databaseBusy` after the timeout, `.databaseNotFound` when
+    ///   the directory went meanwhile; `SystemError`.
+    static func takeShared(at directory: String, writable: Bool, timeout: Duration) throws
+        -> FileHandle?
+    {
+        if !writable, !Files.exists(path(directory)) { return nil }
+        return try take(at: directory, writable: writable, exclusive: false, timeout)
+    }
+
+    /// Runs `body` while nobody else has the database open.
+    ///
+    /// - Throws: as `takeShared`, and what `body` throws.
+    static func whileExclusive<T>(
+        at directory: String, timeout: Duration, _ body: () throws -> T
+    ) throws -> T {
+        let gate = try passGate(of: directory, timeout: timeout)
+        defer { gate.unlock() }
+        let lock = try take(at: directory, writable: true, exclusive: true, timeout)
+        defer { lock.unlock() }
+        return try body()
+    }
+
+    /// Turns a shared lock into an exclusive one, if nobody else has one.
+    ///
+    /// - Returns: Whether it is exclusive now; if not, it is shared as before.
+    static func makeExclusive(_ lock: FileHandle, of directory: String) throws -> Bool {
+        let gate: FileHandle
+        do { gate = try passGate(of: directory, timeout: moment) } catch let error as DatabaseError
+            where error.code == .databaseBusy
+        { return false }
+        defer { gate.unlock() }
+        let deadline = ContinuousClock.now + moment
+        while try !lock.tryLock(exclusive: true) {
+            _ = try lock.tryLock(exclusive: false)
+            guard ContinuousClock.now < deadline else { return false }
+            usleep(5_000)
+        }
+        return true
+    }
+
+    /// Waits at the gate and closes it until the handle is unlocked.
+    static func passGate(of directory: String, timeout: Duration) throws -> FileHandle {
+        let gate = try FileHandle(path: directory, flags: O_RDONLY | O_DIRECTORY)
+        guard try acquire(gate, exclusive: true, timeout) else {
+            throw DatabaseError.busy(directory)
+        }
+        return gate
+    }
+
+    private static func take(
+        at directory: String, writable: Bool, exclusive: Bool, _ timeout: Duration
+    ) throws -> FileHandle {
+        while true {
+            let flags = writable ? O_RDWR | O_CREAT : O_RDONLY
+            let lock = try FileHandle(path: path(directory), flags: flags)
+            guard try acquire(lock, exclusive: exclusive, timeout) else {
+                throw DatabaseError.busy(directory)
+            }
+            if lock.identity == Files.identity(of: path(directory)) { return lock }
+            // Without a directory there is nothing to wait for any more.
+            guard Files.isDirectory(directory) else {
+                throw DatabaseError.databaseNotFound(directory)
+            }
+        }
+    }
+
+    /// Waits for a lock in short sleeps, since `flock` cannot wait with a limit.
+    ///
+    /// - Returns: Whether it was taken within the timeout.
+    private static func acquire(_ lock: FileHandle, exclusive: Bool, _ timeout: Duration)
+        throws(SystemError) -> Bool
+    {
+        let deadline = ContinuousClock.now + timeout
+        while try !lock.tryLock(exclusive: exclusive) {
+            guard ContinuousClock.now < deadline else { return false }
+            usleep(5_000)
+        }
+        return true
+    }
+}

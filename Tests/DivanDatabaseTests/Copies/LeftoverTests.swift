@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import DivanDatabase
+import DivanJSON
+import DivanModel
+import DivanTestChild
+import FoundationEssentials
+import Testing
+
+/// What an interruption left in a directory goes when nobody has the database open.
+@Suite struct LeftoverTests {
+    private let sandbox = Sandbox()
+    private let whole = ["changes", "data-1", "lock", "manifest"]
+
+    @Test func `opening removes other generations and unfinished files`() throws {
+        try makeWithLeftovers()
+        let database = try sandbox.database()
+        #expect(try names() == whole)
+        #expect(try database.contains("a"))
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `opening read-only removes nothing`() throws {
+        try makeWithLeftovers()
+        let before = try names()
+        let database = try sandbox.database { $0.readOnly = true }
+        #expect(try database.contains("a"))
+        #expect(try names() == before)
+    }
+
+    @Test func `nothing is removed while another process has the database open`() async throws {
+        try makeWithLeftovers()
+        try await offPool { [self] in
+            // The leftovers come while the child has it open, as in use by it.
+            let child = try TestChild("serve", sandbox.url().path(percentEncoded: false))
+            #expect(child.readLine() == "ready")
+            #expect(try names() == whole)
+            try leaveOver()
+            let before = try names()
+            let database = try sandbox.database()
+            #expect(try names() == before)
+            #expect(try child.ask("save b 1")?.hasPrefix("saved") == true)
+            #expect(try database.existing("b")["n"].int == 1)
+            database.close()
+            #expect(try names() == before)
+            #expect(try child.ask("close") == "closed")
+            #expect(try sandbox.database().contains("b"))
+            #expect(try names() == whole)
+            #expect(child.finish() == 0)
+        }
+    }
+
+    @Test func `nothing is removed while this process has the database open`() throws {
+        let first = try sandbox.database()
+        try leaveOver()
+        let before = try names()
+        let second = try sandbox.database { $0.readOnly = true }
+        #expect(try names() == before)
+        first.close()
+        second.close()
+        try sandbox.database().close()
+        #expect(try names() == whole)
+    }
+
+    private func makeWithLeftovers() throws {
+        let database = try sandbox.database()
+        try database.create("a")
+        database.close()
+        try leaveOver()
+    }
+
+    private func leaveOver() throws {
+        let root = sandbox.url()
+        let manager = FileManager.default
+        for name in ["data-0", "data-2"] {
+            let folder = root.appending(path: name)
+            try manager.createDirectory(at: folder, withIntermediateDirectories: false)
+            try Data("x".utf8).write(to: folder.appending(path: "main.sqlite3"))
+        }
+        try Data("x".utf8).write(to: root.appending(path: "manifest.new-1"))
+    }
+
+    private func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(
+            atPath: sandbox.url().path(percentEncoded: false)
+        ).sorted()
+    }
+}
