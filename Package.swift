@@ -31,6 +31,9 @@ let package = Package(
         .target(name: "DivanPlatform", dependencies: ["DivanJSON", "CICU", "COpenSSL"]),
         .target(name: "DivanSQLite", dependencies: ["DivanStorage", "CSQLite"]),
 
+        // Sorted rows with stored partial reductions, over any engine.
+        .target(name: "DivanIndex", dependencies: ["DivanJSON", "DivanModel", "DivanStorage"]),
+
         // 2: the database.
         .target(
             name: "DivanDatabase",
@@ -85,6 +88,13 @@ let package = Package(
             dependencies: [
                 "DivanStorage", "DivanSQLite", "DivanStorageConformance", "CFaultVFS",
                 "DivanTestSupport",
+            ]
+        ),
+        .testTarget(
+            name: "DivanIndexTests",
+            dependencies: [
+                "DivanIndex", "DivanJSON", "DivanModel", "DivanPlatform", "DivanStorage",
+                "DivanSQLite", "DivanTestSupport",
             ]
         ),
         .testTarget(

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+
+extension IndexReader {
+    /// Checks that the parts of the index agree: emissions with rows, rows with partial reductions.
+    ///
+    /// - Parameters:
+    ///   - reducer: The reducer, to compute the reductions anew; without one, counts are compared only.
+    ///   - hasPartials: Whether partial reductions are stored.
+    ///   - check: Called now and then; throws to stop the work.
+    /// - Returns: One sentence for each kind of problem; empty when all is well.
+    package func verify(
+        reducer: (any RowReducer)?, hasPartials: Bool, check: (_ rows: Int) throws -> Void
+    ) throws -> [String] {
+        var problems: [String] = []
+        var expected = 0
+        let documents = try reader.cursor(in: stores.emissions)
+        defer { documents.close() }
+        var found = try documents.seekToFirst()
+        while found {
+            try documents.withRow { id, list in
+                let text = String(decoding: [UInt8](copying: id), as: UTF8.self)
+                for key in try Emissions.rowKeys(
+                    fromKeyList: list, of: DocumentID(unchecked: text))
+                {
+                    expected += 1
+                    guard try !reader.contains(key: key.span, in: stores.rows) else { continue }
+                    problems.append("A row of document '\(text)' is missing.")
+                }
+            }
+            if expected.isMultiple(of: 4_096) { try check(expected) }
+            found = try documents.next()
+        }
+        let rows = try reader.count(of: stores.rows)
+        if rows > expected {
+            problems.append("The index has \(rows - expected) rows that no document emitted.")
+        }
+        if hasPartials { problems += try verifyPartials(reducer, check) }
+        return problems
+    }
+
+    private func verifyPartials(
+        _ reducer: (any RowReducer)?, _ check: (_ rows: Int) throws -> Void
+    ) throws -> [String] {
+        let computed = try computePartials(reducer: reducer, check: check)
+        let stored = try reader.cursor(in: stores.partials)
+        defer { stored.close() }
+        var differences = 0
+        var position = 0
+        var found = try stored.seekToFirst()
+        while found {
+            try stored.withRow { key, value in
+                guard position < computed.nodes.count else { return differences += 1 }
+                let node = computed.nodes[position]
+                let isSame =
+                    try compare(key, node.key.span) == 0
+                    && isSame(value, node.value.span, comparingValues: reducer != nil)
+                if !isSame { differences += 1 }
+            }
+            position += 1
+            found = try stored.next()
+        }
+        // An index that never had a row has no nodes.
+        if position == 0, computed.nodes.count == RowRank.highest { return [] }
+        differences += max(0, computed.nodes.count - position)
+        return differences == 0
+            ? [] : ["\(differences) partial reductions are not those of their rows."]
+    }
+
+    private func isSame(_ left: Span<UInt8>, _ right: Span<UInt8>, comparingValues: Bool) throws
+        -> Bool
+    {
+        if compare(left, right) == 0 { return true }
+        guard !comparingValues else { return false }
+        return try Partials.Node(left).count == Partials.Node(right).count
+    }
+}

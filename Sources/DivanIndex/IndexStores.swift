@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanStorage
+
+/// The stores of one index.
+///
+///     index/7/rows        row key                → emitted value
+///     index/7/emissions   document ID            → the keys that the document emitted
+///     index/7/partials    level, row key or none → count and partial reduction
+///
+/// An index is known to the engine by its number only; its name may hold any character. Numbers are
+/// never used twice in a database, so what is left of a dropped index is not mistaken for another.
+package struct IndexStores: Sendable {
+    /// The rows in order: see ``RowKey``.
+    package let rows: Store
+    /// What each document emitted: see ``Emissions``.
+    package let emissions: Store
+    /// The stored partial reductions: see ``Partials``.
+    package let partials: Store
+
+    /// Names the stores of an index.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the index.
+    ///   - engine: The engine that keeps them.
+    package init(number: UInt64, engine: any StorageEngine) {
+        rows = engine.store(StoreName("index/\(number)/rows", .bytes))
+        emissions = engine.store(StoreName("index/\(number)/emissions", .bytes))
+        partials = engine.store(StoreName("index/\(number)/partials", .bytes))
+    }
+
+    /// Removes the index with all that it holds.
+    ///
+    /// - Throws: `StorageError`.
+    package func drop(_ writer: any StorageWriter) throws {
+        for store in [rows, emissions, partials] { try writer.drop(store) }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanStorage
+
+/// Computes all partial reductions anew in one pass over the rows, in order.
+///
+/// For each level it keeps one open node. A row of rank r closes the open nodes of the levels 1 to r,
+/// lowest first, each giving its result to the one above, and opens new ones.
+struct PartialBuilder {
+    private struct OpenNode {
+        var key: [UInt8] = []
+        var count = 0
+        var reduction: Reduction?
+    }
+
+    private let seed: UInt64
+    private let reducer: (any RowReducer)?
+    private let emit: (_ key: [UInt8], _ node: Partials.Node) throws -> Void
+    /// The open nodes by level; the first is unused.
+    private var open: [OpenNode]
+
+    /// Makes a builder that hands each finished node to `emit`, with its key in the store.
+    init(
+        seed: UInt64, reducer: (any RowReducer)?,
+        emit: @escaping (_ key: [UInt8], _ node: Partials.Node) throws -> Void
+    ) {
+        self.seed = seed
+        self.reducer = reducer
+        self.emit = emit
+        open = (0...RowRank.highest).map { _ in
+            OpenNode(reduction: reducer.map { Reduction($0) })
+        }
+    }
+
+    /// Takes the next row.
+    mutating func add(key: [UInt8], value: PackedValue) throws {
+        let rank = RowRank.rank(of: key.span, seed: seed)
+        if rank > 0 {
+            for level in 1...rank { try close(level, openingAt: key) }
+        }
+        open[1].count += 1
+        open[1].reduction?.add(key: key, value: value)
+    }
+
+    /// Closes all nodes.
+    mutating func finish() throws {
+        for level in 1...RowRank.highest { try close(level, openingAt: []) }
+    }
+
+    private mutating func close(_ level: Int, openingAt key: [UInt8]) throws {
+        let node = Partials.Node(
+            count: open[level].count, reduced: open[level].reduction?.finish() ?? .none)
+        try emit(Partials.key(level: level, open[level].key), node)
+        if level < RowRank.highest {
+            open[level + 1].count += node.count
+            open[level + 1].reduction?.add(node.reduced)
+        }
+        open[level] = OpenNode(key: key, reduction: reducer.map { Reduction($0) })
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanJSON
+
+/// Folds the rows of an index into one value, in steps.
+///
+/// An index keeps the results of the steps, so a reducer must give the same value however the rows
+/// are cut into steps: `rereduce` of the values of the pieces equals `reduce` of the whole. At most
+/// ``Partials/largestStep`` values are handed over at once.
+package protocol RowReducer: Sendable {
+    /// Folds rows.
+    ///
+    /// - Parameters:
+    ///   - keys: The whole keys of the rows: see ``RowKey``.
+    ///   - values: The emitted values, as many as keys.
+    /// - Returns: The value that stands for all of them.
+    /// - Throws: An error whose text is kept and thrown by every query that has one of these rows.
+    func reduce(keys: [[UInt8]], values: [PackedValue]) throws -> PackedValue
+
+    /// Folds values that ``reduce(keys:values:)`` or this function gave, in the order of their rows.
+    func rereduce(_ values: [PackedValue]) throws -> PackedValue
+}
+
+/// What a reducer threw, kept in place of a value.
+package struct ReductionFailure: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The text of the error.
+    package var description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+/// Collects values and folds them whenever there are enough for a step.
+struct Reduction {
+    private let reducer: any RowReducer
+    private var keys: [[UInt8]] = []
+    private var values: [PackedValue] = []
+    private var partials: [PackedValue] = []
+    private var failure: ReductionFailure?
+
+    init(_ reducer: any RowReducer) { self.reducer = reducer }
+
+    /// Adds a row.
+    mutating func add(key: [UInt8], value: PackedValue) {
+        guard failure == nil else { return }
+        keys.append(key)
+        values.append(value)
+        if values.count == Partials.largestStep { foldRows() }
+    }
+
+    /// Adds what stands for several rows.
+    mutating func add(_ partial: Partials.Node.Reduced) {
+        switch partial {
+        case .none: break
+        case .failure(let failure): self.failure = self.failure ?? failure
+        case .value(let value):
+            guard failure == nil else { return }
+            // Rows collected before come before it.
+            foldRows()
+            append(value)
+        }
+    }
+
+    /// Folds what is left; `.none` when nothing was added.
+    mutating func finish() -> Partials.Node.Reduced {
+        foldRows()
+        if partials.count > 1 { foldPartials() }
+        if let failure { return .failure(failure) }
+        return partials.first.map { .value($0) } ?? .none
+    }
+
+    private mutating func foldRows() {
+        guard !values.isEmpty, failure == nil else { return }
+        defer {
+            keys.removeAll(keepingCapacity: true)
+            values.removeAll(keepingCapacity: true)
+        }
+        do { append(try reducer.reduce(keys: keys, values: values)) } catch {
+            failure = ReductionFailure("\(error)")
+        }
+    }
+
+    private mutating func append(_ partial: PackedValue) {
+        partials.append(partial)
+        if partials.count == Partials.largestStep { foldPartials() }
+    }
+
+    private mutating func foldPartials() {
+        guard failure == nil else { return }
+        do { partials = [try reducer.rereduce(partials)] } catch {
+            failure = ReductionFailure("\(error)")
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanJSON
+import DivanModel
+import DivanPlatform
+import DivanSQLite
+import DivanStorage
+import DivanTestSupport
+import Synchronization
+
+@testable import DivanIndex
+
+/// Sums numbers, counts how it is called, and refuses anything else.
+final class CountingSum: RowReducer, Sendable {
+    struct NotANumber: Error, CustomStringConvertible { let description = "only numbers" }
+
+    private let seen = Atomic<Int>(0)
+    private let largest = Atomic<Int>(0)
+
+    /// The values handed over since the last call.
+    func takeCount() -> Int { seen.exchange(0, ordering: .relaxed) }
+    var largestStep: Int { largest.load(ordering: .relaxed) }
+
+    func reduce(keys: [[UInt8]], values: [PackedValue]) throws -> PackedValue {
+        try sum(values)
+    }
+
+    func rereduce(_ values: [PackedValue]) throws -> PackedValue { try sum(values) }
+
+    private func sum(_ values: [PackedValue]) throws -> PackedValue {
+        seen.add(values.count, ordering: .relaxed)
+        largest.max(values.count, ordering: .relaxed)
+        var sum: Int64 = 0
+        for value in values {
+            guard let number = value.int64 else { throw NotANumber() }
+            sum += number
+        }
+        return PackedValue(.integer(sum))
+    }
+}
+
+/// An index beside a naive model of it: a dictionary that is sorted whenever it is asked.
+final class IndexFixture {
+    let engine: SQLiteEngine
+    let stores: IndexStores
+    let seed: UInt64
+    let reducer: CountingSum?
+    let coder = RowKeyCoder(.unicode, strings: ICUCollator.root)
+    private(set) var model: [String: [(key: JSONValue, value: Int64)]] = [:]
+
+    init(seed: UInt64 = 7, reduces: Bool = true) throws {
+        engine = try SQLiteEngine.inMemory()
+        stores = IndexStores(number: 1, engine: engine)
+        self.seed = seed
+        reducer = reduces ? CountingSum() : nil
+    }
+
+    func emissions(_ rows: [(key: JSONValue, value: Int64)]) -> Emissions {
+        var emissions = Emissions()
+        for row in rows {
+            emissions.append(PackedValue(.integer(row.value))) { coder.append(row.key, to: &$0) }
+        }
+        return emissions
+    }
+
+    /// Replaces the rows of some documents in one transaction.
+    @discardableResult
+    func replace(
+        _ documents: [(id: String, rows: [(key: JSONValue, value: Int64)])],
+        maintainsPartials: Bool = true
+    ) throws -> [(key: [UInt8], edit: IndexWriter.Edit)] {
+        for (id, rows) in documents { model[id] = rows.isEmpty ? nil : rows }
+        return try engine.write { writer in
+            var index = IndexWriter(stores, seed: seed, reducer: reducer, writer)
+            index.maintainsPartials = maintainsPartials
+            for (id, rows) in documents {
+                try index.replace(DocumentID(unchecked: id), with: emissions(rows))
+            }
+            return try index.finish()
+        }
+    }
+
+    func rebuildPartials() throws {
+        let computed = try read { try $0.computePartials(reducer: reducer) { _ in } }
+        try engine.write { try computed.write(to: stores, $0) }
+    }
+
+    func read<T>(_ body: (IndexReader) throws -> T) throws -> T {
+        try engine.read { try body(IndexReader(stores, seed: seed, $0)) }
+    }
+
+    func problems() throws -> [String] {
+        try read { try $0.verify(reducer: reducer, hasPartials: true) { _ in } }
+    }
+
+    /// What the index should hold, in order.
+    func expectedRows() -> [(key: [UInt8], value: Int64)] {
+        var rows: [(key: [UInt8], value: Int64)] = []
+        for (id, emitted) in model {
+            let keys = emissions(emitted).rowKeys(of: DocumentID(unchecked: id))
+            for (key, row) in zip(keys, emitted) { rows.append((key, row.value)) }
+        }
+        return rows.sorted { $0.key.precedes($1.key) }
+    }
+
+    func allRows(
+        in range: RowRange = .all, descending: Bool = false, skip: Int = 0, limit: Int = .max
+    ) throws -> [(key: [UInt8], value: Int64)] {
+        var rows: [(key: [UInt8], value: Int64)] = []
+        guard limit > 0 else { return [] }
+        try read { index in
+            try index.forEachRow(in: range, descending: descending, skip: skip) { key, value in
+                rows.append(([UInt8](copying: key), RowValue.decode(value).int64 ?? -1))
+                return rows.count < limit
+            }
+        }
+        return rows
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanJSON
+import DivanModel
+import DivanStorage
+import DivanTestSupport
+import Testing
+
+@testable import DivanIndex
+
+struct PartialsTests {
+    @Test func `an empty index counts and reduces to nothing`() throws {
+        let fixture = try IndexFixture()
+        let reducer = try #require(fixture.reducer)
+        #expect(try fixture.read { try $0.count() } == 0)
+        #expect(try fixture.read { try $0.reduce(with: reducer).value } == nil)
+        #expect(try fixture.read { try $0.key(at: 0) } == nil)
+    }
+
+    @Test func `every range agrees with a naive model after every batch of edits`() throws {
+        for round in Soak.rounds(test: 40, soak: 2_000) {
+            var random = Soak.random(round: round, salt: 0x1DEC)
+            let fixture = try IndexFixture(seed: random.next(), reduces: round % 3 != 0)
+            for _ in 0..<8 {
+                try fixture.replace(Self.someEdits(of: fixture, &random))
+                try Self.compare(fixture, &random)
+            }
+            #expect(try fixture.problems() == [], "round \(round)")
+        }
+    }
+
+    @Test func `an index that grew by edits equals one that was built at once`() throws {
+        for round in Soak.rounds(test: 10, soak: 200) {
+            var random = Soak.random(round: round, salt: 0xB17D)
+            let grown = try IndexFixture(seed: 99)
+            for _ in 0..<30 { try grown.replace(Self.someEdits(of: grown, &random)) }
+            let built = try IndexFixture(seed: 99)
+            let documents = grown.model.map { (id: $0.key, rows: $0.value) }
+            try built.replace(documents, maintainsPartials: false)
+            try built.rebuildPartials()
+            #expect(try Self.nodes(grown) == Self.nodes(built), "round \(round)")
+        }
+    }
+
+    @Test func `a reduction of any range of a large index sees few values`() throws {
+        let fixture = try IndexFixture()
+        let reducer = try #require(fixture.reducer)
+        let count = Soak.count(test: 20_000, soak: 1_000_000)
+        var start = 0
+        while start < count {
+            let end = min(start + 50_000, count)
+            try fixture.replace(
+                (start..<end).map { ("d\($0)", [(.integer(Int64($0)), Int64($0))]) },
+                maintainsPartials: false)
+            start = end
+        }
+        try fixture.rebuildPartials()
+        var random = Soak.random(round: 0, salt: 0xFE3)
+        _ = reducer.takeCount()
+        var most = 0
+        for _ in 0..<Soak.count(test: 1_000, soak: 10_000) {
+            let low = Int.random(in: 0..<count, using: &random)
+            let high = Int.random(in: low...count, using: &random)
+            let range = Self.range(fixture, low, high)
+            let (sum, rows) = try fixture.read { try $0.reduce(range, with: reducer) }
+            #expect(rows == high - low)
+            #expect(sum?.int64 ?? 0 == Int64((low..<high).reduce(0, +)))
+            most = max(most, reducer.takeCount())
+        }
+        #expect(most < 1_000)
+        #expect(reducer.largestStep <= Partials.largestStep)
+    }
+
+    @Test func `an edit computes one node a level`() throws {
+        let fixture = try IndexFixture()
+        let reducer = try #require(fixture.reducer)
+        try fixture.replace((0..<20_000).map { ("d\($0)", [(.integer(Int64($0)), 1)]) })
+        _ = reducer.takeCount()
+        try fixture.replace([("d10000", [(10_000, 5)])])
+        #expect(reducer.takeCount() < 2_000)
+        #expect(try fixture.read { try $0.reduce(with: reducer).value?.int64 } == 20_004)
+    }
+
+    @Test func `a value that the reducer refuses fails the ranges that have it and no others`()
+        throws
+    {
+        let fixture = try IndexFixture()
+        let reducer = try #require(fixture.reducer)
+        try fixture.replace((0..<2_000).map { ("d\($0)", [(.integer(Int64($0)), 1)]) })
+        try fixture.engine.write { writer in
+            var index = IndexWriter(fixture.stores, seed: fixture.seed, reducer: reducer, writer)
+            var bad = Emissions()
+            bad.append(PackedValue("x")) { fixture.coder.append(1_000, to: &$0) }
+            try index.replace(DocumentID(unchecked: "d1000"), with: bad)
+            _ = try index.finish()
+        }
+        let before = Self.range(fixture, 0, 1_000)
+        let after = Self.range(fixture, 1_001, 2_000)
+        #expect(try fixture.read { try $0.reduce(before, with: reducer).value?.int64 } == 1_000)
+        #expect(try fixture.read { try $0.reduce(after, with: reducer).value?.int64 } == 999)
+        #expect(throws: ReductionFailure("only numbers")) {
+            try fixture.read { _ = try $0.reduce(with: reducer) }
+        }
+        try fixture.replace([("d1000", [(1_000, 1)])])
+        #expect(try fixture.read { try $0.reduce(with: reducer).value?.int64 } == 2_000)
+    }
+
+    @Test func `verification finds a wrong count and a missing node`() throws {
+        let fixture = try IndexFixture()
+        try fixture.replace((0..<2_000).map { ("d\($0)", [(.integer(Int64($0)), 1)]) })
+        #expect(try fixture.problems() == [])
+        try fixture.engine.write { writer in
+            let key = Partials.key(level: 1, [])
+            let node = Partials.Node(count: 3)
+            try writer.set(node.bytes.span, forKey: key.span, in: fixture.stores.partials)
+        }
+        #expect(try fixture.problems().count == 1)
+    }
+
+    // MARK: - The model
+
+    private static func range(_ fixture: IndexFixture, _ low: Int, _ high: Int) -> RowRange {
+        func bound(_ number: Int) -> [UInt8] {
+            var key: [UInt8] = []
+            fixture.coder.append(.integer(Int64(number)), to: &key)
+            return key
+        }
+        return RowRange(lower: bound(low), upper: bound(high))
+    }
+
+    private static func someEdits(of fixture: IndexFixture, _ random: inout SeededRandom)
+        -> [(id: String, rows: [(key: JSONValue, value: Int64)])]
+    {
+        let count = Int.random(in: 1...60, using: &random)
+        let ids = Set((0..<count).map { _ in "d\(Int.random(in: 0..<400, using: &random))" })
+        return ids.sorted().map { id in
+            let rows = Int.random(in: 0...3, using: &random)
+            return (
+                id,
+                (0..<rows).map { _ in
+                    let key = Int64.random(in: 0..<200, using: &random)
+                    return (
+                        key % 5 == 0 ? .string("k\(key)") : .integer(key),
+                        Int64.random(in: -9...9, using: &random)
+                    )
+                }
+            )
+        }
+    }
+
+    private static func compare(_ fixture: IndexFixture, _ random: inout SeededRandom) throws {
+        let rows = fixture.expectedRows()
+        for _ in 0..<6 {
+            let range = someRange(rows, &random)
+            let inside = rows.filter { range.contains($0.key) }
+            #expect(try fixture.read { try $0.count(in: range) } == inside.count)
+            if let reducer = fixture.reducer {
+                let sum = try fixture.read { try $0.reduce(range, with: reducer).value?.int64 }
+                #expect(sum == (inside.isEmpty ? nil : inside.reduce(0) { $0 + $1.value }))
+            }
+            let skip = Int.random(in: 0...(inside.count + 2), using: &random)
+            let limit = Int.random(in: 0...20, using: &random)
+            for descending in [false, true] {
+                let found = try fixture.allRows(
+                    in: range, descending: descending, skip: skip, limit: limit)
+                let ordered = descending ? inside.reversed() : inside
+                let expected = ordered.dropFirst(skip).prefix(limit)
+                #expect(found.map(\.key) == expected.map(\.key))
+                #expect(found.map(\.value) == expected.map(\.value))
+            }
+            let position = Int.random(in: 0...inside.count, using: &random)
+            let key = try fixture.read { try $0.key(at: position, in: range) }
+            #expect(key == (position < inside.count ? inside[position].key : nil))
+        }
+    }
+
+    private static func someRange(
+        _ rows: [(key: [UInt8], value: Int64)], _ random: inout SeededRandom
+    ) -> RowRange {
+        func bound() -> [UInt8]? {
+            guard let row = rows.randomElement(using: &random), Bool.random(using: &random)
+            else { return nil }
+            return Bool.random(using: &random) ? row.key : row.key.dropLast() + [0xFF]
+        }
+        return RowRange(lower: bound(), upper: bound())
+    }
+
+    private static func nodes(_ fixture: IndexFixture) throws -> [[UInt8]] {
+        try fixture.engine.read { reader in
+            let cursor = try reader.cursor(in: fixture.stores.partials)
+            defer { cursor.close() }
+            var nodes: [[UInt8]] = []
+            var found = try cursor.seekToFirst()
+            while found {
+                try cursor.withRow {
+                    nodes.append([UInt8](copying: $0) + [UInt8](copying: $1))
+                }
+                found = try cursor.next()
+            }
+            return nodes
+        }
+    }
+}
