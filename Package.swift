@@ -39,6 +39,7 @@ let package = Package(
             name: "DivanDatabase",
             dependencies: [
                 "DivanJSON", "DivanModel", "DivanPlatform", "DivanStorage", "DivanSQLite",
+                "DivanIndex",
             ]
         ),
 

@@ -32,7 +32,8 @@ package struct Emissions: Sendable {
     /// - Parameters:
     ///   - value: The value; nil for none, which takes no space.
     ///   - key: Appends the key in its row form.
-    package mutating func append(_ value: PackedValue?, key: (inout [UInt8]) throws -> Void) rethrows
+    package mutating func append(_ value: PackedValue?, key: (inout [UInt8]) throws -> Void)
+        rethrows
     {
         let start = bytes.count
         do { try key(&bytes) } catch {

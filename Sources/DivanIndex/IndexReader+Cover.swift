@@ -25,8 +25,11 @@ extension IndexReader {
     ///      row row │ level 1 │ level 1 │ level 2 │ level 2 │ level 1 │ row
     ///      ────────┴─ up ────┴─────────┴─────────┴─────────┴─ down ──┴────
     ///
-    /// - Parameter take: Gets a piece. For a node, whether it takes it; otherwise its parts are
-    ///   offered. For a row, whether to go on.
+    /// - Parameters:
+    ///   - range: The range.
+    ///   - take: Gets a piece. For a node, whether it takes it; otherwise its parts are offered. For a
+    ///     row, whether to go on.
+    /// - Throws: `StorageError`, ``IndexCorruption``, and what `take` throws.
     func cover(_ range: RowRange, _ take: (RangePiece) throws -> Bool) throws {
         guard !range.isEmpty else { return }
         let walk = try RangeWalk(self)
@@ -76,9 +79,7 @@ private final class RangeWalk {
     private func takeNode(
         at position: [UInt8], _ range: RowRange, _ take: (RangePiece) throws -> Bool
     ) throws -> [UInt8]?? {
-        var level =
-            position.isEmpty
-            ? RowRank.highest : RowRank.rank(of: position.span, seed: index.seed)
+        var level = position.isEmpty && index.hasPartials ? RowRank.highest : rank(of: position)
         while level > 0 {
             defer { level -= 1 }
             let cursor = try self.cursor(level)
@@ -90,7 +91,8 @@ private final class RangeWalk {
                 continue
             }
             let end = try cursor.next()
-            let isInside = end.map { range.upper == nil || range.isInside(upTo: $0) }
+            let isInside =
+                end.map { range.upper == nil || range.isInside(upTo: $0) }
                 ?? (range.upper == nil)
             if isInside, try take(.node(node)) { return .some(end) }
         }
@@ -111,7 +113,7 @@ private final class RangeWalk {
             try rows.withRow { key, value in
                 let key = [UInt8](copying: key)
                 guard range.isBelowUpper(key) else { return }
-                let rank = RowRank.rank(of: key.span, seed: index.seed)
+                let rank = rank(of: key)
                 // At the first row every node was offered already, unless that was before all rows.
                 if rank > 0, !isFirst || position.isEmpty {
                     next = key
@@ -125,6 +127,10 @@ private final class RangeWalk {
             found = try rows.next()
         }
         return nil
+    }
+
+    private func rank(of key: [UInt8]) -> Int {
+        index.hasPartials ? RowRank.rank(of: key.span, seed: index.seed) : 0
     }
 
     private func row(atLeast key: [UInt8]) throws -> [UInt8]? {

@@ -12,6 +12,7 @@ extension IndexReader {
     ///   - hasPartials: Whether partial reductions are stored.
     ///   - check: Called now and then; throws to stop the work.
     /// - Returns: One sentence for each kind of problem; empty when all is well.
+    /// - Throws: `StorageError`, ``IndexCorruption``, and what `check` throws.
     package func verify(
         reducer: (any RowReducer)?, hasPartials: Bool, check: (_ rows: Int) throws -> Void
     ) throws -> [String] {

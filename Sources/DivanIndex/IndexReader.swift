@@ -6,17 +6,28 @@ package import DivanStorage
 /// Reads an index inside one transaction.
 ///
 /// Going over rows costs as much as there are rows; counting, reducing, finding the n-th row and
-/// skipping cost O(log n), whatever the range: see ``Partials``.
+/// skipping cost O(log n), whatever the range: see ``Partials``. While an index is being built it has
+/// none of those, and everything is found from the rows.
 package struct IndexReader {
     let stores: IndexStores
     let seed: UInt64
     let reader: any StorageReader
+    let hasPartials: Bool
 
     /// Reads an index.
-    package init(_ stores: IndexStores, seed: UInt64, _ reader: any StorageReader) {
+    ///
+    /// - Parameters:
+    ///   - stores: The index.
+    ///   - seed: The seed that it was made with.
+    ///   - reader: The transaction.
+    ///   - hasPartials: Whether its partial reductions are up to date.
+    package init(
+        _ stores: IndexStores, seed: UInt64, _ reader: any StorageReader, hasPartials: Bool = true
+    ) {
         self.stores = stores
         self.seed = seed
         self.reader = reader
+        self.hasPartials = hasPartials
     }
 
     // MARK: - Rows
@@ -28,6 +39,7 @@ package struct IndexReader {
     ///   - descending: Whether to begin at the end.
     ///   - skip: How many rows to pass over first.
     ///   - body: Gets a row's key and value.
+    /// - Throws: `StorageError`, ``IndexCorruption``, and what `body` throws.
     package func forEachRow(
         in range: RowRange = .all, descending: Bool = false, skip: Int = 0,
         _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Bool
@@ -85,6 +97,8 @@ package struct IndexReader {
     // MARK: - Counts
 
     /// The number of rows of a range.
+    ///
+    /// - Throws: `StorageError`, ``IndexCorruption``.
     package func count(in range: RowRange = .all) throws -> Int {
         var count = 0
         try cover(range) { piece in

@@ -135,6 +135,7 @@ extension IndexReader {
     ///   - reducer: The reducer, if there is one.
     ///   - check: Called now and then; throws to stop the work.
     /// - Returns: The nodes.
+    /// - Throws: `StorageError`, and what `check` throws.
     package func computePartials(reducer: (any RowReducer)?, check: (_ rows: Int) throws -> Void)
         throws -> ComputedPartials
     {
@@ -172,6 +173,7 @@ package struct ComputedPartials {
     /// - Parameters:
     ///   - stores: The index. Its rows must be those that the nodes were computed from.
     ///   - writer: The transaction.
+    /// - Throws: `StorageError`.
     package func write(to stores: IndexStores, _ writer: any StorageWriter) throws {
         try writer.removeAll(in: stores.partials)
         for (key, value) in nodes {

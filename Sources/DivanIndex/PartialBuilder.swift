@@ -18,7 +18,7 @@ struct PartialBuilder {
     private let reducer: (any RowReducer)?
     private let emit: (_ key: [UInt8], _ node: Partials.Node) throws -> Void
     /// The open nodes by level; the first is unused.
-    private var open: [OpenNode]
+    private var nodes: [OpenNode]
 
     /// Makes a builder that hands each finished node to `emit`, with its key in the store.
     init(
@@ -28,7 +28,7 @@ struct PartialBuilder {
         self.seed = seed
         self.reducer = reducer
         self.emit = emit
-        open = (0...RowRank.highest).map { _ in
+        nodes = (0...RowRank.highest).map { _ in
             OpenNode(reduction: reducer.map { Reduction($0) })
         }
     }
@@ -39,8 +39,8 @@ struct PartialBuilder {
         if rank > 0 {
             for level in 1...rank { try close(level, openingAt: key) }
         }
-        open[1].count += 1
-        open[1].reduction?.add(key: key, value: value)
+        nodes[1].count += 1
+        nodes[1].reduction?.add(key: key, value: value)
     }
 
     /// Closes all nodes.
@@ -50,12 +50,12 @@ struct PartialBuilder {
 
     private mutating func close(_ level: Int, openingAt key: [UInt8]) throws {
         let node = Partials.Node(
-            count: open[level].count, reduced: open[level].reduction?.finish() ?? .none)
-        try emit(Partials.key(level: level, open[level].key), node)
+            count: nodes[level].count, reduced: nodes[level].reduction?.finish() ?? .none)
+        try emit(Partials.key(level: level, nodes[level].key), node)
         if level < RowRank.highest {
-            open[level + 1].count += node.count
-            open[level + 1].reduction?.add(node.reduced)
+            nodes[level + 1].count += node.count
+            nodes[level + 1].reduction?.add(node.reduced)
         }
-        open[level] = OpenNode(key: key, reduction: reducer.map { Reduction($0) })
+        nodes[level] = OpenNode(key: key, reduction: reducer.map { Reduction($0) })
     }
 }

@@ -122,7 +122,9 @@ struct PartialUpdate {
         let cursor = try LevelCursor(level, of: stores.partials, writer)
         let end = try cursor.seek(toAtLeast: dirty.key + [0])
         cursor.close()
-        let node = try level == 1 ? reduceRows(from: dirty.key, to: end)
+        let node =
+            try level == 1
+            ? reduceRows(from: dirty.key, to: end)
             : reduceNodes(level - 1, from: dirty.key, to: end)
         try writer.set(node.bytes.span, forKey: key.span, in: stores.partials)
     }

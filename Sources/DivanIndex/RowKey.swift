@@ -41,6 +41,7 @@ package enum RowKey {
     /// - Parameters:
     ///   - key: A row key.
     ///   - offset: Where its emitted key ends.
+    /// - Returns: The ID.
     /// - Throws: ``IndexCorruption`` when no ID stands there.
     package static func documentID(
         in key: Span<UInt8>, at offset: Int
@@ -63,5 +64,6 @@ package struct IndexCorruption: Error, CustomStringConvertible {
     /// What is wrong, in one sentence without any key or value.
     package var description: String
 
-    init(_ description: String) { self.description = description }
+    /// Makes the error of a sentence.
+    package init(_ description: String) { self.description = description }
 }

@@ -26,6 +26,7 @@ package struct ReductionFailure: Error, Sendable, Equatable, CustomStringConvert
     /// The text of the error.
     package var description: String
 
+    /// Keeps the text of an error.
     package init(_ description: String) { self.description = description }
 }
 

@@ -32,6 +32,7 @@ public final class Database: Sendable {
     private let isReadOnlyHandle: Bool
     private let closed = Atomic<Bool>(false)
     private let registration: DatabaseRegistry.Registration?
+    let views = ViewRegistry()
 
     /// The manager that opened the database; nil for one opened by its path, or in memory.
     ///
@@ -89,6 +90,7 @@ public final class Database: Sendable {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         if let registration { DatabaseRegistry.shared.release(registration) } else { core.close() }
         core.observers.wake()
+        views.removeAll()
     }
 
     /// Whether the database has been closed or deleted.

@@ -102,7 +102,7 @@ extension JSONValue {
     }
 
     /// Whether every number in the value is one that JSON has.
-    private var isFinite: Bool {
+    var isFinite: Bool {
         switch self {
         case .double(let number): number.isFinite
         case .array(let elements): elements.allSatisfy(\.isFinite)

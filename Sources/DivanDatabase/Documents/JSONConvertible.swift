@@ -67,6 +67,11 @@ extension Dictionary: JSONConvertible where Key == String, Value: JSONConvertibl
     }
 }
 
+extension Fragment: JSONConvertible {
+    /// The value; JSON null when it is absent.
+    public var jsonValue: JSONValue { value ?? .null }
+}
+
 extension Optional: JSONConvertible where Wrapped: JSONConvertible {
     /// The value, or JSON null.
     public var jsonValue: JSONValue { self?.jsonValue ?? .null }

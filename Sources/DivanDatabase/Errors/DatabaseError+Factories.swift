@@ -198,6 +198,36 @@ extension DatabaseError {
         )
     }
 
+    static func damagedIndex(_ name: String, _ cause: (any Error)?) -> DatabaseError {
+        DatabaseError(
+            .corrupted,
+            "The index '\(name)' is damaged; delete it, and the next query builds it anew.",
+            underlying: cause
+        )
+    }
+
+    static func viewWithoutMap(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .invalidQuery,
+            "The view '\(name)' has no map function in this process; call setMap before querying it."
+        )
+    }
+
+    static func reduceFailed(_ view: String, _ cause: any Error) -> DatabaseError {
+        DatabaseError(
+            .invalidQuery, "The reduce function of the view '\(view)' failed: \(cause)",
+            underlying: cause
+        )
+    }
+
+    static func writeInsideMap(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .invalidQuery,
+            "A map or reduce function tried to change the database '\(name)'; it may only read the "
+                + "document that it is given."
+        )
+    }
+
     static func cancelled() -> DatabaseError {
         DatabaseError(.cancelled, "The work was cancelled before it finished.")
     }

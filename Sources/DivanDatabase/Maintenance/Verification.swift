@@ -55,7 +55,7 @@ final class Verification {
     private static let problemLimit = 1_000
 
     private let core: DatabaseCore
-    private let progress: ProgressHandler?
+    let progress: ProgressHandler?
     private var problems: [VerificationProblem] = []
     private var tally = DatabaseState()
     /// What `revisions` and `superseded` must hold: nil for a row in the feed.
@@ -120,10 +120,7 @@ final class Verification {
 
     /// Checks the stores that no counter and no tree speaks of.
     private func checkStores(_ snapshot: Snapshot) throws {
-        for name in try attempt(nil, { try snapshot.reader.storeNames() }) ?? []
-        where !Stores.names.contains(name) {
-            add("The store '\(name)' is none of a database's.", nil)
-        }
+        try checkIndexes(snapshot)
         try forEachRow(of: core.stores.local, snapshot) { cursor in
             try cursor.withValue { row in
                 let record = try core.decoding(nil) { try LocalRecord(row) }
@@ -374,14 +371,14 @@ final class Verification {
 
     // MARK: - Problems
 
-    private func add(_ message: String, _ id: DocumentID?) {
+    func add(_ message: String, _ id: DocumentID?) {
         guard problems.count < Self.problemLimit else { return }
         problems.append(VerificationProblem(message: message, documentID: id?.text))
     }
 
     /// Runs a read; damage becomes a problem and nil, everything else is thrown.
     @discardableResult
-    private func attempt<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T? {
+    func attempt<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T? {
         do { return try body() } catch let error as StorageError where error.code == .corrupted {
             add(error.description, id)
         } catch let error as DatabaseError where error.code == .corrupted {

@@ -49,6 +49,8 @@ struct DatabaseState: Equatable, Sendable {
 /// The settings kept in `info`, one row each: a varint.
 enum Setting: String {
     case maxRevTreeDepth
+    /// The number given to an index last.
+    case lastIndex
 
     var key: [UInt8] { Array(rawValue.utf8) }
 }

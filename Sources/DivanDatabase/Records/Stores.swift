@@ -20,12 +20,14 @@ struct Stores: Sendable {
     let local: Store
     /// Fixed keys → `DatabaseState` and settings.
     let info: Store
+    /// Kind and name of an index → `IndexRecord`.
+    let indexes: Store
 
     static let names: [StoreName] = [
         StoreName("revisions", .integer), StoreName("largeBodies", .bytes),
         StoreName("superseded", .integer), StoreName("documents", .bytes),
         StoreName("purges", .integer), StoreName("local", .bytes), StoreName("info", .bytes),
-        StoreName("conflicts", .bytes),
+        StoreName("conflicts", .bytes), StoreName("indexes", .bytes),
     ]
 
     init(engine: any StorageEngine) {
@@ -38,5 +40,6 @@ struct Stores: Sendable {
         local = stores[5]
         info = stores[6]
         conflicts = stores[7]
+        indexes = stores[8]
     }
 }

@@ -8,6 +8,9 @@ internal import Dispatch
 enum BlockingWork {
     private static let queue = DispatchQueue(label: "divan.blocking", attributes: .concurrent)
 
+    /// Begins work that nobody waits for.
+    static func start(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
+
     /// Runs work that is short, or cannot stop midway.
     ///
     /// - Throws: `CancellationError` when the task was cancelled before, else what `body` throws.

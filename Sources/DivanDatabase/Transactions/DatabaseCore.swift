@@ -184,6 +184,7 @@ final class DatabaseCore: Sendable {
 
     private func perform<T>(_ body: (WriteContext) throws -> T) throws -> T {
         guard !options.readOnly else { throw DatabaseError.readOnly(name) }
+        if MapGuard.isMapping { throw DatabaseError.writeInsideMap(name) }
         let wait = beginWait()
         return try writer.sync { context in
             if let wait { waits.end(wait) }

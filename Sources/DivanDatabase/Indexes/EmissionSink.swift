@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+internal import DivanJSON
+
+/// Collects what a map function emits for one document, in the form in which it is stored.
+///
+/// Used by the one thread that maps the document. The first emission that breaks a limit is kept as
+/// the document's failure; the map function need not know.
+final class EmissionSink {
+    /// The longest key, in bytes of its row form.
+    static let largestKey = 1 << 20
+    /// The largest value, in bytes of its packed form.
+    static let largestValue = 8 << 20
+
+    private let coder: RowKeyCoder
+    private(set) var emissions = Emissions()
+    private(set) var failure: EmissionFailure?
+
+    init(_ coder: RowKeyCoder) { self.coder = coder }
+
+    func emit(_ key: Fragment, _ value: PackedValue?) {
+        if let packed = key.packed {
+            emit(value) { coder.append(packed, to: &$0) }
+        } else {
+            emit(key.value ?? .null, value)
+        }
+    }
+
+    func emit(_ key: JSONValue, _ value: PackedValue?) {
+        guard key.isFinite else { return fail(.notANumber) }
+        guard key.isNested(atMost: RowKeyCoder.maximumDepth) else { return fail(.nesting) }
+        emit(value) { coder.append(key, to: &$0) }
+    }
+
+    func fail(_ failure: EmissionFailure) { self.failure = self.failure ?? failure }
+
+    private func emit(_ value: PackedValue?, key: (inout [UInt8]) -> Void) {
+        guard failure == nil else { return }
+        guard (value?.bytes.count ?? 0) <= Self.largestValue else { return fail(.valueTooLarge) }
+        emissions.append(value) { bytes in
+            let start = bytes.count
+            key(&bytes)
+            if bytes.count - start > Self.largestKey { fail(.keyTooLarge) }
+        }
+    }
+}
+
+/// What is wrong with something that a map function emitted.
+enum EmissionFailure: Error, CustomStringConvertible {
+    case notANumber
+    case nesting
+    case keyTooLarge
+    case valueTooLarge
+
+    var description: String {
+        switch self {
+        case .notANumber: "it emits a number that is NaN or infinite, which JSON has not"
+        case .nesting: "it emits something nested deeper than \(RowKeyCoder.maximumDepth) levels"
+        case .keyTooLarge: "it emits a key of more than 1 MB"
+        case .valueTooLarge: "it emits a value of more than 8 MB"
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+internal import DivanJSON
+internal import DivanModel
+internal import DivanPlatform
+
+/// How an index is made: a function from one document to sorted rows, and what folds the rows.
+///
+/// Views, property indexes and full text are all this; the indexer knows nothing else.
+struct IndexDefinition: Sendable {
+    /// Emits the rows of one document.
+    typealias Map = @Sendable (Document, EmissionSink) throws -> Void
+
+    var name: IndexName
+    /// What the app says changes when the map function does.
+    var version: String
+    var collation: Collation
+    /// The documents that the map function sees: those whose `type` is this; nil for all.
+    var documentType: String?
+    var map: Map
+    /// Folds rows; its results are stored.
+    var reducer: (any RowReducer)?
+
+    var coder: RowKeyCoder { RowKeyCoder(collation, strings: ICUCollator.root) }
+
+    /// Everything that the stored rows depend on: another one builds the index anew.
+    ///
+    /// ICU's version counts only where its sort keys are in the rows.
+    var signature: String {
+        let strings = collation == .unicode ? ICUCollator.root.version : "bytes"
+        let reduces = reducer == nil ? "map" : "map and reduce"
+        return "1 \(collation.rawValue) \(strings) \(reduces) \(documentType ?? "*") \(version)"
+    }
+
+    /// What one document emits; an error where the map function or an emission failed.
+    func emissions(of document: Document?) -> Result<Emissions, any Error> {
+        guard let document, !document.documentID.isDesign else { return .success(Emissions()) }
+        if let documentType, document["type"].string != documentType {
+            return .success(Emissions())
+        }
+        let sink = EmissionSink(coder)
+        do {
+            try map(document, sink)
+            if let failure = sink.failure { throw failure }
+            return .success(sink.emissions)
+        } catch {
+            return .failure(error)
+        }
+    }
+}

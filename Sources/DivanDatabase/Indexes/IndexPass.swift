@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import DivanIndex
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+internal import Synchronization
+
+/// Brings indexes up to date: all that are behind, in one pass over what changed.
+///
+///     read          a piece of the feed, in a snapshot that is given up at once
+///     map           its documents, by all cores, for every index that has not seen them
+///     write         the rows, in order, in one transaction with the records of the indexes
+///     …again, until every index has reached where the database stood at the beginning
+///
+/// ## Invariants
+///
+/// 1. The record of an index says what its rows contain, and both change in one transaction. So a
+///    crash, a cancellation or an error loses the last piece at most, and the next pass goes on there.
+/// 2. A piece is written only where the record still is what it was when the piece was read. If
+///    another thread or process was faster, the piece is dropped and the next one read.
+/// 3. A piece says of each document how it stood in its snapshot. Whoever changes or purges it later
+///    gives it a higher sequence or purge, which a later piece brings.
+/// 4. Between pieces others read and write.
+///
+/// Inside a batch the same steps run in the batch's own transaction: its writes are seen, and undone
+/// with it.
+struct IndexPass {
+    let core: DatabaseCore
+    let definitions: [IndexDefinition]
+    var progress: ProgressHandler?
+
+    /// What a pass did.
+    struct Report: Sendable {
+        var documents = 0
+        var rows = 0
+        var mapping = Duration.zero
+        var writing = Duration.zero
+        /// The documents that a map function failed for, the first hundred of them.
+        var failures: [IndexName: [IndexingFailure]] = [:]
+
+        static let mostFailures = 100
+    }
+
+    func run() throws -> Report {
+        var report = Report()
+        let target = try core.read { try $0.state() }
+        var began: [IndexName: SequenceNumber] = [:]
+        while true {
+            guard let piece = try nextPiece(until: target, &began) else { break }
+            try progress?(
+                Progress(
+                    phase: "indexing", completed: report.documents,
+                    total: report.documents + Int(clamping: piece.remaining)))
+            try index(piece, began, &report)
+        }
+        for definition in definitions { try reducePending(definition, target) }
+        return report
+    }
+
+    // MARK: - Reading
+
+    /// An index that a piece of the feed is for, as it stood when that was read.
+    private struct Behind {
+        var definition: IndexDefinition
+        var record: IndexRecord
+    }
+
+    private struct Piece {
+        var indexes: [Behind]
+        var feed: IndexFeed
+        var remaining: UInt64
+    }
+
+    /// The next piece for those indexes that are furthest behind, and for all that it helps.
+    private func nextPiece(
+        until target: DatabaseState, _ began: inout [IndexName: SequenceNumber]
+    ) throws -> Piece? {
+        var behind: [Behind] = []
+        for definition in definitions {
+            let record = try current(definition)
+            if began[definition.name] == nil, record.lastSequence == 0 {
+                began[definition.name] = target.lastSequence
+            }
+            if record.lastSequence < target.lastSequence || record.lastPurge < target.lastPurge {
+                behind.append(Behind(definition: definition, record: record))
+            }
+        }
+        guard let start = behind.map(\.record.lastSequence).min(),
+            let purge = behind.map(\.record.lastPurge).min()
+        else { return nil }
+        let feed = try core.read { try $0.indexFeed(after: start, purge: purge) }
+        let remaining = target.lastSequence - min(target.lastSequence, start)
+        return Piece(indexes: behind, feed: feed, remaining: remaining)
+    }
+
+    /// The record of an index, made anew when it was built in another way.
+    private func current(_ definition: IndexDefinition) throws -> IndexRecord {
+        let (name, signature) = (definition.name, definition.signature)
+        if let record = try core.read({ try $0.indexRecord(name) }), record.signature == signature {
+            return record
+        }
+        return try core.write { context in
+            let (_, snapshot) = try context.transaction()
+            if let record = try snapshot.indexRecord(name), record.signature == signature {
+                return record
+            }
+            return try context.makeIndex(name, signature: signature, version: definition.version)
+        }
+    }
+
+    // MARK: - Indexing
+
+    private func index(
+        _ piece: Piece, _ began: [IndexName: SequenceNumber], _ report: inout Report
+    ) throws {
+        let clock = ContinuousClock()
+        let start = clock.now
+        let mapped = IndexMapping(
+            items: piece.feed.items,
+            indexes: piece.indexes.map { ($0.definition, $0.record.lastSequence) }
+        ).run()
+        let middle = clock.now
+        var failures: [[IndexingFailure]] = []
+        report.rows += try core.write { context in
+            failures = []
+            var rows = 0
+            for (position, index) in piece.indexes.enumerated() {
+                var failed: [IndexingFailure] = []
+                rows += try write(
+                    mapped[position], of: index, piece.feed,
+                    builtAt: began[index.definition.name] ?? 0, context, &failed)
+                failures.append(failed)
+            }
+            return rows
+        }
+        report.documents += piece.feed.items.count
+        report.mapping += middle - start
+        report.writing += clock.now - middle
+        for (index, failed) in zip(piece.indexes, failures) where !failed.isEmpty {
+            let known = report.failures[index.definition.name] ?? []
+            report.failures[index.definition.name] =
+                known + failed.prefix(max(0, Report.mostFailures - known.count))
+        }
+    }
+
+    /// Writes one index's part of a piece, unless somebody else has written there since.
+    private func write(
+        _ mapped: [Result<Emissions, any Error>?], of index: Behind, _ feed: IndexFeed,
+        builtAt: SequenceNumber, _ context: WriteContext, _ failures: inout [IndexingFailure]
+    ) throws -> Int {
+        let (writer, snapshot) = try context.transaction()
+        let name = index.definition.name
+        guard var record = try snapshot.indexRecord(name), record == index.record else { return 0 }
+        let isBuild = record.lastSequence == 0
+        let pending = feed.state.lastSequence - min(feed.state.lastSequence, record.lastSequence)
+        // What would touch a good part of the partial reductions writes them anew at the end.
+        if isBuild, pending > 1_000 { record.hasPartials = false }
+        let stores = IndexStores(number: record.number, engine: core.engine)
+        var target = IndexWriter(
+            stores, seed: record.seed, reducer: index.definition.reducer, writer)
+        target.maintainsPartials = record.hasPartials
+        var present: Set<DocumentID> = []
+        if !feed.purged.isEmpty { present = Set(feed.items.map(\.id)) }
+        let edits: Int
+        do {
+            // A document purged before the index last looked may be back, and its rows right.
+            let gone = Set(feed.purged.filter { $0.purge > record.lastPurge }.map(\.id))
+            for id in gone.subtracting(present) { try target.replace(id, with: Emissions()) }
+            for (item, result) in zip(feed.items, mapped) {
+                guard let result else { continue }
+                var emissions = Emissions()
+                do { emissions = try result.get() } catch {
+                    record.failures += 1
+                    failures.append(IndexingFailure(documentID: item.id.text, reason: "\(error)"))
+                }
+                try target.replace(
+                    item.id, with: emissions, isNew: item.sequence <= builtAt)
+            }
+            edits = try target.finish().count
+        } catch let error as IndexCorruption {
+            throw DatabaseError.damagedIndex(name.name, error)
+        }
+        record.lastSequence = max(record.lastSequence, feed.lastSequence)
+        record.lastPurge = feed.lastPurge
+        try context.setIndexRecord(record, of: name)
+        return edits
+    }
+
+    // MARK: - Reducing
+
+    /// Writes the partial reductions of a new index, computed without holding up writers.
+    private func reducePending(_ definition: IndexDefinition, _ target: DatabaseState) throws {
+        let name = definition.name
+        while true {
+            var record: IndexRecord?
+            let computed: ComputedPartials? = try core.read { snapshot in
+                record = try snapshot.indexRecord(name)
+                guard let record, !record.hasPartials, record.signature == definition.signature
+                else { return nil }
+                return try reader(record, snapshot).computePartials(reducer: definition.reducer) {
+                    try progress?(Progress(phase: "reducing", completed: $0, total: nil))
+                }
+            }
+            guard let computed, var record else { return }
+            let isDone = try core.write { context in
+                let (writer, snapshot) = try context.transaction()
+                guard try snapshot.indexRecord(name) == record else { return false }
+                try computed.write(
+                    to: IndexStores(number: record.number, engine: core.engine), writer)
+                record.hasPartials = true
+                try context.setIndexRecord(record, of: name)
+                return true
+            }
+            if isDone { return }
+        }
+    }
+
+    private func reader(_ record: IndexRecord, _ snapshot: Snapshot) -> IndexReader {
+        IndexReader(
+            IndexStores(number: record.number, engine: core.engine), seed: record.seed,
+            snapshot.reader, hasPartials: record.hasPartials)
+    }
+}
+
+/// A document that a map function failed for; it has no rows in that index.
+public struct IndexingFailure: Sendable, Equatable {
+    /// The document.
+    public var documentID: String
+    /// What the map function threw, or what is wrong with what it emitted.
+    public var reason: String
+
+    /// Makes a report.
+    public init(documentID: String, reason: String) {
+        self.documentID = documentID
+        self.reason = reason
+    }
+}
+
+/// The mapping of one piece: each document by each index that has not seen it, on all cores.
+private struct IndexMapping {
+    let items: [IndexFeed.Item]
+    let indexes: [(definition: IndexDefinition, lastSequence: SequenceNumber)]
+
+    private static let chunkSize = 256
+
+    /// The results by index, then by document; nil where the index has seen the document.
+    func run() -> [[Result<Emissions, any Error>?]] {
+        let chunks = (items.count + Self.chunkSize - 1) / Self.chunkSize
+        let results = Mutex<[Int: [[Result<Emissions, any Error>?]]]>([:])
+        let (items, indexes) = (items, indexes)
+        DispatchQueue.concurrentPerform(iterations: chunks) { chunk in
+            let start = chunk * Self.chunkSize
+            let end = min(start + Self.chunkSize, items.count)
+            let mapped = MapGuard.$isMapping.withValue(true) {
+                indexes.map { definition, lastSequence in
+                    items[start..<end].map { item in
+                        item.sequence > lastSequence
+                            ? definition.emissions(of: item.document) : nil
+                    }
+                }
+            }
+            results.withLock { $0[chunk] = mapped }
+        }
+        let mapped = results.withLock { $0 }
+        return indexes.indices.map { index in
+            (0..<chunks).flatMap { mapped[$0]?[index] ?? [] }
+        }
+    }
+}
+
+/// Tells whether the calling code runs inside a map or reduce function, which must not write.
+enum MapGuard {
+    @TaskLocal static var isMapping = false
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+internal import DivanJSON
+internal import DivanStorage
+
+// An index holds nothing that cannot be made again, but a wrong one gives wrong answers.
+extension Verification {
+    /// Checks that every index is whole: its record, its rows, its partial counts.
+    ///
+    /// Map and reduce functions are not asked, so rows that a changed map function would not emit any
+    /// more, and wrong reduced values, are not found.
+    func checkIndexes(_ snapshot: Snapshot) throws {
+        var known: Set<String> = Set(Stores.names.map(\.name))
+        for name in try attempt(nil, { try snapshot.indexNames() }) ?? [] {
+            guard let record = try attempt(nil, { try snapshot.indexRecord(name) }) ?? nil
+            else { continue }
+            for part in ["rows", "emissions", "partials"] {
+                known.insert("index/\(record.number)/\(part)")
+            }
+            try check(name, record, snapshot)
+        }
+        for name in try attempt(nil, { try snapshot.reader.storeNames() }) ?? []
+        where !known.contains(name.name) {
+            add("The store '\(name)' is none of a database's.", nil)
+        }
+    }
+
+    private func check(_ name: IndexName, _ record: IndexRecord, _ snapshot: Snapshot) throws {
+        let title = "The index '\(name.name)'"
+        try attempt(nil) {
+            let state = try snapshot.state()
+            if record.lastSequence > state.lastSequence || record.lastPurge > state.lastPurge {
+                add("\(title) is ahead of the database; delete it to have it built anew.", nil)
+            }
+            do {
+                let sentences = try snapshot.reader(of: record).verify(
+                    reducer: nil, hasPartials: record.hasPartials
+                ) { rows in
+                    try progress?(
+                        Progress(phase: "checking indexes", completed: rows, total: nil))
+                }
+                for sentence in sentences { add("\(title) is damaged: \(sentence)", nil) }
+            } catch let error as IndexCorruption {
+                add("\(title) is damaged: \(error)", nil)
+            }
+        }
+    }
+}

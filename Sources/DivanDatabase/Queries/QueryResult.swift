@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanModel
+
+/// The rows that a query found, all of one moment.
+///
+/// A collection with random access. Results are equal when their rows are, so a program can see
+/// whether a second run found anything new.
+public struct QueryResult: RandomAccessCollection, Sendable {
+    private let rows: [QueryRow]
+    private let core: DatabaseCore
+    /// Every change up to here is in the result.
+    public let sequence: SequenceNumber
+    private let purge: UInt64
+    /// The number of rows of the whole view or database, whatever the query narrowed it to.
+    public let totalRows: Int
+    /// How many rows of the view come before the first of the result; nil for reduced results.
+    public let offset: Int?
+
+    init(
+        _ rows: [QueryRow], core: DatabaseCore, sequence: SequenceNumber, purge: UInt64,
+        totalRows: Int, offset: Int?
+    ) {
+        self.rows = rows
+        self.core = core
+        self.sequence = sequence
+        self.purge = purge
+        self.totalRows = totalRows
+        self.offset = offset
+    }
+
+    /// The position of the first row.
+    public var startIndex: Int { 0 }
+
+    /// The position after the last row.
+    public var endIndex: Int { rows.count }
+
+    /// The row at a position.
+    public subscript(position: Int) -> QueryRow { rows[position] }
+
+    /// Whether the database has changed since; if not, another run finds the same rows.
+    ///
+    /// A change need not concern the query, so this may be true though the rows are still right.
+    public var isStale: Bool {
+        get throws {
+            let state = try core.read { try $0.state() }
+            return state.lastSequence > sequence || state.lastPurge > purge
+        }
+    }
+}
+
+extension QueryResult: Equatable {
+    /// Results are equal when their rows are, in the same order.
+    public static func == (left: QueryResult, right: QueryResult) -> Bool {
+        left.rows == right.rows
+    }
+}

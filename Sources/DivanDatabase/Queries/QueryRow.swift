@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+public import DivanJSON
+internal import DivanModel
+internal import DivanPlatform
+
+/// A row of a query's result.
+///
+/// Key and value are decoded when they are asked for. A row of a view is found by its key; a reduced
+/// or grouped row stands for many and has no document.
+public struct QueryRow: Sendable {
+    enum Content: Sendable {
+        /// A row as it lies in the index.
+        case index(key: ArraySlice<UInt8>, value: ArraySlice<UInt8>, collation: Collation)
+        /// A row that a query made.
+        case made(key: JSONValue, value: JSONValue?, documentID: String?)
+    }
+
+    let content: Content
+    let core: DatabaseCore
+    /// The document, when the query includes documents.
+    public internal(set) var includedDocument: Document?
+    /// The leaf revisions of the document, the current one first, when the query shows conflicts and
+    /// the document has some.
+    public internal(set) var conflictingRevisions: [Document]?
+
+    init(_ content: Content, core: DatabaseCore) {
+        self.content = content
+        self.core = core
+    }
+
+    /// What was emitted as the key; for a row of all documents its ID; for a reduced row null, for a
+    /// group its key.
+    public var key: JSONValue {
+        switch content {
+        case .made(let key, _, _): return key
+        case .index(let bytes, _, let collation):
+            let coder = RowKeyCoder(collation, strings: ICUCollator.root)
+            let bytes = Array(bytes)
+            var offset = 0
+            // Rows are checked when they are read into a result.
+            return (try? coder.decode(bytes.span, at: &offset)) ?? .null
+        }
+    }
+
+    /// What was emitted as the value, or what the rows were reduced to; nil for nothing.
+    public var value: JSONValue? {
+        switch content {
+        case .made(_, let value, _): return value
+        case .index(_, let bytes, _):
+            guard !bytes.isEmpty else { return nil }
+            let bytes = Array(bytes)
+            return RowValue.decode(bytes.span).jsonValue()
+        }
+    }
+
+    /// The item of an array key at an index; the key itself for index 0 of any other key.
+    public func key(at index: Int) -> JSONValue? {
+        let key = key
+        // In a conditional expression nil would be JSON's null.
+        guard case .array(let items) = key else {
+            if index == 0 { return key }
+            return nil
+        }
+        guard items.indices.contains(index) else { return nil }
+        return items[index]
+    }
+
+    /// The ID of the document that emitted the row; nil for a reduced or grouped row.
+    public var sourceDocumentID: String? {
+        switch content {
+        case .made(_, _, let documentID): return documentID
+        case .index(let bytes, _, let collation):
+            let coder = RowKeyCoder(collation, strings: ICUCollator.root)
+            let bytes = Array(bytes)
+            var offset = 0
+            guard (try? coder.skip(bytes.span, at: &offset)) != nil else { return nil }
+            return try? RowKey.documentID(in: bytes.span, at: offset).text
+        }
+    }
+
+    /// The ID of the row's document: that of an emitted value `{"_id": …}`, which redirects to
+    /// another document, or else ``sourceDocumentID``.
+    public var documentID: String? {
+        guard let source = sourceDocumentID else { return nil }
+        if case .index(_, let bytes, _) = content, !bytes.isEmpty {
+            let bytes = Array(bytes)
+            if let target = RowValue.decode(bytes.span)["_id"]?.string { return target }
+        }
+        return source
+    }
+
+    /// Reads the row's document as it is now, or returns the one that came with the row.
+    ///
+    /// - Returns: nil when the row has none, or the document is deleted.
+    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
+    public func document() throws -> Document? {
+        if let includedDocument { return includedDocument }
+        guard let documentID else { return nil }
+        let id = try DocumentID.parse(documentID)
+        return try core.read { try $0.document(id) }
+    }
+}
+
+extension QueryRow: Equatable {
+    /// Rows are equal when key, value and document ID are, and the documents, where they came along.
+    public static func == (left: QueryRow, right: QueryRow) -> Bool {
+        guard left.includedDocument == right.includedDocument else { return false }
+        if case .index(let leftKey, let leftValue, _) = left.content,
+            case .index(let rightKey, let rightValue, _) = right.content
+        {
+            return leftKey == rightKey && leftValue == rightValue
+        }
+        return left.key == right.key && left.value == right.value
+            && left.sourceDocumentID == right.sourceDocumentID
+    }
+}
+
+extension QueryRow: CustomStringConvertible {
+    /// The document's ID; never key or value, which are content.
+    public var description: String { "QueryRow(\(sourceDocumentID ?? "reduced"))" }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+internal import DivanJSON
+internal import DivanModel
+internal import DivanPlatform
+internal import DivanStorage
+
+/// One run of a query: brings the index up to date, then reads in one snapshot.
+struct QueryRun {
+    let query: Query
+
+    func run() throws -> QueryResult {
+        switch query.source {
+        case .view(let view): return try run(view)
+        case .allDocuments(let core): return try AllDocumentsRun(query: query, core: core).run()
+        }
+    }
+
+    private func run(_ view: View) throws -> QueryResult {
+        let definition = try view.definition()
+        let reducer = query.mapOnly ? nil : view.reducer
+        try check(view, reducer)
+        if query.updateMode == .before { try view.updateIndex() }
+        let result = try view.core.read { snapshot in
+            try snapshot.core.blaming(nil) {
+                do {
+                    return try IndexRun(
+                        query: query, snapshot: snapshot, coder: definition.coder,
+                        record: snapshot.indexRecord(definition.name), reducer: reducer
+                    ).run()
+                } catch let error as ReductionFailure {
+                    throw DatabaseError.reduceFailed(view.name, error)
+                } catch let error as IndexCorruption {
+                    throw DatabaseError.damagedIndex(view.name, error)
+                }
+            }
+        }
+        if query.updateMode == .after {
+            BlockingWork.start { try? view.updateIndex() }
+        }
+        return result
+    }
+
+    private func check(_ view: View, _ reducer: (any ViewReducer)?) throws {
+        if case .level(let level) = query.grouping, level < 1 {
+            throw DatabaseError(
+                .invalidQuery, "A group level of \(level) groups nothing; use 1 or more.")
+        }
+        guard query.skip >= 0, query.limit ?? 0 >= 0 else {
+            throw DatabaseError(
+                .invalidQuery, "skip and limit count rows; use 0 or more.")
+        }
+        if query.keys != nil, query.grouping != .none, query.grouping != .exact {
+            throw DatabaseError(
+                .invalidQuery,
+                "A query of single keys can be grouped by .exact only; use a range for group levels."
+            )
+        }
+    }
+}
+
+/// Reads the rows, groups or reduction of an index.
+private struct IndexRun {
+    let query: Query
+    let snapshot: Snapshot
+    let coder: RowKeyCoder
+    let record: IndexRecord?
+    let reducer: (any ViewReducer)?
+
+    func run() throws -> QueryResult {
+        guard let record else { return result([], totalRows: 0, offset: 0) }
+        let index = snapshot.reader(of: record)
+        let ranges = QueryRanges(query: query, coder: coder).ranges
+        var rows: [QueryRow]
+        var offset: Int?
+        if query.grouping != .none {
+            rows = try ranges.flatMap { try groups(index, $0) }
+            rows = windowed(rows)
+        } else if let reducer {
+            rows = try reduce(index, ranges, reducer)
+        } else {
+            (rows, offset) = try self.rows(index, ranges)
+        }
+        return result(rows, totalRows: try index.count(), offset: offset)
+    }
+
+    private func result(_ rows: [QueryRow], totalRows: Int, offset: Int?) -> QueryResult {
+        QueryResult(
+            rows, core: snapshot.core, sequence: record?.lastSequence ?? 0,
+            purge: record?.lastPurge ?? 0, totalRows: totalRows, offset: offset)
+    }
+
+    // MARK: - Rows
+
+    private func rows(_ index: IndexReader, _ ranges: [RowRange]) throws -> ([QueryRow], Int?) {
+        // What a filter or another order leaves is not known before all rows have been looked at.
+        let isWindowed = query.filter != nil || query.sort != nil
+        var skip = isWindowed ? 0 : query.skip
+        let limit = isWindowed ? Int.max : query.limit ?? .max
+        var rows: [QueryRow] = []
+        for range in ranges where rows.count < limit {
+            if ranges.count > 1, skip > 0 {
+                let count = try index.count(in: range)
+                if skip >= count {
+                    skip -= count
+                    continue
+                }
+            }
+            try index.forEachRow(in: range, descending: query.descending, skip: skip) {
+                rows.append(try row($0, $1))
+                return rows.count < limit
+            }
+            skip = 0
+        }
+        if isWindowed { rows = windowed(rows) }
+        return (rows, try offset(index, ranges))
+    }
+
+    /// The rows of the view before the first of the result.
+    private func offset(_ index: IndexReader, _ ranges: [RowRange]) throws -> Int? {
+        guard ranges.count == 1, let range = ranges.first else { return nil }
+        let before =
+            query.descending
+            ? RowRange(lower: range.upper, upper: nil) : RowRange(lower: nil, upper: range.lower)
+        let isBounded = query.descending ? range.upper != nil : range.lower != nil
+        return query.skip + (isBounded ? try index.count(in: before) : 0)
+    }
+
+    private func row(_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> QueryRow {
+        var offset = 0
+        do { try coder.skip(key, at: &offset) } catch {
+            throw IndexCorruption("A row's key is damaged.")
+        }
+        var row = QueryRow(
+            .index(
+                key: [UInt8](copying: key)[...], value: [UInt8](copying: value)[...],
+                collation: coder.collation), core: snapshot.core)
+        if query.includeDocuments, let id = row.documentID {
+            row.includedDocument = try snapshot.document(DocumentID.parse(id))
+        }
+        return row
+    }
+
+    /// Applies the filter and the order of the query, and then skip and limit.
+    private func windowed(_ rows: [QueryRow]) -> [QueryRow] {
+        var rows = query.filter.map { rows.filter($0) } ?? rows
+        if let sort = query.sort { rows.sort(by: sort) }
+        return Array(rows.dropFirst(query.skip).prefix(query.limit ?? .max))
+    }
+
+    // MARK: - Reductions
+
+    private func reduce(
+        _ index: IndexReader, _ ranges: [RowRange], _ reducer: any ViewReducer
+    ) throws -> [QueryRow] {
+        var stored: [PackedValue] = []
+        for range in ranges {
+            if let value = try index.reduce(range, with: reducer).value { stored.append(value) }
+        }
+        guard let first = stored.first else { return [] }
+        let value: PackedValue
+        do { value = try stored.count == 1 ? first : reducer.rereduce(stored) } catch {
+            throw ReductionFailure("\(error)")
+        }
+        return windowed([made(.null, reducer.result(value))])
+    }
+
+    private func made(_ key: JSONValue, _ value: JSONValue?) -> QueryRow {
+        QueryRow(.made(key: key, value: value, documentID: nil), core: snapshot.core)
+    }
+
+    /// The groups of a range: each is found from its first row, and skipped as a whole.
+    private func groups(_ index: IndexReader, _ range: RowRange) throws -> [QueryRow] {
+        var groups: [QueryRow] = []
+        var rest = range
+        // Without a filter no more groups than wanted need be reduced.
+        let isWindowed = query.filter != nil || query.sort != nil
+        let wanted = isWindowed ? Int.max : query.skip + (query.limit ?? .max / 2)
+        while groups.count < wanted, let key = try firstKey(index, rest) {
+            let (group, name) = group(of: key)
+            let inside = group.clamped(to: range)
+            let value = try reducer.flatMap { reducer in
+                try index.reduce(inside, with: reducer).value.map { reducer.result($0) }
+            }
+            groups.append(made(name, value))
+            if query.descending {
+                rest.upper = inside.lower
+            } else {
+                guard let end = group.upper else { break }
+                rest.lower = end
+            }
+        }
+        return groups
+    }
+
+    private func firstKey(_ index: IndexReader, _ range: RowRange) throws -> JSONValue? {
+        var first: JSONValue?
+        try index.forEachRow(in: range, descending: query.descending) { key, _ in
+            var offset = 0
+            do { first = try coder.decode(key, at: &offset) } catch {
+                throw IndexCorruption("A row's key is damaged.")
+            }
+            return false
+        }
+        return first
+    }
+
+    /// The rows that are in one group with a key, and the group's key.
+    private func group(of key: JSONValue) -> (rows: RowRange, key: JSONValue) {
+        if case .level(let level) = query.grouping, case .array(let items) = key,
+            items.count >= level
+        {
+            var prefix: [UInt8] = []
+            coder.appendPrefix(of: items.prefix(level), to: &prefix)
+            return (RowRange(prefix: prefix), .array(Array(items.prefix(level))))
+        }
+        return (QueryRanges(query: query, coder: coder).equal(to: key), key)
+    }
+}

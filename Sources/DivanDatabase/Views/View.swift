@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+public import DivanJSON
+public import DivanModel
+internal import DivanPlatform
+internal import DivanStorage
+internal import Synchronization
+
+/// A persistent index over the documents of a database, made by a function of the app.
+///
+/// ```swift
+/// let byOwner = database.view(named: "byOwner")
+/// byOwner.setMap(version: "1") { document, emit in
+///     if document["type"].string == "task" { emit(document["owner"], nil) }
+/// }
+/// for row in try byOwner.query(.keys("todo")).run() { print(row.documentID ?? "") }
+/// ```
+///
+/// The *map function* gets each current document and emits any number of rows. Rows are kept sorted
+/// by key, so that queries find ranges of keys at once. The index is brought up to date when it is
+/// queried: only documents that changed since are mapped. It is kept in the database, but functions
+/// cannot be, so the app sets the map function each time it starts.
+///
+/// A map function must depend on nothing but the document. It may run on any thread, on several at
+/// once, at any time or never; it must not change the database. When what it emits changes, so must
+/// the version text, and the index is built anew; while that stays, the index does.
+///
+/// A *reduce* (see ``Reduce``) folds the rows of a range or a group into one value.
+///
+/// Deleted documents have no rows, design documents neither; of a document in conflict the winner is
+/// mapped. A document whose map throws has no rows and is reported in ``failures``.
+///
+/// State: `definition` and what belongs to it, guarded by one mutex.
+public final class View: Sendable {
+    /// A map function: gets a document and emits rows.
+    public typealias Map = @Sendable (_ document: Document, _ emit: Emitter) throws -> Void
+
+    private struct State {
+        var version: String?
+        var map: Map?
+        var reduce: Reduce?
+        var collation = Collation.unicode
+        var documentType: String?
+        var failures: [IndexingFailure] = []
+        var isDeleted = false
+    }
+
+    /// The view's name.
+    public let name: String
+    let core: DatabaseCore
+    private let registry: ViewRegistry
+    private let state = Mutex(State())
+
+    init(name: String, core: DatabaseCore, registry: ViewRegistry) {
+        self.name = name
+        self.core = core
+        self.registry = registry
+    }
+
+    // MARK: - Definition
+
+    /// Sets the functions of the view.
+    ///
+    /// - Parameters:
+    ///   - version: A text that changes whenever what the functions give does.
+    ///   - reduce: What folds rows, if anything.
+    ///   - map: The map function.
+    /// - Returns: Whether the stored index was made by another version, or none is stored; it is then
+    ///   built anew at the next query.
+    @discardableResult
+    public func setMap(version: String, reduce: Reduce? = nil, _ map: @escaping Map) -> Bool {
+        state.withLock { state in
+            state.version = version
+            state.map = map
+            state.reduce = reduce
+        }
+        guard let definition = try? definition() else { return true }
+        let stored = try? core.read { try $0.indexRecord(indexName) }
+        return stored?.signature != definition.signature
+    }
+
+    /// The order of keys; `.unicode` unless set. Setting it to another one builds the index anew.
+    public var collation: Collation {
+        get { state.withLock(\.collation) }
+        set { state.withLock { $0.collation = newValue } }
+    }
+
+    /// The documents that are mapped: those whose `type` is this; nil for all. Setting it to another
+    /// one builds the index anew.
+    public var documentType: String? {
+        get { state.withLock(\.documentType) }
+        set { state.withLock { $0.documentType = newValue } }
+    }
+
+    /// Whether a map function has been set in this process.
+    public var isDefined: Bool { state.withLock { $0.map != nil && !$0.isDeleted } }
+
+    /// Whether the view has a reduce.
+    public var hasReduce: Bool { state.withLock { $0.reduce != nil } }
+
+    /// The documents that the map function failed for when the index was last brought up to date, the
+    /// first hundred of them.
+    public var failures: [IndexingFailure] { state.withLock(\.failures) }
+
+    var indexName: IndexName { IndexName(.view, name) }
+
+    var reducer: (any ViewReducer)? {
+        state.withLock { state in
+            state.reduce?.reducer.reading(
+                RowKeyCoder(state.collation, strings: ICUCollator.root))
+        }
+    }
+
+    /// What the indexer needs to know.
+    ///
+    /// - Throws: `.invalidQuery` when no map function is set.
+    func definition() throws -> IndexDefinition {
+        let reducer = reducer
+        let definition: IndexDefinition? = state.withLock { state in
+            guard let map = state.map, let version = state.version, !state.isDeleted
+            else { return nil }
+            return IndexDefinition(
+                name: indexName, version: version, collation: state.collation,
+                documentType: state.documentType,
+                map: { document, sink in try map(document, Emitter(sink: sink)) },
+                reducer: reducer)
+        }
+        guard let definition else { throw DatabaseError.viewWithoutMap(name) }
+        return definition
+    }
+
+    // MARK: - Querying
+
+    /// Makes a query of the view.
+    ///
+    /// - Parameter keys: Which keys it finds; all unless given. The query's properties narrow it down.
+    /// - Returns: The query, to be changed and run.
+    public func query(_ keys: KeySelection = .all) -> Query {
+        Query(source: .view(self), keys: keys)
+    }
+
+    // MARK: - The index
+
+    /// Brings the index up to date, with those of all other views that are behind.
+    ///
+    /// Queries do so by themselves. It works in pieces, between which others read and write; what was
+    /// done stays done when it is stopped.
+    ///
+    /// - Parameter progress: Gets reports; throwing stops the work.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` when no map function is set, `.readOnly`,
+    ///   or as `Database.write(_:)`; and what `progress` throws.
+    public func updateIndex(progress: ProgressHandler? = nil) throws {
+        var definitions = [try definition()]
+        definitions += registry.otherDefinitions(than: self)
+        let report: IndexPass.Report
+        do {
+            report = try IndexPass(core: core, definitions: definitions, progress: progress).run()
+        } catch let error as DatabaseError where error.underlying is IndexCorruption {
+            // An index holds nothing that cannot be made again.
+            try deleteIndex()
+            return try rebuild(progress)
+        }
+        keep(report)
+    }
+
+    private func rebuild(_ progress: ProgressHandler?) throws {
+        keep(
+            try IndexPass(core: core, definitions: [definition()], progress: progress).run())
+    }
+
+    private func keep(_ report: IndexPass.Report) {
+        for (name, failures) in report.failures {
+            guard let view = registry.view(name.name) else { continue }
+            view.state.withLock { $0.failures = failures }
+        }
+    }
+
+    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
+    public func updateIndex() async throws {
+        try await BlockingWork.runCancellably { flag in
+            try self.updateIndex { _ in try flag.check() }
+        }
+    }
+
+    /// Whether documents have changed since the index was last brought up to date.
+    public var isStale: Bool {
+        get throws {
+            let signature = try? definition().signature
+            return try core.read { snapshot in
+                guard let record = try snapshot.indexRecord(indexName) else { return true }
+                let state = try snapshot.state()
+                return record.signature != signature ?? record.signature
+                    || record.lastSequence < state.lastSequence
+                    || record.lastPurge < state.lastPurge
+            }
+        }
+    }
+
+    /// The sequence up to which changes are in the index; 0 before it is first built.
+    public var lastSequenceIndexed: SequenceNumber {
+        get throws { try core.read { try $0.indexRecord(indexName)?.lastSequence ?? 0 } }
+    }
+
+    /// The number of rows, after bringing the index up to date.
+    public var totalRows: Int {
+        get throws {
+            try updateIndex()
+            return try core.read { snapshot in
+                guard let record = try snapshot.indexRecord(indexName) else { return 0 }
+                return try snapshot.reader(of: record).count()
+            }
+        }
+    }
+
+    /// Deletes the index; the next query builds it anew.
+    public func deleteIndex() throws {
+        _ = try core.write { try $0.dropIndex(indexName) }
+    }
+
+    /// Deletes the view: its index, and its functions.
+    public func delete() throws {
+        try deleteIndex()
+        state.withLock { $0.isDeleted = true }
+        registry.remove(self)
+    }
+}
+
+extension Snapshot {
+    /// Reads an index.
+    func reader(of record: IndexRecord) -> IndexReader {
+        IndexReader(
+            IndexStores(number: record.number, engine: core.engine), seed: record.seed, reader,
+            hasPartials: record.hasPartials)
+    }
+}
+
+extension View: CustomStringConvertible {
+    /// The name, for logs.
+    public var description: String { "View(\(name))" }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import Synchronization
+import Testing
+
+@Suite struct ReduceTests {
+    private let database: Database
+    private let tracks: View
+
+    init() throws {
+        database = try Database.inMemory()
+        tracks = database.view(named: "tracks")
+        setReduce(.sum)
+    }
+
+    private func setReduce(_ reduce: Reduce, version: String = "1") {
+        tracks.setMap(version: version, reduce: reduce) { document, emit in
+            emit(document["key"], document["seconds"])
+        }
+    }
+
+    private func store(_ rows: [(JSONValue, JSONValue)]) throws {
+        for (index, row) in rows.enumerated() {
+            try database.create("t\(index)", ["key": row.0, "seconds": row.1])
+        }
+    }
+
+    private func music() throws {
+        try store([
+            (["Mope-Rock", "Radiohead", "OK Computer", "Airbag"], 284),
+            (["Mope-Rock", "Radiohead", "OK Computer", "Lucky"], 259),
+            (["Mope-Rock", "Radiohead", "Kid A", "Idioteque"], 309),
+            (["Mope-Rock", "The Smiths", "Meat Is Murder", "Well I Wonder"], 240),
+            (["Jazz", "Monk", "Solo", "Ruby"], 300),
+        ])
+    }
+
+    @Test func `a reduce gives one row for the range`() throws {
+        try music()
+        let rows = try tracks.query().run()
+        #expect(rows.map(\.key) == [.null])
+        #expect(rows.map(\.value) == [1_392])
+        #expect(rows[0].documentID == nil)
+        let jazz = try tracks.query(.range(from: ["Jazz"], through: ["Jazz", [:]])).run()
+        #expect(jazz.map(\.value) == [300])
+        #expect(try tracks.query(.range(from: ["Pop"], through: ["Pop", [:]])).run().isEmpty)
+    }
+
+    @Test func `map only gives the rows themselves`() throws {
+        try music()
+        var query = tracks.query()
+        query.mapOnly = true
+        #expect(try query.run().count == 5)
+    }
+
+    @Test func `group levels collapse keys to their beginnings`() throws {
+        try music()
+        var query = tracks.query(
+            .range(from: ["Mope-Rock", "Radiohead"], through: ["Mope-Rock", "Radiohead", [:]]))
+        query.groupLevel = 3
+        let albums = try query.run()
+        #expect(albums.map { $0.key(at: 2) } == ["Kid A", "OK Computer"])
+        #expect(albums.map(\.value) == [309, 543])
+        var genres = tracks.query()
+        genres.groupLevel = 1
+        #expect(try genres.run().map(\.key) == [["Jazz"], ["Mope-Rock"]])
+        genres.descending = true
+        #expect(try genres.run().map(\.value) == [1_092, 300])
+        genres.groupLevel = 4
+        #expect(try genres.run().count == 5)
+        genres.groupLevel = 2
+        genres.skip = 1
+        genres.limit = 1
+        #expect(try genres.run().map(\.key) == [["Mope-Rock", "Radiohead"]])
+    }
+
+    @Test func `keys that are no arrays are grouped by equality`() throws {
+        try store([("a", 1), ("a", 2), ("b", 3), (["x", 1], 4), (["x", 2], 5), (7, 6), (7.0, 7)])
+        for level in [1, 2] {
+            var query = tracks.query()
+            query.groupLevel = level
+            let keys = try query.run().map(\.key)
+            #expect(keys.prefix(3) == [7, "a", "b"])
+            #expect(keys.count == (level == 1 ? 4 : 5))
+        }
+        var exact = tracks.query()
+        exact.grouping = .exact
+        #expect(try exact.run().map(\.value) == [13, 3, 3, 4, 5])
+    }
+
+    @Test func `groups of a view without a reduce have no value`() throws {
+        tracks.setMap(version: "map only") { document, emit in emit(document["key"]) }
+        try music()
+        var query = tracks.query()
+        query.groupLevel = 1
+        let rows = try query.run()
+        #expect(rows.map(\.key) == [["Jazz"], ["Mope-Rock"]])
+        #expect(rows.map(\.value) == [nil, nil])
+        #expect(try rows.first?.document() == nil)
+    }
+
+    @Test func `the built-ins agree with arithmetic`() throws {
+        try store([(1, 2), (2, 4), (3, 4.5), (4, -1)])
+        func value(_ reduce: Reduce, _ version: String) throws -> JSONValue? {
+            setReduce(reduce, version: version)
+            return try tracks.query().run().first?.value
+        }
+        #expect(try value(.count, "count") == 4)
+        #expect(try value(.sum, "sum") == 9.5)
+        #expect(try value(.minimum, "min") == -1)
+        #expect(try value(.maximum, "max") == 4.5)
+        #expect(try value(.average, "avg") == 2.375)
+        let statistics = try #require(try value(.statistics, "stats"))
+        #expect(statistics["sum"] == 9.5)
+        #expect(statistics["count"] == 4)
+        #expect(statistics["min"] == -1)
+        #expect(statistics["max"] == 4.5)
+        #expect(statistics["sumsqr"] == 41.25)
+        let deviation = try #require(try value(.standardDeviation, "dev")?.double)
+        #expect(abs(deviation - 2.161_452_5) < 1e-5)
+    }
+
+    @Test func `sums add arrays and objects of numbers and stay exact`() throws {
+        try store([(1, [1, 2]), (2, [10, 20, 30]), (3, 5)])
+        #expect(try tracks.query().run().first?.value == [16, 22, 30])
+        for id in ["t0", "t1", "t2"] { try database.delete(id) }
+        try database.create("a", ["key": 1, "seconds": ["x": 1, "y": ["z": 2]]])
+        try database.create("b", ["key": 2, "seconds": ["x": 9_007_199_254_740_992]])
+        let sum = try #require(try tracks.query().run().first?.value)
+        #expect(sum["x"] == 9_007_199_254_740_993)
+        #expect(sum["y"]?["z"] == 2)
+    }
+
+    @Test func `a value that is no number is an error of the ranges that have it`() throws {
+        try store([(1, 2), (2, "secret"), (3, 4)])
+        let error = #expect(throws: DatabaseError.self) { try tracks.query().run() }
+        #expect(error?.code == .invalidQuery)
+        #expect(error?.message.contains("'tracks'") == true)
+        #expect(error?.debugDescription.contains("secret") == false)
+        #expect(try tracks.query(.keys(1)).run().first?.value == 2)
+        try database.update("t1") { $0["seconds"] = 3 }
+        #expect(try tracks.query().run().first?.value == 9)
+    }
+
+    @Test func `a custom reduce gets keys with values, and its own results again`() throws {
+        let sawRereduce = Flag()
+        let largest = Mutex(0)
+        setReduce(
+            .custom { keys, values, isRereduce in
+                largest.withLock { $0 = max($0, values.count) }
+                if isRereduce {
+                    sawRereduce.set()
+                    #expect(keys.isEmpty)
+                    return .integer(values.reduce(0) { $0 + ($1.int64 ?? 0) })
+                }
+                #expect(keys.count == values.count)
+                return .integer(Int64(keys.filter { $0.int64?.isMultiple(of: 2) ?? false }.count))
+            }, version: "custom")
+        try database.inBatch {
+            for number in 0..<3_000 {
+                try database.create("t\(number)", ["key": .integer(Int64(number))])
+            }
+        }
+        #expect(try tracks.query().run().first?.value == 1_500)
+        #expect(try tracks.query(.range(from: 10, through: 19)).run().first?.value == 5)
+        #expect(sawRereduce.isSet)
+        #expect(largest.withLock { $0 } <= 256)
+    }
+
+    @Test func `a reduction that grows with its rows is an error`() throws {
+        setReduce(
+            .custom { _, values, isRereduce in
+                isRereduce ? .array(values.flatMap { $0.array ?? [] }) : .array(values)
+            }, version: "grows")
+        try database.inBatch {
+            for number in 0..<1_000 {
+                try database.create(
+                    "t\(number)",
+                    [
+                        "key": .integer(Int64(number)),
+                        "seconds": .string(String(repeating: "x", count: 300)),
+                    ])
+            }
+        }
+        let error = #expect(throws: DatabaseError.self) { try tracks.query().run() }
+        #expect(error?.message.contains("must not grow") == true)
+    }
+
+    @Test func `a reduce function that changes the database gets an error`() throws {
+        let database = database
+        setReduce(
+            .custom { _, _, _ in
+                try database.create("made")
+                return 1
+            }, version: "writes")
+        try store([(1, 1)])
+        #expect(throws: DatabaseError.self) { try tracks.query().run() }
+        #expect(try database.document(withID: "made") == nil)
+    }
+
+    @Test func `groups that make no sense are refused`() throws {
+        var query = tracks.query()
+        query.grouping = .level(0)
+        #expect(throws: DatabaseError.self) { try query.run() }
+        query = tracks.query(.keys(1, 2))
+        query.groupLevel = 1
+        #expect(throws: DatabaseError.self) { try query.run() }
+    }
+}
+
+extension JSONValue {
+    fileprivate var array: [JSONValue]? { if case .array(let array) = self { array } else { nil } }
+}
