@@ -24,6 +24,7 @@ let package = Package(
 
         // 0: values and the storage seam.
         .target(name: "DivanJSON"),
+        .target(name: "DivanLogging"),
         .target(name: "DivanStorage", dependencies: ["CChecksum"]),
 
         // 1: the domain, the platform, the engine.
@@ -38,13 +39,16 @@ let package = Package(
         .target(
             name: "DivanDatabase",
             dependencies: [
-                "DivanJSON", "DivanModel", "DivanPlatform", "DivanStorage", "DivanSQLite",
-                "DivanIndex",
+                "DivanJSON", "DivanLogging", "DivanModel", "DivanPlatform", "DivanStorage",
+                "DivanSQLite", "DivanIndex",
             ]
         ),
 
         // 4: one import for apps.
-        .target(name: "Divan", dependencies: ["DivanDatabase", "DivanModel", "DivanJSON"]),
+        .target(
+            name: "Divan",
+            dependencies: ["DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging"]
+        ),
 
         // 6: the program.
         .executableTarget(
@@ -72,6 +76,7 @@ let package = Package(
             name: "DivanJSONTests",
             dependencies: ["DivanJSON", "DivanPlatform", "DivanTestSupport"]
         ),
+        .testTarget(name: "DivanLoggingTests", dependencies: ["DivanLogging"]),
         .testTarget(
             name: "DivanModelTests",
             dependencies: ["DivanModel", "DivanJSON", "DivanPlatform", "DivanTestSupport"]
@@ -101,7 +106,7 @@ let package = Package(
         .testTarget(
             name: "DivanDatabaseTests",
             dependencies: [
-                "Divan", "DivanStorage", "DivanSQLite", "DivanStorageConformance",
+                "Divan", "DivanLogging", "DivanStorage", "DivanSQLite", "DivanStorageConformance",
                 "DivanTestSupport", "DivanTestChild",
             ]
         ),

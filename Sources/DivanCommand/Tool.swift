@@ -49,6 +49,8 @@ struct Tool: Sendable {
             if arguments.flag("help") {
                 return print(HelpText.page(for: command.schema), output)
             }
+            let log = try CommandLog(arguments)
+            defer { log.end() }
             try await command.run(
                 Invocation(
                     arguments: arguments, output: output, environment: environment,

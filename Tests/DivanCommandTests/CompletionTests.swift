@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `bash completes options of the command`() throws {
-        #expect(try complete("sample", "--l") == ["--limit", "--long"])
+        #expect(try complete("sample", "--l") == ["--limit", "--log", "--log-file", "--long"])
         #expect(try complete("second", "db", "--fi") == ["--file"])
         #expect(try complete("unknown", "--") == [])
     }

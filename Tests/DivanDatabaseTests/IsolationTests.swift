@@ -161,37 +161,40 @@ import Testing
     }
 
     @Test func `a long wait for another thread's batch is told once`() throws {
-        let lines = Record<String>()
-        database.warnOfWaits(after: .milliseconds(20)) { lines.append($0) }
+        let log = DatabaseLog(of: "patient")
+        let database = try sandbox.database("patient")
+        database.warnOfWaits(after: .milliseconds(20))
         let inside = Gate()
         let end = Gate()
-        let batch = Running { [database] in
+        let batch = Running {
             try database.inBatch {
                 inside.open()
                 end.wait()
             }
         }
         inside.wait()
-        let waiting = ["a", "b"].map { id in Running { [database] in try database.create(id) } }
+        let waiting = ["a", "b"].map { id in Running { try database.create(id) } }
         let deadline = ContinuousClock.now + .seconds(60)
-        while lines.all.isEmpty, ContinuousClock.now < deadline { Gate().wait(milliseconds: 5) }
+        while log.messages(.warning).isEmpty, ContinuousClock.now < deadline {
+            Gate().wait(milliseconds: 5)
+        }
         #expect(!waiting[0].isDone(within: 60))
         end.open()
         for one in waiting { _ = try one.value() }
         _ = try batch.value()
-        #expect(lines.all.count == 1)
-        #expect(lines.all.first?.contains("'db'") == true)
+        #expect(log.messages(.warning).count == 1)
     }
 
     @Test func `short waits are not told`() throws {
-        let lines = Record<String>()
-        database.warnOfWaits(after: .seconds(60)) { lines.append($0) }
+        let log = DatabaseLog(of: "hasty")
+        let database = try sandbox.database("hasty")
+        database.warnOfWaits(after: .seconds(60))
         let work = (0..<4).map { thread in
-            Running { [database] in
+            Running {
                 for step in 0..<10 { try database.create("\(thread)-\(step)") }
             }
         }
         for one in work { _ = try one.value() }
-        #expect(lines.all.isEmpty)
+        #expect(log.messages(.warning).isEmpty)
     }
 }

@@ -26,6 +26,7 @@ struct FlipRounds {
     }
 
     func run() throws {
+        Log.setLevel(.none)
         var expected: [String: [Answers.Entry]] = [:]
         for kind in ["closed", "crashed"] {
             try copy(kind)

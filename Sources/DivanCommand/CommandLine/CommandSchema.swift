@@ -18,6 +18,14 @@ struct CommandSchema: Sendable, Equatable {
             "color", nil, "WHEN", "Colour the output: auto (the default), always or never.",
             completion: .choices(["auto", "always", "never"])),
         .flag("quiet", "q", "Show no progress bar and no closing remarks."),
+        .value(
+            "log", nil, "LEVEL",
+            "Log to standard error: debug, verbose, info, warning, error or none, for one part of"
+                + " the work as DOMAIN=LEVEL.",
+            repeats: true),
+        .value(
+            "log-file", nil, "PATH", "Log to a file, from info on unless --log says otherwise.",
+            completion: .file),
         .flag("help", "h", "Show this help."),
     ]
 

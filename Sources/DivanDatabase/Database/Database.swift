@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanLogging
 public import FoundationEssentials
 internal import Synchronization
 
@@ -113,6 +114,7 @@ public final class Database: Sendable {
             close()
         }
         do { try directory.removeFiles() } catch { throw DatabaseError.io(error) }
+        Log.database.info("Deleted the database '\(name)' at '\(directory.path)'.")
     }
 
     func checkOpen() throws {

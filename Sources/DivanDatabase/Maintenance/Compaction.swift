@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanLogging
 internal import DivanModel
 internal import DivanStorage
 
@@ -62,7 +63,12 @@ struct Compaction {
                         total: report.total))
             }
         }
-        return CompactionResult(bodiesDeleted: deleted, bytesFreed: max(0, before - diskSize()))
+        let result = CompactionResult(
+            bodiesDeleted: deleted, bytesFreed: max(0, before - diskSize()))
+        Log.maintenance.info(
+            "Compacted the database '\(core.name)': \(result.bodiesDeleted) bodies and "
+                + "\(result.bytesFreed) bytes went.")
+        return result
     }
 
     private func diskSize() -> Int { core.directory.map { Files.size(of: $0.path) } ?? 0 }

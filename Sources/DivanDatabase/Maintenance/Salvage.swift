@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanLogging
 internal import DivanModel
 internal import DivanStorage
 public import FoundationEssentials
@@ -101,6 +102,9 @@ final class Salvage {
             try copyStrays(snapshot)
             try copyLocals(snapshot)
         }
+        Log.maintenance.info(
+            "Salvaged the database '\(source.name)': \(result.documentsCopied) documents came over, "
+                + "\(result.problems.count) problems were met.")
         return result
     }
 

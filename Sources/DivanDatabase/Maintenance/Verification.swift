@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanLogging
 internal import DivanModel
 internal import DivanStorage
 
@@ -86,6 +87,12 @@ final class Verification {
             try checkLargeBodies(snapshot)
             try checkConflicts(snapshot)
             checkCounters(state)
+        }
+        if problems.isEmpty {
+            Log.maintenance.info("Verified the database '\(core.name)': all is well.")
+        } else {
+            Log.maintenance.warning(
+                "Verified the database '\(core.name)': \(problems.count) problems were found.")
         }
         return problems
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanLogging
 internal import DivanModel
 internal import DivanPlatform
 internal import DivanSQLite
@@ -41,6 +42,7 @@ final class DatabaseCore: Sendable {
     let slowFunctions: SlowFunctions
     private let writer: ConnectionQueue<WriteContext>
     private let closed = Atomic<Bool>(false)
+    private let damageMet = Atomic<Int>(0)
     private let revTreeDepth: Atomic<Int>
     /// The manifest as it was opened or last replaced.
     private let manifest: Mutex<Manifest>
@@ -49,6 +51,10 @@ final class DatabaseCore: Sendable {
 
     static let defaultMaxRevTreeDepth = 20
     static let engineIdentifier = SQLiteEngine.identifier
+    /// A batch that takes longer is logged: all other writers wait for it.
+    private static let slowBatch = Duration.seconds(1)
+    /// Beyond this, damage is not logged: whoever reads everything would fill the log.
+    private static let damageLogged = 5
 
     /// Opens the engine of `directory`, or one in memory when there is none.
     convenience init(name: String, directory: DatabaseDirectory?, options: DatabaseOptions) throws {
@@ -102,6 +108,9 @@ final class DatabaseCore: Sendable {
         } catch let error as DatabaseError where error.code == .corrupted && options.readOnly {
             // Read-only nothing is pruned, so a damaged setting is no reason to refuse the rest.
         }
+        Log.database.info(
+            "Opened the database '\(name)' \(directory.map { "at '\($0.path)'" } ?? "in memory")"
+                + "\(options.readOnly ? ", read-only" : "").")
     }
 
     /// Whether the calling thread is inside a write transaction.
@@ -127,6 +136,7 @@ final class DatabaseCore: Sendable {
         observers.finish()
         // The engine goes when the writer is idle, so that no transaction loses its connection.
         writer.sync { _ in engine.close() }
+        Log.database.info("Closed the database '\(name)'.")
     }
 
     /// The manifest as it is now; of a database that is closed or gone, as it was last known.
@@ -164,8 +174,8 @@ final class DatabaseCore: Sendable {
             try engine.read { reader in
                 result = try body(Snapshot(reader: reader, core: self))
             }
-        } catch let error as StorageError {
-            throw DatabaseError(error, documentID: nil)
+        } catch {
+            throw reported(error)
         }
         guard let result else { throw DatabaseError.closed(name) }
         return result
@@ -237,7 +247,11 @@ final class DatabaseCore: Sendable {
         -> T
     {
         guard !isClosed else { throw DatabaseError.closed(name) }
-        defer { waits.batchEnded() }
+        let started = ContinuousClock.now
+        defer {
+            waits.batchEnded()
+            logIfSlow(since: started)
+        }
         if let directory, !directory.isInPlace {
             throw DatabaseError.directoryVanished(directory.path)
         }
@@ -251,8 +265,7 @@ final class DatabaseCore: Sendable {
             }
         } catch {
             context.abandon()
-            if let error = error as? StorageError { throw DatabaseError(error, documentID: nil) }
-            throw error
+            throw reported(error)
         }
         let commit = context.finish()
         if let commit { announce(commit) }
@@ -270,7 +283,28 @@ final class DatabaseCore: Sendable {
         observers.announce(commit)
     }
 
+    private func logIfSlow(since started: ContinuousClock.Instant) {
+        let taken = ContinuousClock.now - started
+        guard taken >= Self.slowBatch else { return }
+        Log.database.info(
+            "A batch of the database '\(name)' took \(taken); other writers waited for it.")
+    }
+
     // MARK: - Errors
+
+    /// The error as the caller gets it; damage is logged on its way.
+    private func reported(_ error: any Error) -> any Error {
+        let error = (error as? StorageError).map { DatabaseError($0, documentID: nil) } ?? error
+        if let damage = error as? DatabaseError, damage.code == .corrupted {
+            let met = damageMet.wrappingAdd(1, ordering: .relaxed).oldValue
+            if met < Self.damageLogged {
+                Log.storage.error("In the database '\(name)': \(damage.message)")
+            } else if met == Self.damageLogged {
+                Log.storage.error("More damage in the database '\(name)' is not logged.")
+            }
+        }
+        return error
+    }
 
     /// Runs a decoder of stored bytes; bytes that break their format are corruption.
     func decoding<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {

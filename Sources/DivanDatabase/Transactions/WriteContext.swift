@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanLogging
 internal import DivanModel
 internal import DivanStorage
 
@@ -26,6 +27,8 @@ final class WriteContext {
     private var digestInput: [UInt8] = []
 
     private var stateAtBegin = DatabaseState()
+    /// The counters after this process's last transaction; nil before the first.
+    private var stateAtEnd: DatabaseState?
     private var touched: [DocumentID] = []
     /// The fate of the transaction, or of the innermost batch inside it.
     private(set) var fate = BatchFate()
@@ -40,6 +43,12 @@ final class WriteContext {
         let snapshot = Snapshot(reader: storage, core: core)
         state = try snapshot.state()
         stateAtBegin = state
+        if let known = stateAtEnd, known.lastSequence != state.lastSequence {
+            Log.database.verbose(
+                "Another process has written to the database '\(core.name)', up to sequence "
+                    + "\(state.lastSequence).")
+        }
+        stateAtEnd = state
         maxRevTreeDepth = core.maxRevTreeDepth
         writer = storage
         self.snapshot = Snapshot(reader: storage, core: core, context: self)
@@ -60,6 +69,7 @@ final class WriteContext {
     func finish() -> Commit? {
         defer { reset() }
         fate.keep()
+        stateAtEnd = state
         snapshot?.core.maxRevTreeDepth = maxRevTreeDepth
         guard
             state.lastSequence != stateAtBegin.lastSequence

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import DivanLogging
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// Warns of a write that waits so long for another thread's batch that it may wait for ever.
 ///
@@ -17,14 +12,13 @@ internal import Darwin
 ///     thread B             save · · waits for A's batch · · · never begins
 ///
 /// That cannot be told from a batch that merely takes long, so it is not an error; after ten seconds
-/// one line on standard error says what is going on, once for each batch that is waited for. Only
-/// writes that find the writer in use pay for this, and all of them share one timer.
+/// a warning in the log says what is going on, once for each batch that is waited for. Only writes that
+/// find the writer in use pay for this, and all of them share one timer.
 ///
-/// State: `state`, guarded by its mutex; the sink is called outside it.
+/// State: `state`, guarded by its mutex.
 final class WriterWaits: Sendable {
     private struct State {
         var threshold = Duration.seconds(10)
-        var sink: @Sendable (String) -> Void = WriterWaits.printLine
         var nextTicket = 0
         /// Since when each waiting write has waited.
         var waiting: [Int: ContinuousClock.Instant] = [:]
@@ -39,12 +33,7 @@ final class WriterWaits: Sendable {
 
     init(name: String) { self.name = name }
 
-    func configure(threshold: Duration, sink: @escaping @Sendable (String) -> Void) {
-        state.withLock { state in
-            state.threshold = threshold
-            state.sink = sink
-        }
-    }
+    func setThreshold(_ threshold: Duration) { state.withLock { $0.threshold = threshold } }
 
     /// Notes that a write begins to wait; pass the result to `end`.
     func begin() -> Int {
@@ -74,35 +63,26 @@ final class WriterWaits: Sendable {
     }
 
     private func check() {
-        let sink: (@Sendable (String) -> Void)? = state.withLock { state in
+        let isNews = state.withLock { state in
             guard let oldest = state.waiting.values.min() else {
                 state.hasTimer = false
-                return nil
+                return false
             }
             let waited = ContinuousClock.now - oldest
             startTimer(waited < state.threshold ? state.threshold - waited : state.threshold)
-            guard waited >= state.threshold else { return nil }
+            guard waited >= state.threshold else { return false }
             // Told of once: those that wait now are not told of again under the next batch.
             state.waiting = [:]
-            return hasWarned.exchange(true, ordering: .relaxed) ? nil : state.sink
+            return !hasWarned.exchange(true, ordering: .relaxed)
         }
-        sink?(
+        guard isNews else { return }
+        Log.database.warning(
             "A write to the database '\(name)' has long been waiting for another thread's batch; if "
                 + "that batch waits for work that writes, both wait for ever.")
-    }
-
-    static func printLine(_ line: String) {
-        let bytes = Array("Divan: \(line)\n".utf8)
-        // SAFETY: the buffer is valid for the call and its length is passed with it.
-        _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }
 
 extension Database {
-    /// Sets after which wait for the writer `sink` gets a line; for tests, which have no ten seconds.
-    package func warnOfWaits(
-        after threshold: Duration, _ sink: @escaping @Sendable (String) -> Void
-    ) {
-        core.waits.configure(threshold: threshold, sink: sink)
-    }
+    /// Sets after which wait for the writer the log is told; for tests, which have no ten seconds.
+    package func warnOfWaits(after threshold: Duration) { core.waits.setThreshold(threshold) }
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// Where log entries go.
+///
+/// A sink gets one entry at a time, in the order in which they were said, on whichever thread logs.
+/// It never throws: what it cannot write is lost, and whoever logged goes on. An entry that a sink
+/// logs itself while it writes is dropped, or there would be no end.
+public protocol LogSink: AnyObject, Sendable {
+    /// Writes one entry.
+    func write(_ entry: LogEntry)
+}
+
+/// Writes each entry as a line on standard error. It is the sink of a process that names no other.
+public final class StandardErrorSink: LogSink {
+    /// Makes a sink.
+    public init() {}
+
+    /// Writes one line. Where standard error is closed, nothing happens.
+    public func write(_ entry: LogEntry) {
+        var bytes = Array("Divan: \(entry.line)\n".utf8)[...]
+        while !bytes.isEmpty {
+            let written = unsafe bytes.withUnsafeBytes {
+                // SAFETY: the buffer is valid for the call and its length is passed with it.
+                unsafe systemWrite(STDERR_FILENO, $0.baseAddress, $0.count)
+            }
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { return }
+            bytes = bytes.dropFirst(written)
+        }
+    }
+}
+
+/// Hands each entry to a closure, which may pass it to the system's log or to one of the app's own.
+///
+/// ```swift
+/// Log.redirect { entry in
+///     logger.log(level: entry.level.osLogType, "\(entry.domain.name): \(entry.message)")
+/// }
+/// ```
+public final class ClosureSink: LogSink {
+    private let body: @Sendable (LogEntry) -> Void
+
+    /// Makes a sink of a closure.
+    public init(_ body: @escaping @Sendable (LogEntry) -> Void) { self.body = body }
+
+    /// Calls the closure.
+    public func write(_ entry: LogEntry) { body(entry) }
+}
+
+/// The system call, which a method named `write` hides.
+func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    // SAFETY: the caller vouches for the buffer and its length.
+    unsafe write(descriptor, bytes, count)
+}
