@@ -6,6 +6,7 @@ import FoundationEssentials
 /// The process that the robustness tests start, watch and kill.
 ///
 ///     DivanTestChild batches DIRECTORY SEED          writes numbered batches until it is killed
+///     DivanTestChild expire DIRECTORY SEED           writes documents that expire until it is killed
 ///     DivanTestChild count DIRECTORY NAME BATCHES    counts up in a document that others count in
 ///     DivanTestChild serve DIRECTORY                 does what lines on its input say
 ///     DivanTestChild fixture DIRECTORY               makes the databases that bits are flipped in
@@ -24,6 +25,9 @@ enum DivanTestChild {
             switch mode {
             case "batches":
                 var writer = try BatchWriter(arguments)
+                try writer.run()
+            case "expire":
+                var writer = try ExpiringWriter(arguments)
                 try writer.run()
             case "count": try CountingWriter(arguments).run()
             case "serve": try Servant(arguments).run()

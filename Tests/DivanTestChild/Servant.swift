@@ -11,6 +11,7 @@ import Divan
 ///     release       commits that                   released
 ///     identity      who the database is            PUBLIC-UUID INCARNATION
 ///     renew         replaces the UUIDs             renewed
+///     expire ID N   lets a document expire in N milliseconds    expires
 ///     close         closes the database            closed
 ///
 /// The end of the input ends it.
@@ -53,6 +54,10 @@ struct Servant {
         case "renew":
             try database.replaceUUIDs()
             return "renewed"
+        case "expire":
+            let milliseconds: Int = try words.number(2)
+            try database.setExpiration(of: words.argument(1), after: .milliseconds(milliseconds))
+            return "expires"
         case "close":
             database.close()
             return "closed"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import DivanLogging
 internal import DivanModel
 internal import Synchronization
 
@@ -22,7 +23,9 @@ final class SlowFunctions: Sendable {
 
     private struct State {
         var threshold = Duration.seconds(5)
-        var sink: @Sendable (String) -> Void = WriterWaits.printLine
+        var sink: @Sendable (String) -> Void = { line in
+            Log.validation.warning("\(line)")
+        }
         var nextTicket = 0
         var calls: [Int: Call] = [:]
         var hasTimer = false

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import DivanModel
 internal import DivanStorage
 
@@ -62,6 +63,10 @@ extension Database {
 enum Inspection {
     static func key(_ key: Span<UInt8>, in store: String) -> String {
         if store == "largeBodies" { return KeyEncoding.hexadecimal(key) }
+        if store == "expirations" {
+            guard let row = try? ExpirationKey(key) else { return KeyEncoding.hexadecimal(key) }
+            return "\(text(of: row.time)) \(row.documentID)"
+        }
         return String(utf8: key)
     }
 
@@ -78,6 +83,7 @@ enum Inspection {
             case "documents":
                 let record = try DocumentRecord(value)
                 return "update \(record.updateSequence) "
+                    + (record.expiration.map { "expires \(text(of: $0)) " } ?? "")
                     + record.tree.nodes.map { node in
                         "\(node.id)\(node.isTombstone ? "!" : "")@\(node.sequence ?? 0)"
                     }.joined(separator: " ")
@@ -88,11 +94,17 @@ enum Inspection {
             case "purges":
                 let record = try PurgeRecord(value)
                 return "\(record.documentID) \(record.revisions.map(\.description))"
+            case "expirations":
+                return value.isEmpty ? "" : "malformed"
             case "local":
                 return "revision \(try LocalRecord(value).revision)"
             default:
                 return KeyEncoding.hexadecimal(value)
             }
         } catch { return "malformed" }
+    }
+
+    private static func text(of time: ExpirationTime) -> String {
+        ISO8601.format(millisecondsSince1970: Int64(time.milliseconds))
     }
 }

@@ -43,6 +43,8 @@ extension Database {
         var targetOptions = DatabaseOptions()
         targetOptions.create = true
         let copy = try open(at: destination, options: targetOptions)
+        // What has expired comes over, too; it goes when the copy is next opened.
+        copy.core.expirationTimer.stop()
         defer { copy.close() }
         var result = try Salvage(from: damaged, to: copy, progress: progress).run()
         if let manifestProblem { result.problems.insert(manifestProblem, at: 0) }
@@ -100,6 +102,7 @@ final class Salvage {
             }
             try copyDocuments(snapshot)
             try copyStrays(snapshot)
+            try copyExpirations(snapshot)
             try copyLocals(snapshot)
         }
         Log.maintenance.info(
@@ -141,6 +144,7 @@ final class Salvage {
             if try copy.core.write({ try $0.addExisting(id, history, content) }) { count += 1 }
         }
         guard count > 0 else { return }
+        if let time = record.expiration { try copy.core.write { try $0.setExpiration(id, time) } }
         copied.insert(id)
         result.documentsCopied += 1
         result.revisionsCopied += count
@@ -231,6 +235,20 @@ final class Salvage {
             }
         }
         return mark
+    }
+
+    /// The dates of documents that were rebuilt without their records.
+    private func copyExpirations(_ snapshot: Snapshot) throws {
+        try batches(of: source.stores.expirations, snapshot) { cursor in
+            var key: ExpirationKey?
+            _ = attempt(nil) {
+                try cursor.withRow { bytes, _ in
+                    key = try source.decoding(nil) { try ExpirationKey(bytes) }
+                }
+            }
+            guard let key, rebuilt.contains(key.documentID) else { return }
+            try copy.core.write { try $0.setExpiration(key.documentID, key.time) }
+        }
     }
 
     private func copyLocals(_ snapshot: Snapshot) throws {

@@ -50,7 +50,8 @@ extension Database {
 /// 7. The counters equal what the rows say; no sequence is above the last one.
 /// 8. Local documents and purges decode, and there is no store that is none of a database's.
 ///    `conflicts` names the documents in conflict and no others.
-/// 9. The file `changes` names no later commit than the database has: a damaged log loses its end
+/// 9. `expirations` has a row for exactly the documents whose records have a date, with that date.
+/// 10. The file `changes` names no later commit than the database has: a damaged log loses its end
 ///    without a trace in the engine, and so does a power loss without full durability.
 final class Verification {
     private static let problemLimit = 1_000
@@ -61,6 +62,8 @@ final class Verification {
     private var tally = DatabaseState()
     /// What `revisions` and `superseded` must hold: nil for a row in the feed.
     private var expected: [SequenceNumber: SupersededMark?] = [:]
+    /// The dates that documents' records have, and `expirations` must have.
+    private var expirations: [DocumentID: ExpirationTime] = [:]
     /// How many pieces each large body has, by its sequence; nil where its row cannot be read.
     private var largeBodies: [SequenceNumber: Int?] = [:]
     /// The documents in conflict that `conflicts` has yet to name.
@@ -85,6 +88,7 @@ final class Verification {
             try checkRevisions(snapshot, state, log)
             try checkMarks(snapshot)
             try checkLargeBodies(snapshot)
+            try checkExpirations(snapshot)
             try checkConflicts(snapshot)
             checkCounters(state)
         }
@@ -189,6 +193,7 @@ final class Verification {
             add("The flags of document '\(id)' do not say what its tree says.", id)
         }
         tally.add(record)
+        if let time = record.expiration { expirations[id] = time }
         if record.tree.isConflicted { conflicted.insert(id) }
         try checkBodies(id, record, snapshot)
     }
@@ -282,6 +287,27 @@ final class Verification {
                 reported = sequence
                 add("A large body under sequence \(sequence) belongs to no stored revision.", nil)
             }
+        }
+    }
+
+    private func checkExpirations(_ snapshot: Snapshot) throws {
+        try forEachRow(of: core.stores.expirations, snapshot) { cursor in
+            var key: ExpirationKey?
+            try cursor.withRow { bytes, value in
+                key = try core.decoding(nil) { try ExpirationKey(bytes) }
+                if !value.isEmpty { add("A row of 'expirations' has a value.", key?.documentID) }
+            }
+            guard let key else { return }
+            if expirations[key.documentID] == key.time {
+                expirations[key.documentID] = nil
+            } else {
+                add(
+                    "A date of expiration of document '\(key.documentID)' is not that of its "
+                        + "record.", key.documentID)
+            }
+        }
+        for id in expirations.keys.sorted() {
+            add("The date of expiration of document '\(id)' is missing from 'expirations'.", id)
         }
     }
 

@@ -5,8 +5,9 @@ internal import DivanModel
 /// The row of a document in `documents`: its revision tree, and where it stands in the changes feed.
 ///
 ///     offset  size     meaning
-///          0     1     flags: 1 deleted, 2 conflicted, 4 update sequence follows
+///          0     1     flags: 1 deleted, 2 conflicted, 4 update sequence follows, 8 expires
 ///          1  0..10    varint: update sequence, only with flag 4
+///          …   0..7    varint: when it expires, milliseconds since 1970, only with flag 8
 ///          …     …     the revision tree, winner first (RevisionTree+Encoding)
 ///
 /// Without flag 4 the update sequence is that of the winner, which is the usual case and saves three
@@ -17,7 +18,8 @@ struct DocumentRecord {
         static let deleted = Flags(rawValue: 1)
         static let conflicted = Flags(rawValue: 2)
         static let hasUpdateSequence = Flags(rawValue: 4)
-        static let known: Flags = [.deleted, .conflicted, .hasUpdateSequence]
+        static let expires = Flags(rawValue: 8)
+        static let known: Flags = [.deleted, .conflicted, .hasUpdateSequence, .expires]
     }
 
     /// What a reader of the winner needs: decoded without the rest of the tree.
@@ -32,10 +34,15 @@ struct DocumentRecord {
     var tree: RevisionTree
     /// The document's place in the changes feed: the highest sequence that any change gave it.
     var updateSequence: SequenceNumber
+    /// When the document expires, if it does.
+    var expiration: ExpirationTime?
 
-    init(tree: RevisionTree, updateSequence: SequenceNumber) {
+    init(
+        tree: RevisionTree, updateSequence: SequenceNumber, expiration: ExpirationTime? = nil
+    ) {
         self.tree = tree
         self.updateSequence = updateSequence
+        self.expiration = expiration
     }
 
     init(_ row: Span<UInt8>) throws {
@@ -48,11 +55,12 @@ struct DocumentRecord {
         try Self.check(sequence)
         for node in tree.nodes { try Self.check(node.sequence ?? 0) }
         updateSequence = sequence
+        expiration = explicit.expiration
     }
 
     static func head(_ row: Span<UInt8>) throws -> Head {
         var reader = RowReader()
-        let (flags, explicit) = try decodePrefix(row, &reader)
+        let (flags, explicit, _) = try decodePrefix(row, &reader)
         let winner = try RevisionTree.decodeWinner(row, at: &reader.offset)
         guard let sequence = explicit ?? winner.sequence else { throw MalformedRow() }
         try check(sequence)
@@ -76,8 +84,10 @@ struct DocumentRecord {
         if tree.isConflicted { flags.insert(.conflicted) }
         let isExplicit = tree.winner?.sequence != updateSequence
         if isExplicit { flags.insert(.hasUpdateSequence) }
+        if expiration != nil { flags.insert(.expires) }
         row.append(flags.rawValue)
         if isExplicit { Varint.append(updateSequence, to: &row) }
+        if let expiration { Varint.append(expiration.milliseconds, to: &row) }
         tree.encode(to: &row)
     }
 
@@ -87,11 +97,12 @@ struct DocumentRecord {
     }
 
     private static func decodePrefix(_ row: Span<UInt8>, _ reader: inout RowReader) throws
-        -> (flags: Flags, sequence: SequenceNumber?)
+        -> (flags: Flags, sequence: SequenceNumber?, expiration: ExpirationTime?)
     {
         let flags = Flags(rawValue: try reader.byte(row))
         guard flags.isSubset(of: .known) else { throw MalformedRow() }
-        guard flags.contains(.hasUpdateSequence) else { return (flags, nil) }
-        return (flags, try reader.varint(row))
+        let sequence = flags.contains(.hasUpdateSequence) ? try reader.varint(row) : nil
+        guard flags.contains(.expires) else { return (flags, sequence, nil) }
+        return (flags, sequence, try ExpirationTime(stored: try reader.varint(row)))
     }
 }

@@ -18,6 +18,8 @@ struct Stores: Sendable {
     let purges: Store
     /// Local document ID → `LocalRecord`.
     let local: Store
+    /// (Time, document ID) → nothing: `ExpirationKey`.
+    let expirations: Store
     /// Fixed keys → `DatabaseState` and settings.
     let info: Store
     /// Kind and name of an index → `IndexRecord`.
@@ -28,6 +30,7 @@ struct Stores: Sendable {
         StoreName("superseded", .integer), StoreName("documents", .bytes),
         StoreName("purges", .integer), StoreName("local", .bytes), StoreName("info", .bytes),
         StoreName("conflicts", .bytes), StoreName("indexes", .bytes),
+        StoreName("expirations", .bytes),
     ]
 
     init(engine: any StorageEngine) {
@@ -41,5 +44,6 @@ struct Stores: Sendable {
         info = stores[6]
         conflicts = stores[7]
         indexes = stores[8]
+        expirations = stores[9]
     }
 }

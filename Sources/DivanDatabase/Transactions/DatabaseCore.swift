@@ -40,6 +40,7 @@ final class DatabaseCore: Sendable {
     let validations = FunctionTable<ValidationFunction>()
     let filters = FunctionTable<FilterFunction>()
     let slowFunctions: SlowFunctions
+    let expirationTimer: ExpirationTimer
     private let writer: ConnectionQueue<WriteContext>
     private let closed = Atomic<Bool>(false)
     private let damageMet = Atomic<Int>(0)
@@ -88,6 +89,7 @@ final class DatabaseCore: Sendable {
         digest = OpenSSLDigest.shared
         waits = WriterWaits(name: name)
         slowFunctions = SlowFunctions(databaseName: name)
+        expirationTimer = ExpirationTimer(name: name)
         stores = Stores(engine: engine)
         writer = ConnectionQueue(label: "divan.\(name)", WriteContext())
         revTreeDepth = Atomic(Self.defaultMaxRevTreeDepth)
@@ -108,6 +110,7 @@ final class DatabaseCore: Sendable {
         } catch let error as DatabaseError where error.code == .corrupted && options.readOnly {
             // Read-only nothing is pruned, so a damaged setting is no reason to refuse the rest.
         }
+        if !options.readOnly { expirationTimer.start(self) }
         Log.database.info(
             "Opened the database '\(name)' \(directory.map { "at '\($0.path)'" } ?? "in memory")"
                 + "\(options.readOnly ? ", read-only" : "").")
@@ -133,6 +136,7 @@ final class DatabaseCore: Sendable {
     /// Closes the engine and keeps the directory's lock, as deleting needs.
     func closeEngine() {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        expirationTimer.stop()
         observers.finish()
         // The engine goes when the writer is idle, so that no transaction loses its connection.
         writer.sync { _ in engine.close() }
@@ -267,20 +271,33 @@ final class DatabaseCore: Sendable {
             context.abandon()
             throw reported(error)
         }
+        let expiration = context.earliestExpiration
         let commit = context.finish()
         if let commit { announce(commit) }
+        if let expiration {
+            // The timers of other processes must hear of it, though no document has changed.
+            if commit == nil {
+                ring(
+                    lastSequence: context.state.lastSequence, lastPurge: context.state.lastPurge)
+            }
+            expirationTimer.noteExpiration(expiration)
+        }
         guard let result else { throw DatabaseError.closed(name) }
         return result
     }
 
     private func announce(_ commit: Commit) {
+        ring(lastSequence: commit.lastSequence, lastPurge: commit.lastPurge)
+        observers.announce(commit)
+    }
+
+    /// Wakes other processes.
+    private func ring(lastSequence: SequenceNumber, lastPurge: UInt64) {
         // A bell that cannot be rung costs other processes their five-second check, no data.
         try? bell?.overwrite(
             ChangeMark(
-                lastSequence: commit.lastSequence, lastPurge: commit.lastPurge,
-                process: UInt64(getpid())
+                lastSequence: lastSequence, lastPurge: lastPurge, process: UInt64(getpid())
             ).bytes)
-        observers.announce(commit)
     }
 
     private func logIfSlow(since started: ContinuousClock.Instant) {

@@ -116,21 +116,31 @@ extension WriteContext {
 
     /// Removes a document without a trace; false when there is none.
     func purge(_ id: DocumentID) throws -> Bool {
-        let (writer, snapshot) = try transaction()
+        let (_, snapshot) = try transaction()
         guard let record = try snapshot.record(id) else { return false }
+        try purge(id, record)
+        return true
+    }
+
+    /// Removes a document whose record was just read.
+    func purge(_ id: DocumentID, _ record: DocumentRecord) throws {
+        let (writer, snapshot) = try transaction()
         beginWrites()
+        var isPlaceNode = false
         for node in record.tree.nodes {
-            if let sequence = node.sequence { try removeRevision(sequence, writer, snapshot) }
+            guard let sequence = node.sequence else { continue }
+            if sequence == record.updateSequence { isPlaceNode = true }
+            try removeRevision(sequence, writer, snapshot)
         }
         // The document's place may be held by a pointer, which no node knows.
-        try removeRevision(record.updateSequence, writer, snapshot)
+        if !isPlaceNode { try removeRevision(record.updateSequence, writer, snapshot) }
+        if let time = record.expiration { try removeExpiration(ExpirationKey(time, id)) }
         _ = try id.text.withSpan { key in
             try writer.remove(key: key, in: snapshot.core.stores.documents)
         }
         count(record, by: -1)
         try noteConflict(id, was: record.tree.isConflicted, is: false)
         try recordPurge(id, record.tree.leaves.map(\.id), whole: true, writer, snapshot)
-        return true
     }
 
     /// Removes single leaves with the ancestors nobody else shares; returns what went.
@@ -148,7 +158,8 @@ extension WriteContext {
         for sequence in purged.sequences { try removeRevision(sequence, writer, snapshot) }
         // The row at the document's place may now tell an old story; a pointer tells the new one.
         state.lastSequence += 1
-        let updated = DocumentRecord(tree: tree, updateSequence: state.lastSequence)
+        let updated = DocumentRecord(
+            tree: tree, updateSequence: state.lastSequence, expiration: record.expiration)
         try vacate(record.updateSequence, in: tree, writer, snapshot)
         try writePointer(state.lastSequence, id, winner)
         try writeRecord(id, old: record, new: updated)

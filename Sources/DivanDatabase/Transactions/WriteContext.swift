@@ -22,6 +22,8 @@ final class WriteContext {
     var isValidating = false
     /// Whether the operation that runs has come to its writes.
     private var hasWritten = false
+    /// The earliest date of expiration that this transaction has set, undone batches included.
+    var earliestExpiration: ExpirationTime?
     /// Reused for rows and for what is hashed, so that a save allocates nothing for them.
     private var row: [UInt8] = []
     private var digestInput: [UInt8] = []
@@ -92,6 +94,7 @@ final class WriteContext {
         depth = 0
         fate = BatchFate()
         touched = []
+        earliestExpiration = nil
     }
 
     // MARK: - Operations

@@ -46,4 +46,12 @@ extension Database {
             try salvage(from: source, to: destination) { _ in try flag.check() }
         }
     }
+
+    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
+    @discardableResult
+    public func purgeExpired() async throws -> Int {
+        try await BlockingWork.runCancellably { [self] flag in
+            try purgeExpired { _ in try flag.check() }
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 public import DivanJSON
 public import DivanModel
+public import FoundationEssentials
 
 // The suspending forms of verbs that read. Each is the blocking form of the same name, run off the
 // calling task's thread: nothing is said twice, so the two cannot come apart.
@@ -35,6 +36,18 @@ extension Database {
     /// As the blocking form, off the calling task's thread.
     public func localDocument(_ id: String) async throws -> JSONObject? {
         try await reading { try $0.localDocument(id) }
+    }
+
+    /// As the blocking form, off the calling task's thread.
+    public func expirationDate(of id: String) async throws -> Date? {
+        try await reading { try $0.expirationDate(of: id) }
+    }
+
+    /// As the blocking form, off the calling task's thread.
+    public func documentsExpiring(before date: Date? = nil, limit: Int? = nil) async throws
+        -> [Expiration]
+    {
+        try await reading { try $0.documentsExpiring(before: date, limit: limit) }
     }
 
     // MARK: - Revisions

@@ -2,6 +2,7 @@
 
 public import DivanJSON
 internal import DivanModel
+public import FoundationEssentials
 
 // The suspending forms of verbs that write. Each waits for its turn without a thread, then runs the
 // blocking form of the same name on the writer's: nothing is said twice, so the two cannot come apart.
@@ -117,7 +118,7 @@ extension Database {
         try await writing { try $0.purge(id, revisions: revisions) }
     }
 
-    // MARK: - Local documents and settings
+    // MARK: - Local documents, settings, expiration
 
     /// As the blocking form, off the calling task's thread.
     public func putLocalDocument(_ id: String, _ properties: JSONObject) async throws {
@@ -132,5 +133,15 @@ extension Database {
     /// As the blocking form, off the calling task's thread.
     public func setMaxRevTreeDepth(_ depth: Int) async throws {
         try await writing { try $0.setMaxRevTreeDepth(depth) }
+    }
+
+    /// As the blocking form, off the calling task's thread.
+    public func setExpiration(of id: String, at date: Date?) async throws {
+        try await writing { try $0.setExpiration(of: id, at: date) }
+    }
+
+    /// As the blocking form, off the calling task's thread.
+    public func setExpiration(of id: String, after duration: Duration) async throws {
+        try await writing { try $0.setExpiration(of: id, after: duration) }
     }
 }

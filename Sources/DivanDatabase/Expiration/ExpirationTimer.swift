@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import DivanLogging
+internal import Synchronization
+
+/// Purges the documents of one database when their time comes.
+///
+///     open ──► next row? ──none──► nothing at all: no timer, no watcher, no thread
+///                 │ a date
+///                 ▼
+///     ┌──► timer, by the wall clock ──► pass ──► next row? ──► timer …
+///     │                                             └─ none ──► nothing
+///     └─ an earlier date was set: here (after the commit), or in another process (`changes` rings)
+///
+/// There is one timer a database and it stands at the first row of `expirations`, so nothing is polled
+/// and a million dates cost as much as one. It follows the wall clock: when that is set forward, what
+/// is due by then goes at once. However far the date, the timer is never set for more than a week; it
+/// looks again then, so no number of milliseconds overflows anywhere.
+///
+/// A pass that fails (the disk is full, another process writes for long) is tried again after a second,
+/// and then after twice as long each time, up to five minutes.
+///
+/// ## Invariants
+/// 1. Passes and looks run on `queue`, one at a time.
+/// 2. While something can expire and this is not stopped, the timer is set for the first row behind
+///    the last pass, or a look at it is on its way (`isLooking`).
+/// 3. Nothing here keeps the database alive: the timer's closures hold it weakly.
+///
+/// State: `state`, guarded by its mutex; never held while the database is read or written.
+final class ExpirationTimer: Sendable {
+    private struct State {
+        weak var core: DatabaseCore?
+        var clock: @Sendable () -> ExpirationTime = { .now }
+        var source: (any DispatchSourceTimer)?
+        var deadline: ExpirationTime?
+        var watcher: DirectoryWatcher?
+        /// Whether a look at the first row is on its way to the queue.
+        var isLooking = false
+        var isStopped = true
+        /// Passes that have failed in a row.
+        var failures = 0
+    }
+
+    private static let longestWait = 7 * 24 * 3_600 * 1_000
+    /// How long the commits of other processes are collected before they are looked into.
+    private static let foreignDelay = DispatchTimeInterval.seconds(1)
+
+    private let queue: DispatchQueue
+    private let state = Mutex(State())
+
+    init(name: String) { queue = DispatchQueue(label: "divan.expiration.\(name)") }
+
+    /// A source that is not cancelled would outlive whoever let go of its core without closing it.
+    deinit { stop() }
+
+    /// Begins with a core that was just opened, and catches up with what expired meanwhile.
+    ///
+    /// Without any date this costs one look for the first row. Damage there is no reason not to open.
+    func start(_ core: DatabaseCore) {
+        state.withLock { state in
+            state.core = core
+            state.isStopped = false
+        }
+        do {
+            if let next = try core.read({ try $0.nextExpiration() }) { arm(at: next.time) }
+        } catch {
+            Log.expiration.error(
+                "The dates of expiration of the database '\(core.name)' cannot be read: \(error)")
+        }
+    }
+
+    /// Ends for good, or until `start`. A pass that runs ends with its batch.
+    func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            Self.disarm(&state)
+        }
+    }
+
+    /// Says that a date was committed in this process.
+    func noteExpiration(_ time: ExpirationTime) {
+        let isEarlier = state.withLock { state in state.deadline.map { time < $0 } ?? true }
+        if isEarlier { look(after: nil) }
+    }
+
+    /// Takes another clock, for tests; its time passes as fast as it likes.
+    func setClock(_ clock: @escaping @Sendable () -> ExpirationTime) {
+        state.withLock { $0.clock = clock }
+        look(after: nil)
+    }
+
+    var now: ExpirationTime { state.withLock { $0.clock }() }
+
+    /// When the timer is set for; for tests.
+    var deadline: ExpirationTime? { state.withLock { $0.deadline } }
+
+    // MARK: - On the queue
+
+    /// Sets the timer anew from what the database says, soon.
+    private func look(after delay: DispatchTimeInterval?) {
+        let isNew = state.withLock { state in
+            guard !state.isLooking, !state.isStopped else { return false }
+            state.isLooking = true
+            return true
+        }
+        guard isNew else { return }
+        let body: @Sendable () -> Void = { [weak self] in
+            self?.state.withLock { $0.isLooking = false }
+            self?.fire()
+        }
+        if let delay {
+            queue.asyncAfter(deadline: .now() + delay, execute: body)
+        } else {
+            queue.async(execute: body)
+        }
+    }
+
+    /// Purges what is due and sets the timer for what is next.
+    private func fire() {
+        guard let core = state.withLock({ $0.isStopped ? nil : $0.core }) else { return }
+        let now = now
+        do {
+            _ = try ExpirationPass(core: core, now: now) { [weak self] _ in
+                guard self?.state.withLock({ !$0.isStopped }) ?? false else {
+                    throw CancellationError()
+                }
+            }.run()
+            try armForNext(core, after: now)
+        } catch let error as DatabaseError where error.code == .corrupted {
+            // What could be purged was, and the log has the rest; it would fail again.
+            do { try armForNext(core, after: now) } catch { retry(core, error) }
+        } catch {
+            retry(core, error)
+        }
+    }
+
+    /// Sets the timer for the first row that the pass at `now` did not look at.
+    private func armForNext(_ core: DatabaseCore, after now: ExpirationTime) throws {
+        state.withLock { $0.failures = 0 }
+        var next: ExpirationTime?
+        try core.read { snapshot in
+            try snapshot.forEachExpiration { key in
+                next = key.time > now ? key.time : nil
+                return next == nil
+            }
+        }
+        arm(at: next)
+    }
+
+    private func retry(_ core: DatabaseCore, _ error: any Error) {
+        guard !core.isClosed, !(error is CancellationError) else { return }
+        let failures = state.withLock { state in
+            state.failures += 1
+            return state.failures
+        }
+        let seconds = min(300, 1 << min(failures - 1, 9))
+        Log.expiration.warning(
+            "Expired documents of the database '\(core.name)' could not be purged; it will be tried "
+                + "again in \(seconds) s: \(error)")
+        arm(at: now.advanced(byMilliseconds: UInt64(seconds) * 1_000))
+    }
+
+    // MARK: - The timer
+
+    /// Sets the timer; with nil there is none.
+    private func arm(at time: ExpirationTime?) {
+        state.withLock { state in
+            guard !state.isStopped, let time else { return Self.disarm(&state) }
+            state.deadline = time
+            let now = state.clock()
+            let wait = time <= now ? 0 : Int(time.milliseconds - now.milliseconds)
+            let source = state.source ?? makeSource(&state)
+            source.schedule(
+                wallDeadline: .now() + .milliseconds(min(wait, Self.longestWait)),
+                leeway: .milliseconds(50))
+            if state.watcher == nil, let directory = state.core?.directory {
+                let watcher = DirectoryWatcher(changesFile: directory.changesPath)
+                state.watcher = watcher
+                watcher.start { [weak self] in self?.look(after: Self.foreignDelay) }
+            }
+        }
+    }
+
+    private func makeSource(_ state: inout State) -> any DispatchSourceTimer {
+        let source = DispatchSource.makeTimerSource(queue: queue)
+        source.setEventHandler { [weak self] in self?.fire() }
+        // The first deadline comes before anything can fire.
+        source.schedule(wallDeadline: .distantFuture)
+        source.resume()
+        state.source = source
+        return source
+    }
+
+    private static func disarm(_ state: inout State) {
+        state.source?.cancel()
+        state.source = nil
+        state.deadline = nil
+        state.watcher?.stop()
+        state.watcher = nil
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import DivanDatabase
+import DivanJSON
+import DivanModel
+import DivanStorage
+import DivanTestSupport
+import FoundationEssentials
+import Testing
+
+/// Rows of dates that do not fit together, and documents that cannot be purged.
+@Suite struct ExpirationDamageTests {
+    private let sandbox = Sandbox()
+    private let due = Date(timeIntervalSince1970: 1_000_000_000)
+    private let later = Date(timeIntervalSince1970: 4_000_000_000)
+
+    private func makeDatabase() throws -> Database {
+        let database = try sandbox.database("damaged")
+        database.core.expirationTimer.stop()
+        return database
+    }
+
+    private func key(_ date: Date, _ id: String) -> ExpirationKey {
+        ExpirationKey(ExpirationTime(date), DocumentID(unchecked: id))
+    }
+
+    /// Writes a row of dates that no document has.
+    private func addRow(_ key: ExpirationKey, to database: Database) throws {
+        try database.core.write { context in
+            let value: [UInt8] = []
+            try context.transaction().writer.set(
+                value.span, forKey: key.bytes.span, in: database.core.stores.expirations)
+        }
+    }
+
+    @Test func `verify finds a date without its row and a row without its date`() throws {
+        let database = try makeDatabase()
+        for id in ["a", "b", "c"] { try database.create(id) }
+        try database.setExpiration(of: "a", at: later)
+        try database.setExpiration(of: "b", at: later)
+        #expect(try database.problems() == [])
+        try database.core.write { try $0.removeExpiration(key(later, "a")) }
+        try addRow(key(due, "b"), to: database)
+        try addRow(key(later, "c"), to: database)
+        try addRow(key(later, "nobody"), to: database)
+        let problems = try database.verify()
+        #expect(problems.compactMap(\.documentID) == ["b", "c", "nobody", "a"])
+        #expect(problems.last?.message.contains("is missing from 'expirations'") == true)
+    }
+
+    @Test func `a row that is not the document's date purges nothing and goes`() throws {
+        let database = try makeDatabase()
+        try database.create("a")
+        try database.create("b")
+        try database.setExpiration(of: "b", at: later)
+        for id in ["a", "b", "nobody"] { try addRow(key(due, id), to: database) }
+        #expect(try database.purgeExpired() == 0)
+        #expect(try database.documentCount == 2)
+        #expect(try database.documentsExpiring().map(\.documentID) == ["b"])
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `a damaged document stays and does not hold up the others`() throws {
+        var database = try makeDatabase()
+        let word = String(repeating: "moonlight ", count: 10)
+        for number in 0..<20 {
+            try database.create("d\(number)", ["text": .string("\(word)\(number)")])
+            // Those with odd numbers a little later, so that the damaged one is in the middle.
+            try database.setExpiration(
+                of: "d\(number)", at: due.addingTimeInterval(Double(number % 2)))
+        }
+        database.close()
+        let file = sandbox.url("damaged").appending(path: "data-1/main.sqlite3")
+        var bytes = try Data(contentsOf: file)
+        let found = try #require(bytes.firstRange(of: Data("moonlight 7".utf8)))
+        bytes[found.lowerBound] ^= 1
+        try bytes.write(to: file)
+        database = try sandbox.database("damaged")
+        // Either the timer, which has caught up since it was opened, or this purges the others.
+        #expect(code { try database.purgeExpired() } == .corrupted)
+        #expect(try database.documentCount == 1)
+        #expect(try database.documentsExpiring().map(\.documentID) == ["d7"])
+        try database.create("new")
+        try database.setExpiration(of: "new", at: due)
+        #expect(code { try database.purgeExpired() } == .corrupted)
+        #expect(try !database.contains("new"))
+    }
+
+    @Test func `salvage brings dates along, also those of rebuilt documents`() throws {
+        let database = try makeDatabase()
+        for id in ["a", "b", "never"] { try database.create(id, ["n": 1]) }
+        try database.setExpiration(of: "a", at: later)
+        try database.setExpiration(of: "b", at: due)
+        // The record of `a` is lost, its date stands in the other store.
+        try database.core.write { context in
+            try "a".withSpan { id in
+                let junk: [UInt8] = [255]
+                try context.transaction().writer.set(
+                    junk.span, forKey: id, in: database.core.stores.documents)
+            }
+        }
+        database.close()
+        let target = sandbox.url("copy")
+        let result = try Database.salvage(from: sandbox.url("damaged"), to: target)
+        #expect(result.documentsCopied == 3)
+        var options = DatabaseOptions()
+        options.readOnly = true
+        let copy = try Database.open(at: target, options: options)
+        #expect(try copy.documentCount == 3)
+        #expect(try copy.documentsExpiring().map(\.documentID) == ["b", "a"])
+        #expect(try copy.documentsExpiring().map(\.date) == [due, later])
+        #expect(try copy.problems() == [])
+    }
+}
