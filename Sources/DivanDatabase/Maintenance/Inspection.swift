@@ -26,7 +26,7 @@ extension Database {
     ///   when others write too much meanwhile.
     public func inspect(store name: String? = nil, _ body: (InspectedRow) throws -> Void) throws {
         try checkOpen()
-        let log = try LogGuard(core)
+        let log = LogGuard(core)
         try core.read { snapshot in
             for store in Stores.names where name == nil || store.name == name {
                 try inspect(store, snapshot, log, body)

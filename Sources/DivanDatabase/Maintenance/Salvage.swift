@@ -88,9 +88,9 @@ final class Salvage {
     /// The documents rebuilt from stored revisions.
     private var rebuilt: Set<DocumentID> = []
 
-    init(from source: Database, to copy: Database, progress: ProgressHandler?) throws {
+    init(from source: Database, to copy: Database, progress: ProgressHandler?) {
         self.source = source.core
-        log = try LogGuard(source.core)
+        log = LogGuard(source.core)
         self.copy = copy
         self.progress = progress
     }

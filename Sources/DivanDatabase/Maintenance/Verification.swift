@@ -78,7 +78,7 @@ final class Verification {
         try checkStructure()
         // Read before the snapshot is taken, since others may commit meanwhile.
         let mark = core.directory.flatMap { try? ChangeMark(Files.read($0.changesPath)) }
-        let log = try LogGuard(core)
+        let log = LogGuard(core)
         try core.read { snapshot in
             let state = try attempt(nil) { try snapshot.state() } ?? DatabaseState()
             if let mark { checkEnd(mark, state) }
