@@ -20,6 +20,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]
         ),
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
+        .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
 
         // 0: values and the storage seam.
@@ -29,7 +30,7 @@ let package = Package(
 
         // 1: the domain, the platform, the engine.
         .target(name: "DivanModel", dependencies: ["DivanJSON"]),
-        .target(name: "DivanPlatform", dependencies: ["DivanJSON", "CICU", "COpenSSL"]),
+        .target(name: "DivanPlatform", dependencies: ["DivanJSON", "CICU", "COpenSSL", "CZlib"]),
         .target(name: "DivanSQLite", dependencies: ["DivanStorage", "CSQLite"]),
 
         // Sorted rows with stored partial reductions, over any engine.

@@ -49,6 +49,11 @@ extension SQLiteTransaction: StorageWriter {
         didChangeStores = true
     }
 
+    func syncEarlierCommits() throws {
+        try requireWriting()
+        try connection.syncLog()
+    }
+
     func savepoint(_ body: () throws -> Void) throws {
         try requireWriting()
         depth += 1

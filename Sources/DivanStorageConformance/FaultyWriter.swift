@@ -80,6 +80,11 @@ final class FaultyWriter: StorageWriter {
         try inside.drop(store)
     }
 
+    func syncEarlierCommits() throws {
+        try plan.reach("syncEarlierCommits")
+        try inside.syncEarlierCommits()
+    }
+
     func savepoint(_ body: () throws -> Void) throws {
         try inside.savepoint { () throws -> Void in try body() }
     }

@@ -8,6 +8,9 @@ import FoundationEssentials
 ///     DivanTestChild batches DIRECTORY SEED          writes numbered batches until it is killed
 ///     DivanTestChild expire DIRECTORY SEED           writes documents that expire until it is killed
 ///     DivanTestChild count DIRECTORY NAME BATCHES    counts up in a document that others count in
+///     DivanTestChild attach DIRECTORY SEED           adds, removes and sweeps attachments until it is killed
+///     DivanTestChild large DIRECTORY MEGABYTES       streams one attachment in and out
+///     DivanTestChild contents DIRECTORY NAME SEED ROUNDS    adds and removes ten contents that others do, too
 ///     DivanTestChild serve DIRECTORY                 does what lines on its input say
 ///     DivanTestChild fixture DIRECTORY               makes the databases that bits are flipped in
 ///     DivanTestChild flip GOLDEN SCRATCH SEED FROM TO    flips bits and compares all answers
@@ -30,6 +33,13 @@ enum DivanTestChild {
                 var writer = try ExpiringWriter(arguments)
                 try writer.run()
             case "count": try CountingWriter(arguments).run()
+            case "attach":
+                var writer = try AttachmentWriter(arguments)
+                try writer.run()
+            case "large": try LargeContent(arguments).run()
+            case "contents":
+                var writer = try ContentWriter(arguments)
+                try writer.run()
             case "serve": try Servant(arguments).run()
             case "fixture": try DamageFixture.make(in: arguments.argument(0))
             case "judge": try DamageJudge(arguments).run()

@@ -3,8 +3,9 @@
 /// Every subcommand, in the order in which the help lists them.
 enum CommandTable {
     static let all: [Command] = [
-        .create, .info, .ls, .get, .put, .edit, .rm, .purge, .expire, .cat, .importing, .export,
-        .changes, .tree, .conflicts, .resolve, .compact, .verify, .salvage, .inspect, .completions,
+        .create, .info, .ls, .get, .put, .edit, .rm, .purge, .expire, .attach, .detach,
+        .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .compact,
+        .verify, .salvage, .inspect, .completions,
     ]
 
     static func command(named name: String) -> Command? {

@@ -10,8 +10,8 @@ extension Command {
             name: "compact",
             summary: "Delete the bodies of old revisions and give their space back.",
             discussion: """
-                Revision IDs stay in the history, and so do the bodies of all leaves. Others may \
-                read and write meanwhile.
+                Revision IDs stay in the history, and so do the bodies of all leaves. Attachments \
+                go that no stored revision refers to. Others may read and write meanwhile.
                 """,
             arguments: [.database],
             options: [.flag("json", nil, "Print a JSON object.")],
@@ -24,13 +24,21 @@ extension Command {
         }
         if invocation.arguments.flag("json") {
             try invocation.output.line(
-                "{\"bodies_deleted\":\(result.bodiesDeleted),\"bytes_freed\":\(result.bytesFreed)}")
+                "{\"bodies_deleted\":\(result.bodiesDeleted),"
+                    + "\"attachments_removed\":\(result.attachmentsRemoved),"
+                    + "\"bytes_freed\":\(result.bytesFreed)}")
         } else {
             // The files can grow by a page or two, when there was nothing to free.
             try invocation.output.line(
                 "Deleted \(Quantity.grouped(result.bodiesDeleted)) old"
                     + " \(result.bodiesDeleted == 1 ? "body" : "bodies"),"
+                    + (result.attachmentsRemoved == 0
+                        ? "" : " \(Quantity.counted(result.attachmentsRemoved, "attachment")),")
                     + " freed \(Quantity.bytes(max(0, result.bytesFreed))).")
+        }
+        if result.attachmentsSkipped {
+            invocation.output.remark(
+                "A backup is being made, so unused attachments were left; compact again after it.")
         }
     }
 
@@ -62,6 +70,12 @@ extension Command {
         }
         let terminal = invocation.output.errTerminal
         invocation.output.remark(terminal.styled("No problems found.", .good))
+        let unused = try database.unusedAttachments()
+        if unused.files > 0 {
+            invocation.output.remark(
+                "\(Quantity.counted(unused.files, "attachment")) with \(Quantity.bytes(unused.bytes))"
+                    + " can go: nothing refers to them. \"divan compact\" removes them.")
+        }
     }
 
     /// `divan salvage`: what can still be read of a damaged database.

@@ -200,7 +200,8 @@ final class BodyCursor {
                 document = Document(
                     documentID: id, revisionID: row.revision, sequence: row.sequence,
                     isDeleted: row.isDeleted,
-                    body: PackedValue(copying: value.extracting(content.body)))
+                    body: PackedValue(copying: value.extracting(content.body)),
+                    store: snapshot.core.attachments.number)
             }
         }
         if let document { return document }

@@ -53,7 +53,19 @@ extension Database {
     public func save(_ document: MutableDocument, _ control: ConcurrencyControl = .lastWriteWins)
         throws -> SaveResult
     {
-        try operation { try $0.save(document, control) }
+        let isStaged = try stage(document)
+        defer { if isStaged { document.releaseContent() } }
+        return try operation { try $0.save(document, control) }
+    }
+
+    /// Reads the content of added attachments before waiting for the writer.
+    ///
+    /// - Returns: Whether there was any.
+    private func stage(_ document: MutableDocument) throws -> Bool {
+        guard document.hasPendingContent, !core.isInTransaction else { return false }
+        try checkWritable()
+        try document.stage(in: core.attachments)
+        return true
     }
 
     /// Saves a document, asking `handler` when it has changed since it was read.
@@ -68,7 +80,9 @@ extension Database {
         _ document: MutableDocument,
         conflictHandler handler: (_ mine: MutableDocument, _ theirs: Document?) throws -> Bool
     ) throws -> SaveResult? {
-        try operation { try $0.save(document, conflictHandler: handler) }
+        let isStaged = try stage(document)
+        defer { if isStaged { document.releaseContent() } }
+        return try operation { try $0.save(document, conflictHandler: handler) }
     }
 
     /// Reads a document, lets `edit` change it, and saves it, again and again until nobody else was

@@ -17,18 +17,20 @@ extension Database {
     ///     is deleted.
     ///   - isDeleted: Whether the new revision is a tombstone; its properties are kept.
     ///   - allowConflict: Whether `parent` may be any revision, which makes a branch.
+    ///   - attachments: Content of attachments, by name; see `docs/attachments.md` for what
+    ///     `_attachments` in `properties` may say.
     /// - Returns: The document as stored.
     /// - Throws: `DatabaseError` with code `.conflict` when `parent` is not a leaf (or nil while the
     ///   document exists), `.documentNotFound`, `.invalidDocument`, or as `write(_:)`.
     @discardableResult
     public func put(
         _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
-        allowConflict: Bool = false
+        allowConflict: Bool = false, attachments: [String: AttachmentContent] = [:]
     ) throws -> Document {
-        try operation {
-            try $0.put(
-                id, properties, parent: parent, isDeleted: isDeleted,
-                allowConflict: allowConflict)
+        let content = try WriteTransaction.content(id, properties, isDeleted, attachments)
+        try stage(content, for: id)
+        return try operation {
+            try $0.put(id, content, parent: parent, allowConflict: allowConflict)
         }
     }
 
@@ -42,16 +44,25 @@ extension Database {
     ///   - history: Revision IDs, the new one first, then its ancestors as far as known.
     ///   - isDeleted: Whether the revision is a tombstone.
     ///   - properties: Its body.
+    ///   - attachments: Content of attachments that comes apart from the body, by name.
     /// - Returns: Whether it was new here.
     /// - Throws: `DatabaseError` with code `.invalidID` when an ID is malformed or the generations do
     ///   not count down by one, `.invalidDocument`, or as `write(_:)`.
     @discardableResult
     public func putExistingRevision(
-        _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject
+        _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject,
+        attachments: [String: AttachmentContent] = [:]
     ) throws -> Bool {
-        try operation {
-            try $0.putExistingRevision(id, history: history, isDeleted: isDeleted, properties)
-        }
+        let content = try WriteTransaction.content(id, properties, isDeleted, attachments)
+        try stage(content, for: id)
+        return try operation { try $0.putExistingRevision(id, history: history, content) }
+    }
+
+    /// Reads the content of attachments before waiting for the writer.
+    private func stage(_ content: RevisionContent, for id: String) throws {
+        guard let pending = content.pending, !core.isInTransaction else { return }
+        try checkWritable()
+        try pending.stage(in: core.attachments, for: id)
     }
 
     /// Returns the revision tree of a document, deleted or not; nil when there is none.

@@ -170,7 +170,8 @@ final class SequenceScanner {
         let id = try documentID()
         return Document(
             documentID: id, revisionID: content.revisionID, sequence: sequence, isDeleted: false,
-            body: try withBody { PackedValue(copying: $0) })
+            body: try withBody { PackedValue(copying: $0) },
+            store: snapshot.core.attachments.number)
     }
 }
 

@@ -16,6 +16,7 @@ public import DivanModel
 /// revisions, or edit a copy made by `toMutable()`.
 ///
 /// The accessors of `PropertyReader` give typed values with defaults; subscripts give optionals.
+/// Attachments are no properties: see `attachment(named:)`.
 public struct Document: Sendable {
     let documentID: DocumentID
     let revision: RevisionID
@@ -25,11 +26,14 @@ public struct Document: Sendable {
     public let sequence: SequenceNumber
     /// Whether this revision is a tombstone.
     public let isDeleted: Bool
+    /// The store of its attachments, by number; see `AttachmentStores`.
+    let store: UInt32
 
     init(
         documentID: DocumentID, revisionID: RevisionID, sequence: SequenceNumber, isDeleted: Bool,
-        body: PackedValue
+        body: PackedValue, store: UInt32
     ) {
+        self.store = store
         self.documentID = documentID
         revision = revisionID
         self.sequence = sequence
@@ -41,7 +45,7 @@ public struct Document: Sendable {
     init(tombstoneOf id: DocumentID, node: RevisionTree.Node) {
         self.init(
             documentID: id, revisionID: node.id, sequence: node.sequence ?? 0, isDeleted: true,
-            body: PackedValue(.object([:])))
+            body: PackedValue(.object([:])), store: 0)
     }
 
     /// The document's ID.
@@ -56,24 +60,34 @@ public struct Document: Sendable {
     /// An editable copy; edits do not touch this document.
     public func toMutable() -> MutableDocument { MutableDocument(editing: self) }
 
-    /// The properties as JSON text, without ID and revision.
-    public func toJSON() -> String { body.jsonText }
+    /// The properties as JSON text, without ID, revision and attachments.
+    public func toJSON() -> String {
+        guard body["_attachments"] != nil else { return body.jsonText }
+        return body.replacing(["_attachments": JSONValue?.none]).jsonText
+    }
 }
 
 extension Document: PropertyReader {
     /// All properties, decoded.
     public var properties: JSONObject {
-        if case .object(let object) = body.jsonValue() { object } else { [:] }
+        guard case .object(var object) = body.jsonValue() else { return [:] }
+        if object["_attachments"] != nil { object["_attachments"] = nil }
+        return object
     }
 
     /// The value of a property.
-    public subscript(key: String) -> Fragment { Fragment(body[key]) }
+    public subscript(key: String) -> Fragment {
+        key == "_attachments" ? nil : Fragment(body[key], store: store)
+    }
 
     /// The names of all properties, in UTF-16 order.
-    public var keys: [String] { body.keys }
+    public var keys: [String] {
+        let keys = body.keys
+        return keys.contains("_attachments") ? keys.filter { $0 != "_attachments" } : keys
+    }
 
     /// The number of properties.
-    public var count: Int { body.count }
+    public var count: Int { body.count - (body["_attachments"] == nil ? 0 : 1) }
 }
 
 extension Document: Equatable {

@@ -9,12 +9,14 @@ internal import DivanJSON
 ///
 /// An edit remembers the property it set, so saving it copies the bytes of all the others; nothing is
 /// decoded that nobody asked for. Properties set as a whole are kept as an object until they are
-/// packed.
+/// packed. The stubs of the attachments stay in `packed` through all of this.
 struct EditableProperties {
+    private static let attachments = "_attachments"
+
     private var packed: PackedValue
     /// The properties set since `packed`; `Optional.none` for one that was removed.
     private var changes: [String: JSONValue?] = [:]
-    /// The properties, when they were set as a whole; then `packed` is out of date.
+    /// The properties, when they were set as a whole; then `packed` is out of date but for the stubs.
     private var whole: JSONObject?
 
     init(_ packed: PackedValue) { self.packed = packed }
@@ -26,10 +28,15 @@ struct EditableProperties {
 
     // MARK: - Reading
 
-    subscript(key: String) -> Fragment {
-        if let whole { return Fragment(whole[key]) }
-        if let change = changes[key] { return Fragment(change) }
-        return Fragment(packed[key])
+    /// The stubs of the attachments, which are no properties.
+    var stubs: PackedValue? { packed[Self.attachments] }
+
+    /// A property; `store` is where its blobs are, `blobs` those that are in no store yet.
+    func fragment(_ key: String, store: UInt32, blobs: [Blob]?) -> Fragment {
+        guard key != Self.attachments else { return nil }
+        if let whole { return Fragment(whole[key], store: store, blobs: blobs) }
+        if let change = changes[key] { return Fragment(change, store: store, blobs: blobs) }
+        return Fragment(packed[key], store: store)
     }
 
     /// All properties, decoded.
@@ -38,18 +45,42 @@ struct EditableProperties {
         var object: JSONObject = [:]
         if case .object(let stored) = packed.jsonValue() { object = stored }
         for (key, value) in changes { object[key] = value }
+        if stubs != nil { object[Self.attachments] = nil }
         return object
     }
 
     var keys: [String] {
-        whole == nil && changes.isEmpty ? packed.keys : object.map(\.key)
+        whole == nil && changes.isEmpty && stubs == nil ? packed.keys : object.map(\.key)
     }
 
     var count: Int {
-        whole == nil && changes.isEmpty ? packed.count : object.count
+        whole == nil && changes.isEmpty && stubs == nil ? packed.count : object.count
     }
 
     // MARK: - Editing
+
+    /// Replaces the stubs.
+    mutating func setStubs(_ stubs: PackedValue?) {
+        let value = stubs.map { JSONValue?.some($0.jsonValue()) } ?? JSONValue?.none
+        packed = packed.replacing([Self.attachments: value])
+    }
+
+    /// Sets all properties; the attachments stay.
+    mutating func replaceAll(_ properties: JSONObject) {
+        whole = properties
+        changes = [:]
+    }
+
+    /// As for an object, from its packed form.
+    mutating func replaceAll(_ properties: PackedValue) {
+        let stubs = stubs
+        packed = properties
+        if let stubs, self.stubs == nil {
+            packed = packed.replacing([Self.attachments: stubs.jsonValue()])
+        }
+        whole = nil
+        changes = [:]
+    }
 
     mutating func set(_ value: JSONValue?, forKey key: String) {
         if whole != nil { whole?[key] = value } else { changes.updateValue(value, forKey: key) }
@@ -61,7 +92,10 @@ struct EditableProperties {
     ///
     /// - Throws: `.invalidDocument` when one cannot be stored as JSON; the edits are then kept.
     mutating func pack(id: String) throws -> PackedValue {
-        if let whole {
+        if var whole {
+            if let stubs, whole[Self.attachments] == nil {
+                whole[Self.attachments] = stubs.jsonValue()
+            }
             let value = JSONValue.object(whole)
             try value.checkStorable(id: id)
             packed = PackedValue(value)

@@ -22,14 +22,30 @@ public struct Fragment: Sendable {
     }
 
     private var storage: Storage
+    /// The store of the database it comes from, by number; 0 for none.
+    let store: UInt32
+    /// Blobs in the value that are in no database yet; nil for most.
+    private(set) var unsavedBlobs: [Blob]?
 
-    init(_ packed: PackedValue?) { storage = packed.map { .packed($0) } ?? .absent }
+    init(_ packed: PackedValue?, store: UInt32 = 0) {
+        storage = packed.map { .packed($0) } ?? .absent
+        self.store = store
+    }
 
     /// A fragment that holds a JSON value; nil is an absent one.
-    public init(_ value: JSONValue?) { storage = value.map { .value($0) } ?? .absent }
+    public init(_ value: JSONValue?) { self.init(value, store: 0, blobs: nil) }
+
+    init(_ value: JSONValue?, store: UInt32, blobs: [Blob]?) {
+        storage = value.map { .value($0) } ?? .absent
+        self.store = store
+        unsavedBlobs = blobs
+    }
 
     /// A fragment that holds a Swift value.
-    public init(_ value: some JSONConvertible) { storage = .value(value.jsonValue) }
+    public init(_ value: some JSONConvertible) {
+        let blobs = value.blobs
+        self.init(value.jsonValue, store: 0, blobs: blobs.isEmpty ? nil : blobs)
+    }
 
     /// Whether there is a value; JSON null is one.
     public var exists: Bool { if case .absent = storage { false } else { true } }
@@ -51,14 +67,15 @@ public struct Fragment: Sendable {
         get {
             switch storage {
             case .absent: Fragment(JSONValue?.none)
-            case .packed(let packed): Fragment(packed[key])
-            case .value(let value): Fragment(value[key])
+            case .packed(let packed): Fragment(packed[key], store: store)
+            case .value(let value): Fragment(value[key], store: store, blobs: unsavedBlobs)
             }
         }
         set {
             var object: JSONObject = if case .object(let object)? = value { object } else { [:] }
             object[key] = newValue.value
             storage = .value(.object(object))
+            adopt(newValue.unsavedBlobs)
         }
     }
 
@@ -69,15 +86,27 @@ public struct Fragment: Sendable {
         get {
             switch storage {
             case .absent: Fragment(JSONValue?.none)
-            case .packed(let packed): Fragment(packed[index])
-            case .value(let value): Fragment(value[index])
+            case .packed(let packed): Fragment(packed[index], store: store)
+            case .value(let value): Fragment(value[index], store: store, blobs: unsavedBlobs)
             }
         }
         set {
             guard case .array(var array)? = value, array.indices.contains(index) else { return }
             array[index] = newValue.value ?? .null
             storage = .value(.array(array))
+            adopt(newValue.unsavedBlobs)
         }
+    }
+
+    /// The blob at a member; setting nil removes the member.
+    @_disfavoredOverload
+    public subscript(key: String) -> Blob? {
+        get { self[key].blob }
+        set { self[key] = newValue.map { Fragment($0) } ?? nil }
+    }
+
+    private mutating func adopt(_ blobs: [Blob]?) {
+        if let blobs { unsavedBlobs = (unsavedBlobs ?? []) + blobs }
     }
 
     /// The packed form, where the value has not been decoded.

@@ -6,6 +6,14 @@ public import DivanJSON
 public protocol JSONConvertible {
     /// The value as JSON.
     var jsonValue: JSONValue { get }
+
+    /// The blobs in the value, whose content is stored with the document; none unless said otherwise.
+    var blobs: [Blob] { get }
+}
+
+extension JSONConvertible {
+    /// None.
+    public var blobs: [Blob] { [] }
 }
 
 extension JSONValue: JSONConvertible {
@@ -56,6 +64,9 @@ extension Float: JSONConvertible {
 extension Array: JSONConvertible where Element: JSONConvertible {
     /// A JSON array.
     public var jsonValue: JSONValue { .array(map(\.jsonValue)) }
+
+    /// The blobs of the elements.
+    public var blobs: [Blob] { flatMap(\.blobs) }
 }
 
 extension Dictionary: JSONConvertible where Key == String, Value: JSONConvertible {
@@ -65,6 +76,9 @@ extension Dictionary: JSONConvertible where Key == String, Value: JSONConvertibl
         for key in keys.sorted() { object[key] = self[key]?.jsonValue }
         return .object(object)
     }
+
+    /// The blobs of the members.
+    public var blobs: [Blob] { values.flatMap(\.blobs) }
 }
 
 extension Fragment: JSONConvertible {
@@ -75,4 +89,7 @@ extension Fragment: JSONConvertible {
 extension Optional: JSONConvertible where Wrapped: JSONConvertible {
     /// The value, or JSON null.
     public var jsonValue: JSONValue { self?.jsonValue ?? .null }
+
+    /// The blobs in the value.
+    public var blobs: [Blob] { self?.blobs ?? [] }
 }

@@ -43,6 +43,9 @@ struct UnsettledSaves {
         var fate: BatchFate
         var formerBase: RevisionID?
         var formerSequence: SequenceNumber
+        /// Keeps staged content, too, until the transaction has committed.
+        var formerPending: PendingAttachments?
+        var formerStubs: PackedValue?
     }
 
     /// The latest; the others, of batches around it, are rare, and only they need memory of their own.
@@ -83,6 +86,10 @@ extension MutableDocument.State {
         guard !unsettled.isEmpty, let undone = unsettled.takeUndone() else { return }
         base = undone.formerBase
         sequence = undone.formerSequence
+        if pending == nil, let former = undone.formerPending {
+            pending = former
+            properties.setStubs(undone.formerStubs)
+        }
         hasChanges = true
     }
 
@@ -103,6 +110,13 @@ extension MutableDocument {
         var sequence: SequenceNumber
         var body: PackedValue
         var hasChanges: Bool
+        /// Attachments and blobs that were added or removed.
+        var pending: PendingAttachments?
+
+        /// What the save stores.
+        var content: RevisionContent {
+            RevisionContent(body: body, isDeleted: false, pending: pending)
+        }
     }
 
     /// What to save now.
@@ -115,7 +129,8 @@ extension MutableDocument {
             state.draftedEdits = state.edits
             return Draft(
                 id: state.id, hasGeneratedID: state.hasGeneratedID, base: state.base,
-                sequence: state.sequence, body: body, hasChanges: state.hasChanges)
+                sequence: state.sequence, body: body, hasChanges: state.hasChanges,
+                pending: state.pending?.needed(by: body))
         }
     }
 
@@ -125,12 +140,15 @@ extension MutableDocument {
             state.settle()
             state.unsettled.add(
                 UnsettledSaves.Save(
-                    fate: fate, formerBase: state.base, formerSequence: state.sequence))
+                    fate: fate, formerBase: state.base, formerSequence: state.sequence,
+                    formerPending: state.pending, formerStubs: state.properties.stubs))
+            state.store = document.store
             state.base = document.revision
             state.sequence = document.sequence
             // An edit made since the draft was taken is still to be saved.
             if state.edits == state.draftedEdits {
                 state.properties = EditableProperties(document.body)
+                state.pending = nil
                 state.hasChanges = false
             }
         }

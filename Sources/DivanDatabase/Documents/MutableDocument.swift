@@ -32,6 +32,10 @@ public final class MutableDocument: Sendable {
         var base: RevisionID?
         var sequence: SequenceNumber = 0
         var properties: EditableProperties
+        /// Attachments and blobs that were added or removed.
+        var pending: PendingAttachments?
+        /// The store of the database this came from, by number; 0 for none.
+        var store: UInt32 = 0
         /// Whether there is something to save that `base` does not say.
         var hasChanges: Bool
         /// Counts the edits, so that a save can tell whether one came after it took its draft.
@@ -89,7 +93,8 @@ public final class MutableDocument: Sendable {
         state = Mutex(
             State(
                 id: document.id, base: document.revision, sequence: document.sequence,
-                properties: EditableProperties(document.body), hasChanges: false))
+                properties: EditableProperties(document.body), store: document.store,
+                hasChanges: false))
     }
 
     private init(id: String?, _ properties: EditableProperties) {
@@ -120,7 +125,7 @@ public final class MutableDocument: Sendable {
     public func setJSON(_ json: [UInt8]) throws {
         let packed = try Self.parse(json, id: id)
         state.withLock { state in
-            state.properties = EditableProperties(packed)
+            state.properties.replaceAll(packed)
             state.noteEdit()
         }
     }
@@ -155,16 +160,28 @@ extension MutableDocument: PropertyReader {
 
     /// Replaces all properties.
     public func setProperties(_ properties: JSONObject) {
-        edit { $0 = EditableProperties(properties) }
+        edit { $0.replaceAll(properties) }
     }
 
     /// The value of a property; assigning nil removes it.
     public subscript(key: String) -> Fragment {
-        get { state.withLock { $0.properties[key] } }
+        get {
+            state.withLock { state in
+                let blobs = state.pending?.unsavedBlobs
+                return state.properties.fragment(key, store: state.store, blobs: blobs)
+            }
+        }
         set {
             let value = newValue.value
-            edit { $0.set(value, forKey: key) }
+            edit(blobs: newValue.unsavedBlobs) { $0.set(value, forKey: key) }
         }
+    }
+
+    /// The blob at a property; assigning nil removes it.
+    @_disfavoredOverload
+    public subscript(key: String) -> Blob? {
+        get { self[key].blob }
+        set { self[key] = newValue.map { Fragment($0) } ?? nil }
     }
 
     /// The names of all properties.
@@ -178,22 +195,23 @@ extension MutableDocument: PropertyReader {
     /// Sets a property.
     public func set(_ value: some JSONConvertible, forKey key: String) {
         let json = value.jsonValue
-        edit { $0.set(json, forKey: key) }
+        edit(blobs: value.blobs) { $0.set(json, forKey: key) }
     }
 
     /// Removes a property; a missing one is fine.
     public func removeValue(forKey key: String) { edit { $0.set(nil, forKey: key) } }
 
-    private func edit(_ change: (inout EditableProperties) -> Void) {
+    private func edit(blobs: [Blob]? = nil, _ change: (inout EditableProperties) -> Void) {
         state.withLock { state in
             change(&state.properties)
+            if let blobs { state.addBlobs(blobs) }
             state.noteEdit()
         }
     }
 }
 
 extension MutableDocument.State {
-    fileprivate mutating func noteEdit() {
+    mutating func noteEdit() {
         hasChanges = true
         edits += 1
     }

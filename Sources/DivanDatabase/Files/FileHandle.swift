@@ -41,6 +41,17 @@ final class FileHandle: Sendable {
         self.path = path
     }
 
+    /// The flags for a file that is only read.
+    static let readOnly = O_RDONLY
+
+    /// Makes a temporary file without a name, which goes with this handle.
+    static func nameless() throws(SystemError) -> FileHandle {
+        let folder = try Files.makeTemporaryDirectory(prefix: "divan-content-")
+        let file = try FileHandle(path: folder + "/content", flags: O_RDWR | O_CREAT | O_EXCL)
+        try Files.remove(folder)
+        return file
+    }
+
     deinit { _ = close(descriptor) }
 
     /// Takes an advisory lock; returns false when another holder is in the way.
@@ -88,6 +99,33 @@ final class FileHandle: Sendable {
         }
         guard got >= 0 else { throw SystemError("pread", path) }
         return Array(bytes.prefix(got))
+    }
+
+    /// Reads up to `count` bytes from an offset on; fewer only at the end of the file.
+    func read(at offset: Int, upTo count: Int) throws(SystemError) -> [UInt8] {
+        var failure: Int32 = 0
+        // SAFETY: each call writes within the buffer's capacity, from the bytes read so far on, and
+        // exactly those are counted as initialised.
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
+            done = 0
+            while done < count, let base = buffer.baseAddress {
+                let got = unsafe pread(
+                    descriptor, base + done, count - done, off_t(offset + done))
+                if got < 0 && errno == EINTR { continue }
+                if got < 0 { failure = errno }
+                guard got > 0 else { break }
+                done += got
+            }
+        }
+        guard failure == 0 else { throw SystemError("pread", path, number: failure) }
+        return bytes
+    }
+
+    /// The length of the file.
+    var length: Int? {
+        var status = stat()
+        // SAFETY: `status` is a local that outlives the call.
+        return unsafe fstat(descriptor, &status) == 0 ? Int(status.st_size) : nil
     }
 
     /// Appends all of `bytes` at the file's position.

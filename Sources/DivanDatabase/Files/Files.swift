@@ -70,6 +70,25 @@ enum Files {
         guard result == 0 else { throw SystemError("rename", from) }
     }
 
+    /// Gives a file a second name, which nothing must have yet.
+    static func link(_ from: String, to: String) throws(SystemError) {
+        #if canImport(Glibc)
+        let result = unsafe Glibc.link(from, to)
+        #else
+        let result = unsafe Darwin.link(from, to)
+        #endif
+        guard result == 0 else { throw SystemError("link", to) }
+    }
+
+    /// Makes a directory for the use of this process, where the system keeps such.
+    static func makeTemporaryDirectory(prefix: String) throws(SystemError) -> String {
+        // SAFETY: getenv's string is copied at once; Divan never changes the environment.
+        let place = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        let path = place + "/" + prefix + SeededRandom.shared.uuid()
+        guard unsafe mkdir(path, 0o700) == 0 else { throw SystemError("mkdir", path) }
+        return path
+    }
+
     static func read(_ path: String) throws(SystemError) -> [UInt8] {
         let file = try FileHandle(path: path, flags: O_RDONLY)
         return try file.read(upTo: 1 << 20)
@@ -136,6 +155,16 @@ enum Files {
         let changed = status.st_ctimespec
         #endif
         return "\(String(number, radix: 16))-\(status.st_ino)-\(changed.tv_sec).\(changed.tv_nsec)"
+    }
+
+    /// The length of a regular file; nil when there is none.
+    static func length(of path: String) -> Int? {
+        var status = stat()
+        // SAFETY: `status` is a local that outlives the call.
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        return Int(status.st_size)
     }
 
     /// The bytes of all files below a path.

@@ -8,12 +8,17 @@ internal import DivanStorage
 public struct CompactionResult: Sendable {
     /// The bodies of old revisions that were deleted.
     public var bodiesDeleted: Int
+    /// The files of attachments that were removed, since no stored revision refers to them.
+    public var attachmentsRemoved: Int
+    /// Whether unused attachments were left for the next compaction, since a backup was being made.
+    public var attachmentsSkipped: Bool
     /// The bytes by which the files shrank.
     public var bytesFreed: Int
 }
 
 extension Database {
-    /// Deletes the bodies of revisions that are no leaves, and gives the space back to the disk.
+    /// Deletes the bodies of revisions that are no leaves, removes the attachments that no stored
+    /// revision refers to, and gives the space back to the disk.
     ///
     /// Revision IDs stay in the history; bodies of leaves, conflicting ones included, stay whole. It
     /// works in batches of `Compaction.batchSize`, between which others read and write. Compacting
@@ -55,6 +60,7 @@ struct Compaction {
             guard let last = batch.last else { break }
             position = last
         }
+        let swept = try AttachmentSweep(core: core, progress: progress).run()
         try core.blaming(nil) {
             _ = try core.engine.compact { report in
                 try progress?(
@@ -64,10 +70,11 @@ struct Compaction {
             }
         }
         let result = CompactionResult(
-            bodiesDeleted: deleted, bytesFreed: max(0, before - diskSize()))
+            bodiesDeleted: deleted, attachmentsRemoved: swept.files,
+            attachmentsSkipped: swept.isSkipped, bytesFreed: max(0, before - diskSize()))
         Log.maintenance.info(
-            "Compacted the database '\(core.name)': \(result.bodiesDeleted) bodies and "
-                + "\(result.bytesFreed) bytes went.")
+            "Compacted the database '\(core.name)': \(result.bodiesDeleted) bodies, "
+                + "\(result.attachmentsRemoved) attachments and \(result.bytesFreed) bytes went.")
         return result
     }
 

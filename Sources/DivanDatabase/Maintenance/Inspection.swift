@@ -67,6 +67,12 @@ enum Inspection {
             guard let row = try? ExpirationKey(key) else { return KeyEncoding.hexadecimal(key) }
             return "\(text(of: row.time)) \(row.documentID)"
         }
+        if store == "attachmentReferences" {
+            guard let row = try? AttachmentReference.decode(key) else {
+                return KeyEncoding.hexadecimal(key)
+            }
+            return "\(row.key.fileName) \(row.sequence)"
+        }
         return String(utf8: key)
     }
 
@@ -77,6 +83,7 @@ enum Inspection {
                 let row = try RevisionRow(value)
                 var text = "\(row.documentID) \(row.revisionID)"
                 if row.flags.contains(.tombstone) { text += " tombstone" }
+                if row.flags.contains(.attachments) { text += " attachments" }
                 if row.flags.contains(.consultDocument) { text += " consult" }
                 if row.flags.contains(.largeBody) { text += " large \(row.largeLength)" }
                 return text + " body \(row.body.count)"
@@ -96,6 +103,8 @@ enum Inspection {
                 return "\(record.documentID) \(record.revisions.map(\.description))"
             case "expirations":
                 return value.isEmpty ? "" : "malformed"
+            case "attachmentReferences":
+                return value.isEmpty ? "stored" : "absent when referred to"
             case "local":
                 return "revision \(try LocalRecord(value).revision)"
             default:

@@ -12,6 +12,8 @@ public struct SalvageResult: Sendable {
     public var documentsCopied = 0
     /// Revisions copied.
     public var revisionsCopied = 0
+    /// The files of attachments copied.
+    public var attachmentsCopied = 0
     /// What could not be read, a sentence each; at most 1,000.
     public var problems: [VerificationProblem] = []
 }
@@ -67,7 +69,7 @@ extension Database {
             let core = try DatabaseCore(
                 name: "damaged", directory: nil,
                 engine: DatabaseCore.openEngine(at: "\(path)/data-\(newest)", options),
-                options: options)
+                options: options, dataPath: "\(path)/data-\(newest)")
             let database = Database(name: "damaged", core: core, readOnly: true, registration: nil)
             return (database, VerificationProblem(message: error.message, documentID: nil))
         }
@@ -78,10 +80,12 @@ extension Database {
 final class Salvage {
     private static let batchSize = 1_000
 
-    private let source: DatabaseCore
-    private let copy: Database
+    let source: DatabaseCore
+    let copy: Database
     private let progress: ProgressHandler?
-    private var result = SalvageResult()
+    var result = SalvageResult()
+    /// The contents that were copied, or could not be.
+    var contents: Set<AttachmentKey> = []
     private let log: LogGuard
     /// The documents copied by their records, whose stored revisions are no strays.
     private var copied: Set<DocumentID> = []
@@ -141,7 +145,7 @@ final class Salvage {
             }
             let history = try RevisionHistory(record.tree.history(of: node.id))
             let content = RevisionContent(body: body, isDeleted: node.isTombstone)
-            if try copy.core.write({ try $0.addExisting(id, history, content) }) { count += 1 }
+            if try add(id, history, content) { count += 1 }
         }
         guard count > 0 else { return }
         if let time = record.expiration { try copy.core.write { try $0.setExpiration(id, time) } }
@@ -213,7 +217,7 @@ final class Salvage {
         }
         let content = RevisionContent(body: body, isDeleted: stray.row.flags.contains(.tombstone))
         let history = RevisionHistory(revision)
-        guard try copy.core.write({ try $0.addExisting(id, history, content) }) else { return }
+        guard try add(id, history, content) else { return }
         result.revisionsCopied += 1
         guard rebuilt.insert(id).inserted else { return }
         result.documentsCopied += 1
@@ -321,13 +325,13 @@ final class Salvage {
         return found != nil
     }
 
-    private func add(_ message: String, _ id: DocumentID?) {
+    func add(_ message: String, _ id: DocumentID?) {
         guard result.problems.count < 1_000 else { return }
         result.problems.append(VerificationProblem(message: message, documentID: id?.text))
     }
 
     /// Runs a read of the source; whatever fails becomes a problem and nil.
-    private func attempt<T>(_ id: DocumentID?, _ body: () throws -> T) -> T? {
+    func attempt<T>(_ id: DocumentID?, _ body: () throws -> T) -> T? {
         do { return try body() } catch {
             add((error as? DatabaseError)?.message ?? "\(error)", id)
             return nil

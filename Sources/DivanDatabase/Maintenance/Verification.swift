@@ -29,8 +29,24 @@ extension Database {
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io`, or `.databaseBusy` when others
     ///   write too much meanwhile, and what `progress` throws.
     public func verify(progress: ProgressHandler? = nil) throws -> [VerificationProblem] {
+        try verify(readsAttachments: true, progress: progress)
+    }
+
+    /// As `verify(progress:)`, with a choice: reading all attachments may take long.
+    ///
+    /// - Parameters:
+    ///   - readsAttachments: Whether the content of attachments is read and compared with its digest;
+    ///     without, only that it is there and has its length.
+    ///   - progress: Gets reports; throwing stops the work.
+    /// - Returns: The problems; empty when all is well. At most 1,000.
+    /// - Throws: As `verify(progress:)`.
+    public func verify(
+        readsAttachments: Bool, progress: ProgressHandler? = nil
+    ) throws -> [VerificationProblem] {
         try checkOpen()
-        return try Verification(core: core, progress: progress).run()
+        let verification = Verification(
+            core: core, readsAttachments: readsAttachments, progress: progress)
+        return try verification.run()
     }
 }
 
@@ -53,10 +69,13 @@ extension Database {
 /// 9. `expirations` has a row for exactly the documents whose records have a date, with that date.
 /// 10. The file `changes` names no later commit than the database has: a damaged log loses its end
 ///    without a trace in the engine, and so does a power loss without full durability.
+/// 10. A stored revision and `attachmentReferences` name the same contents, and each content is there
+///    with its length and its digest. A file that nothing refers to is no problem.
 final class Verification {
     private static let problemLimit = 1_000
 
-    private let core: DatabaseCore
+    let core: DatabaseCore
+    let readsAttachments: Bool
     let progress: ProgressHandler?
     private var problems: [VerificationProblem] = []
     private var tally = DatabaseState()
@@ -68,9 +87,12 @@ final class Verification {
     private var largeBodies: [SequenceNumber: Int?] = [:]
     /// The documents in conflict that `conflicts` has yet to name.
     private var conflicted: Set<DocumentID> = []
+    /// What stored revisions refer to.
+    var attachments = AttachmentAudit()
 
-    init(core: DatabaseCore, progress: ProgressHandler?) {
+    init(core: DatabaseCore, readsAttachments: Bool, progress: ProgressHandler?) {
         self.core = core
+        self.readsAttachments = readsAttachments
         self.progress = progress
     }
 
@@ -90,8 +112,10 @@ final class Verification {
             try checkLargeBodies(snapshot)
             try checkExpirations(snapshot)
             try checkConflicts(snapshot)
+            try checkReferences(snapshot)
             checkCounters(state)
         }
+        try checkFiles()
         if problems.isEmpty {
             Log.maintenance.info("Verified the database '\(core.name)': all is well.")
         } else {
@@ -143,7 +167,7 @@ final class Verification {
         }
     }
 
-    private func forEachRow(
+    func forEachRow(
         of store: Store, _ snapshot: Snapshot, _ body: (any StorageCursor) throws -> Void
     ) throws {
         let cursor = try snapshot.reader.cursor(in: store)
@@ -215,6 +239,7 @@ final class Verification {
             let body = try attempt(id) { try snapshot.body(id, sequence, expecting: node.id) }
             switch body {
             case .some(.some(let body)):
+                attachments.note(body, of: id, sequence)
                 do { try body.validate() } catch {
                     add("The body of revision \(node.id) of document '\(id)' is malformed.", id)
                 }
@@ -262,6 +287,7 @@ final class Verification {
         if row.flags.contains(.largeBody) {
             largeBodies[sequence] = LargeBody.chunkCount(row.largeLength)
         }
+        if row.flags.contains(.attachments) { attachments.marked.insert(sequence) }
         if row.documentID != id {
             add("Sequence \(sequence) of document '\(id)' is that of '\(row.documentID)'.", id)
         }

@@ -6,7 +6,8 @@ internal import DivanModel
 /// The row of a stored revision in `revisions`, keyed by its sequence.
 ///
 ///     offset  size   meaning
-///          0     1   flags: 1 tombstone, 2 large body, 4 the ID is a UUID, 8 consult the document
+///          0     1   flags: 1 tombstone, 2 large body, 4 the ID is a UUID, 8 consult the document,
+///                    16 the body refers to attachments
 ///          1    16   the document ID's 128 bits, with flag 4; otherwise varint length and UTF-8
 ///          …     …   revision ID (RevisionID.append)
 ///          …  0..10  varint: the body's length, with flag 2; its bytes lie in `largeBodies`
@@ -23,7 +24,10 @@ struct RevisionRow {
         static let largeBody = Flags(rawValue: 2)
         static let compactID = Flags(rawValue: 4)
         static let consultDocument = Flags(rawValue: 8)
-        static let known: Flags = [.tombstone, .largeBody, .compactID, .consultDocument]
+        static let attachments = Flags(rawValue: 16)
+        static let known: Flags = [
+            .tombstone, .largeBody, .compactID, .consultDocument, .attachments,
+        ]
     }
 
     /// Bodies above this lie in `largeBodies`, so that the feed and scans do not read over them.

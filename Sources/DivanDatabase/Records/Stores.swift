@@ -20,6 +20,8 @@ struct Stores: Sendable {
     let local: Store
     /// (Time, document ID) → nothing: `ExpirationKey`.
     let expirations: Store
+    /// Digest and sequence → nothing, or flags: `AttachmentReference`.
+    let attachmentReferences: Store
     /// Fixed keys → `DatabaseState` and settings.
     let info: Store
     /// Kind and name of an index → `IndexRecord`.
@@ -31,6 +33,7 @@ struct Stores: Sendable {
         StoreName("purges", .integer), StoreName("local", .bytes), StoreName("info", .bytes),
         StoreName("conflicts", .bytes), StoreName("indexes", .bytes),
         StoreName("expirations", .bytes),
+        StoreName("attachmentReferences", .bytes),
     ]
 
     init(engine: any StorageEngine) {
@@ -45,5 +48,6 @@ struct Stores: Sendable {
         conflicts = stores[7]
         indexes = stores[8]
         expirations = stores[9]
+        attachmentReferences = stores[10]
     }
 }

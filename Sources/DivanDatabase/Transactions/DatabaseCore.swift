@@ -34,6 +34,7 @@ final class DatabaseCore: Sendable {
     let stores: Stores
     let options: DatabaseOptions
     let digest: any Digest
+    let attachments: AttachmentStore
     let observers = CommitObservers()
     let waits: WriterWaits
     /// What the app lets pass and asks for by name; in this process only.
@@ -77,16 +78,19 @@ final class DatabaseCore: Sendable {
         }
     }
 
-    /// Takes over an open engine.
+    /// Takes over an open engine; `dataPath` is its folder, where there is no whole directory.
     init(
         name: String, directory: DatabaseDirectory?, engine: any StorageEngine,
-        options: DatabaseOptions
+        options: DatabaseOptions, dataPath: String? = nil
     ) throws {
         self.name = name
         self.directory = directory
         self.engine = engine
         self.options = options
         digest = OpenSSLDigest.shared
+        attachments = AttachmentStore(
+            dataPath: directory?.dataPath ?? dataPath, readOnly: options.readOnly,
+            digest: OpenSSLDigest.shared)
         waits = WriterWaits(name: name)
         slowFunctions = SlowFunctions(databaseName: name)
         expirationTimer = ExpirationTimer(name: name)
@@ -110,6 +114,7 @@ final class DatabaseCore: Sendable {
         } catch let error as DatabaseError where error.code == .corrupted && options.readOnly {
             // Read-only nothing is pruned, so a damaged setting is no reason to refuse the rest.
         }
+        attachments.open()
         if !options.readOnly { expirationTimer.start(self) }
         Log.database.info(
             "Opened the database '\(name)' \(directory.map { "at '\($0.path)'" } ?? "in memory")"
@@ -140,6 +145,7 @@ final class DatabaseCore: Sendable {
         observers.finish()
         // The engine goes when the writer is idle, so that no transaction loses its connection.
         writer.sync { _ in engine.close() }
+        attachments.close()
         Log.database.info("Closed the database '\(name)'.")
     }
 

@@ -67,7 +67,7 @@ struct Snapshot {
         }
         return Document(
             documentID: id, revisionID: node.id, sequence: sequence, isDeleted: node.isTombstone,
-            body: body
+            body: body, store: core.attachments.number
         )
     }
 

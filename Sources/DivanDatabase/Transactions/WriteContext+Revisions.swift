@@ -8,6 +8,10 @@ internal import DivanStorage
 struct RevisionContent {
     var body: PackedValue
     var isDeleted: Bool
+    /// Attachments and blobs that the edit adds or removes; nil for most.
+    var pending: PendingAttachments?
+    /// The contents that the body refers to, once `WriteContext.resolve` has found them.
+    var references: [AttachmentReference] = []
 }
 
 // Adding revisions. Every function checks everything before it writes anything, so that a refusal
@@ -60,6 +64,7 @@ extension WriteContext {
     /// Trying the insertion saves new documents a look-up, a fifth of the cost of a batched insert.
     func createNew(_ id: DocumentID, _ content: RevisionContent) throws -> Document? {
         let (writer, snapshot) = try transaction()
+        let content = try resolve(content, of: id, AttachmentRules(generation: 1, parent: [:]))
         let revision = revisionID(of: content, parent: nil, core: snapshot.core)
         if !snapshot.core.validations.isEmpty {
             // Nothing may be written before they have been asked, so the look-up is not saved.
@@ -88,7 +93,7 @@ extension WriteContext {
         touch(id)
         return Document(
             documentID: id, revisionID: revision, sequence: sequence, isDeleted: isDeleted,
-            body: content.body)
+            body: content.body, store: snapshot.core.attachments.number)
     }
 
     /// Adds an edit below `parent`, which must be a leaf unless `allowConflict` says otherwise.
@@ -97,6 +102,11 @@ extension WriteContext {
         parent: RevisionID?, allowConflict: Bool = false
     ) throws -> Document {
         let (_, snapshot) = try transaction()
+        let content = try resolve(
+            content, of: id,
+            AttachmentRules(
+                generation: (parent?.generation ?? 0) + 1,
+                parent: stubs(id, parent.flatMap { record?.tree.node($0) })))
         let revision = revisionID(of: content, parent: parent, core: snapshot.core)
         var updated = record ?? DocumentRecord(tree: RevisionTree(), updateSequence: 0)
         let sequence = state.lastSequence + 1
@@ -121,7 +131,7 @@ extension WriteContext {
         try store(id, revision, content, sequence, old: record, new: &updated)
         return Document(
             documentID: id, revisionID: revision, sequence: sequence, isDeleted: content.isDeleted,
-            body: content.body)
+            body: content.body, store: snapshot.core.attachments.number)
     }
 
     /// Adds an edit that makes a revision which is here already: the same edit of the same parent.
@@ -133,6 +143,7 @@ extension WriteContext {
         _ id: DocumentID, _ revision: RevisionID, _ content: RevisionContent,
         record: DocumentRecord?, parent: RevisionID?
     ) throws -> Document {
+        let (_, snapshot) = try transaction()
         guard let record, let node = record.tree.node(revision) else {
             throw DatabaseError.conflict(id, parent: parent)
         }
@@ -147,13 +158,17 @@ extension WriteContext {
         }
         return Document(
             documentID: id, revisionID: revision, sequence: node.sequence ?? 0,
-            isDeleted: content.isDeleted, body: content.body)
+            isDeleted: content.isDeleted, body: content.body,
+            store: snapshot.core.attachments.number)
     }
 
     /// Adds a revision made elsewhere, with its history; false when it is already here.
-    func addExisting(_ id: DocumentID, _ history: RevisionHistory, _ content: RevisionContent)
-        throws -> Bool
-    {
+    ///
+    /// Attachments whose content is not here are refused unless `allowsMissing`.
+    func addExisting(
+        _ id: DocumentID, _ history: RevisionHistory, _ content: RevisionContent,
+        allowsMissing: Bool = false
+    ) throws -> Bool {
         let (_, snapshot) = try transaction()
         let record = try snapshot.record(id)
         var updated = record ?? DocumentRecord(tree: RevisionTree(), updateSequence: 0)
@@ -162,6 +177,12 @@ extension WriteContext {
             updated.tree.insert(
                 existing: history, isTombstone: content.isDeleted, sequence: sequence)
         else { return false }
+        let content = try resolve(
+            content, of: id,
+            AttachmentRules(
+                generation: history.newest.generation, isExisting: true,
+                allowsMissing: allowsMissing,
+                parent: stubs(id, nearest: history, in: record?.tree)))
         try validate(
             record,
             Candidate(

@@ -54,6 +54,10 @@ extension WriteContext {
         var flags: RevisionRow.Flags = []
         if content.isDeleted { flags.insert(.tombstone) }
         if consultDocument { flags.insert(.consultDocument) }
+        if !content.references.isEmpty {
+            flags.insert(.attachments)
+            try writeReferences(content.references, sequence, writer, core)
+        }
         let length = content.body.bytes.count
         let isLarge = length > RevisionRow.largestInlineBody
         if isLarge { flags.insert(.largeBody) }
@@ -147,9 +151,14 @@ extension WriteContext {
         let stores = snapshot.core.stores
         let key = Int64(sequence)
         var largeLength = 0
+        var owner: (id: DocumentID, revision: RevisionID)?
         _ = try writer.withValue(forKey: key, in: stores.revisions) { row in
             let head = try snapshot.core.decoding(nil) { try RevisionRow(row) }
             if head.flags.contains(.largeBody) { largeLength = head.largeLength }
+            if head.flags.contains(.attachments) { owner = (head.documentID, head.revisionID) }
+        }
+        if let owner {
+            try removeReferences(sequence, owner.id, owner.revision, writer, snapshot)
         }
         for chunk in 0..<LargeBody.chunkCount(largeLength) {
             let chunkKey = LargeBody.key(sequence, chunk: chunk)

@@ -27,6 +27,8 @@ final class WriteContext {
     /// Reused for rows and for what is hashed, so that a save allocates nothing for them.
     private var row: [UInt8] = []
     private var digestInput: [UInt8] = []
+    /// Whether attachments got names that must be on disk before the commit.
+    var hasPlacedAttachments = false
 
     private var stateAtBegin = DatabaseState()
     /// The counters after this process's last transaction; nil before the first.
@@ -56,8 +58,13 @@ final class WriteContext {
         self.snapshot = Snapshot(reader: storage, core: core, context: self)
     }
 
-    /// Writes the counters; called last before the commit.
+    /// Writes the counters and syncs the names of attachments; called last before the commit.
     func prepareCommit() throws {
+        if hasPlacedAttachments, let snapshot {
+            do { try snapshot.core.attachments.synchronise() } catch {
+                throw DatabaseError.io(error)
+            }
+        }
         guard state != stateAtBegin, let writer, let snapshot else { return }
         let key = DatabaseState.key
         try withRow {
@@ -91,6 +98,7 @@ final class WriteContext {
         writer = nil
         snapshot = nil
         doom = nil
+        hasPlacedAttachments = false
         depth = 0
         fate = BatchFate()
         touched = []

@@ -58,7 +58,7 @@ public struct WriteTransaction: ~Copyable {
                 document,
                 staleness: .resolve { theirs in
                     guard try handler(document, theirs) else { return nil }
-                    return RevisionContent(body: try document.draft().body, isDeleted: false)
+                    return try document.draft().content
                 })
         }
     }
@@ -74,10 +74,10 @@ public struct WriteTransaction: ~Copyable {
             guard let base = draft.base else { return nil }
             let unchanged = Document(
                 documentID: id, revisionID: base, sequence: draft.sequence, isDeleted: false,
-                body: draft.body)
+                body: draft.body, store: try snapshot.core.attachments.number)
             return SaveResult(document: unchanged, overrode: false)
         }
-        let content = RevisionContent(body: draft.body, isDeleted: false)
+        let content = draft.content
         guard
             let saved = try context.operation({
                 try context.save(
@@ -133,32 +133,57 @@ public struct WriteTransaction: ~Copyable {
     @discardableResult
     public func put(
         _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
-        allowConflict: Bool = false
+        allowConflict: Bool = false, attachments: [String: AttachmentContent] = [:]
     ) throws -> Document {
+        let content = try Self.content(id, properties, isDeleted, attachments)
+        return try put(id, content, parent: parent, allowConflict: allowConflict)
+    }
+
+    func put(_ id: String, _ content: RevisionContent, parent: String?, allowConflict: Bool) throws
+        -> Document
+    {
         let documentID = try DocumentID.parse(id)
-        let body = try Self.packed(properties, id)
         let parent = try parent.map { try RevisionID.parse($0, of: id) }
         return try context.operation {
             try context.put(
-                documentID, parent: parent, RevisionContent(body: body, isDeleted: isDeleted),
-                allowConflict: allowConflict)
+                documentID, parent: parent, content, allowConflict: allowConflict)
         }
+    }
+
+    /// What `put` and `putExistingRevision` store, made before there is a transaction.
+    static func content(
+        _ id: String, _ properties: JSONObject, _ isDeleted: Bool,
+        _ attachments: [String: AttachmentContent]
+    ) throws -> RevisionContent {
+        try RevisionContent(
+            given: packed(properties, id), isDeleted: isDeleted, following: attachments,
+            id: DocumentID.parse(id))
     }
 
     /// Stores a revision made elsewhere; see `Database.putExistingRevision`.
     @discardableResult
     public func putExistingRevision(
-        _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject
+        _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject,
+        attachments: [String: AttachmentContent] = [:]
     ) throws -> Bool {
-        try putExistingRevision(
-            id, history: history, isDeleted: isDeleted, body: try Self.packed(properties, id))
+        let content = try Self.content(id, properties, isDeleted, attachments)
+        return try putExistingRevision(id, history: history, content)
     }
 
     /// Stores a revision made elsewhere from its packed body.
     @discardableResult
     public func putExistingRevision(
-        _ id: String, history: [String], isDeleted: Bool = false, body: PackedValue
+        _ id: String, history: [String], isDeleted: Bool = false, body: PackedValue,
+        attachments: [String: AttachmentContent] = [:]
     ) throws -> Bool {
+        let content = try RevisionContent(
+            given: body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+        return try putExistingRevision(id, history: history, content)
+    }
+
+    func putExistingRevision(_ id: String, history: [String], _ content: RevisionContent) throws
+        -> Bool
+    {
         let documentID = try DocumentID.parse(id)
         let ids = try history.map { try RevisionID.parse($0, of: id) }
         let parsed: RevisionHistory
@@ -166,8 +191,7 @@ public struct WriteTransaction: ~Copyable {
             throw DatabaseError.invalidRevision(history.first ?? "", of: id, error)
         }
         return try context.operation {
-            try context.putExisting(
-                documentID, parsed, RevisionContent(body: body, isDeleted: isDeleted))
+            try context.putExisting(documentID, parsed, content)
         }
     }
 

@@ -41,6 +41,12 @@ public protocol StorageWriter: StorageReader {
 
     /// Runs `body` so that all of its work, and nothing else, is undone when it throws.
     func savepoint(_ body: () throws -> Void) throws
+
+    /// Makes every commit before this transaction survive a power loss.
+    ///
+    /// For work outside of the engine that must not come to the disk before those commits do, such as
+    /// deleting files that their rows spoke of.
+    func syncEarlierCommits() throws
 }
 
 extension StorageWriter {

@@ -14,6 +14,14 @@ extension Database {
         try await inBatch { [self] in try body(self) }
     }
 
+    /// Reads the content of added attachments before waiting for the writer.
+    private func stage(_ document: MutableDocument) async throws {
+        guard document.hasPendingContent else { return }
+        try checkWritable()
+        let store = core.attachments
+        try await BlockingWork.run { try document.stage(in: store) }
+    }
+
     // MARK: - Saving
 
     /// As the blocking form, off the calling task's thread.
@@ -22,6 +30,7 @@ extension Database {
         async throws -> SaveResult
     {
         try checkWritable()
+        try await stage(document)
         return try await core.batchAsync { try WriteTransaction($0).save(document, control) }
     }
 
@@ -34,7 +43,8 @@ extension Database {
         conflictHandler handler:
             @escaping @Sendable (_ mine: MutableDocument, _ theirs: Document?) throws -> Bool
     ) async throws -> SaveResult? {
-        try await writing { try $0.save(document, conflictHandler: handler) }
+        try await stage(document)
+        return try await writing { try $0.save(document, conflictHandler: handler) }
     }
 
     /// As the blocking form, off the calling task's thread.
@@ -65,23 +75,38 @@ extension Database {
     @discardableResult
     public func put(
         _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
-        allowConflict: Bool = false
+        allowConflict: Bool = false, attachments: [String: AttachmentContent] = [:]
     ) async throws -> Document {
-        try await writing {
-            try $0.put(
-                id, properties, parent: parent, isDeleted: isDeleted,
-                allowConflict: allowConflict)
+        let content = try await staged(id, properties, isDeleted, attachments)
+        return try await core.batchAsync {
+            try WriteTransaction($0).put(
+                id, content, parent: parent, allowConflict: allowConflict)
         }
     }
 
     /// As the blocking form, off the calling task's thread.
     @discardableResult
     public func putExistingRevision(
-        _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject
+        _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject,
+        attachments: [String: AttachmentContent] = [:]
     ) async throws -> Bool {
-        try await writing {
-            try $0.putExistingRevision(id, history: history, isDeleted: isDeleted, properties)
+        let content = try await staged(id, properties, isDeleted, attachments)
+        return try await core.batchAsync {
+            try WriteTransaction($0).putExistingRevision(id, history: history, content)
         }
+    }
+
+    /// What a put stores, with the content of attachments read before waiting for the writer.
+    private func staged(
+        _ id: String, _ properties: JSONObject, _ isDeleted: Bool,
+        _ attachments: [String: AttachmentContent]
+    ) async throws -> RevisionContent {
+        try checkWritable()
+        let content = try WriteTransaction.content(id, properties, isDeleted, attachments)
+        guard let pending = content.pending else { return content }
+        let store = core.attachments
+        try await BlockingWork.run { try pending.stage(in: store, for: id) }
+        return content
     }
 
     // MARK: - Deleting

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "CZlib.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+struct divan_inflater {
+    z_stream stream;
+};
+
+divan_inflater *divan_inflater_create(void) {
+    divan_inflater *inflater = calloc(1, sizeof *inflater);
+    if (!inflater) return NULL;
+    // 15 bits of window, and 16 for gzip alone: raw deflate and zlib streams are refused.
+    if (inflateInit2(&inflater->stream, 15 + 16) != Z_OK) {
+        free(inflater);
+        return NULL;
+    }
+    return inflater;
+}
+
+void divan_inflater_free(divan_inflater *inflater) {
+    if (!inflater) return;
+    inflateEnd(&inflater->stream);
+    free(inflater);
+}
+
+enum divan_inflate_result divan_inflate(
+    divan_inflater *inflater, const uint8_t *in, size_t in_count, size_t *taken, uint8_t *out,
+    size_t out_count, size_t *made) {
+    z_stream *stream = &inflater->stream;
+    uInt in_step = in_count > 0x40000000 ? 0x40000000 : (uInt)in_count;
+    uInt out_step = out_count > 0x40000000 ? 0x40000000 : (uInt)out_count;
+    stream->next_in = (Bytef *)in;
+    stream->avail_in = in_step;
+    stream->next_out = out;
+    stream->avail_out = out_step;
+    int code = inflate(stream, Z_NO_FLUSH);
+    *taken = in_step - stream->avail_in;
+    *made = out_step - stream->avail_out;
+    if (code == Z_STREAM_END) {
+        return inflateReset(stream) == Z_OK ? DIVAN_INFLATE_END : DIVAN_INFLATE_DAMAGED;
+    }
+    // Z_BUF_ERROR says that there was nothing to do, which is no damage.
+    return code == Z_OK || code == Z_BUF_ERROR ? DIVAN_INFLATE_MORE : DIVAN_INFLATE_DAMAGED;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// The files with the content of attachments, beside the engine's: one for each content.
+///
+///     data-1/
+///         attachments.lock        the sweep holds it exclusively, a backup shared
+///         attachments/
+///             aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d      content, named by its SHA-1
+///             tmp/5f0c…           content on its way in, or left by a process that died
+///
+/// The life of a content, and what a crash leaves at each point:
+///
+///     stage      stream into tmp/<random>, which is held by flock; fsync       a leftover in tmp
+///     place      in the write transaction: link to the final name              an orphan
+///                fsync the directory, before the commit                        an orphan
+///     refer      in the same transaction: a row in `attachmentReferences`      an orphan
+///     commit                                                                   all of it, or an orphan
+///     release    the row goes with its revision (compaction, purge, pruning)
+///     sweep      in a write transaction: no row? then unlink
+///
+/// ## Invariants
+/// 1. A file under a final name is whole: it was synced before it got that name.
+/// 2. A committed reference has its file: the name was synced before the commit, and whoever unlinks
+///    a file is a writer that sees no row for it. Both survive a power loss, since a sweep first
+///    makes the commits durable that took the rows away.
+/// 3. A file without a reference is no damage; the next sweep removes it.
+/// 4. A file in `tmp` that nobody holds by flock belongs to nobody.
+///
+/// The folders are made for the first attachment, so a database without attachments has none of this.
+/// A database in memory keeps them in a temporary folder, which goes when it is closed.
+final class AttachmentStore: Sendable {
+    /// How much is read or written at a time, so that memory is bounded whatever the content's size.
+    static let chunkSize = 256 * 1_024
+
+    /// What values made by the database carry instead of a reference; see `AttachmentStores`.
+    let number: UInt32
+    let digest: any Digest
+    /// The folder of the generation; nil in memory.
+    private let dataPath: String?
+    /// The folder that stands in for it in memory, once there is one.
+    private let scratch = Mutex<String?>(nil)
+
+    /// - Parameters:
+    ///   - dataPath: The folder of the generation, `data-N`; nil in memory.
+    ///   - readOnly: Whether nothing may be written.
+    ///   - digest: Makes the hashes.
+    init(dataPath: String?, readOnly: Bool, digest: any Digest) {
+        self.dataPath = dataPath
+        self.digest = digest
+        number = AttachmentStores.newNumber()
+        if !readOnly, let dataPath { Self.removeLeftovers(in: dataPath) }
+    }
+
+    /// Lets the values made by the database find the store.
+    func open() { AttachmentStores.register(self) }
+
+    /// Ends the use of the store. What lies in memory goes.
+    func close() {
+        AttachmentStores.forget(number)
+        let scratch = scratch.withLock { path in
+            defer { path = nil }
+            return path
+        }
+        if let scratch { try? Files.remove(scratch) }
+    }
+
+    // MARK: - Places
+
+    static func folder(in dataPath: String) -> String { dataPath + "/attachments" }
+    static func temporaryFolder(in dataPath: String) -> String { folder(in: dataPath) + "/tmp" }
+    static func lockPath(in dataPath: String) -> String { dataPath + "/attachments.lock" }
+
+    /// The folder that holds everything; nil in memory while there is no attachment.
+    var root: String? { dataPath ?? scratch.withLock { $0 } }
+
+    /// The folder of the files; nil in memory while there is no attachment.
+    var folder: String? { root.map(Self.folder(in:)) }
+
+    /// The file of a content, whether it is there or not.
+    func path(of key: AttachmentKey) -> String? { folder.map { $0 + "/" + key.fileName } }
+
+    /// The length of a stored content; nil when it is not there.
+    func length(of key: AttachmentKey) -> Int? { path(of: key).flatMap(Files.length(of:)) }
+
+    /// Opens a stored content; nil when it is not there.
+    func open(_ key: AttachmentKey) throws(SystemError) -> FileHandle? {
+        guard let path = path(of: key) else { return nil }
+        do throws(SystemError) {
+            return try FileHandle(path: path, flags: O_RDONLY)
+        } catch {
+            guard error.number == ENOENT || error.number == ENOTDIR else { throw error }
+            return nil
+        }
+    }
+
+    /// Makes the folders when they are missing, and returns the one that holds them.
+    private func makeFolders() throws(SystemError) -> String {
+        let root: String
+        if let dataPath { root = dataPath } else { root = try scratchFolder() }
+        let temporary = Self.temporaryFolder(in: root)
+        guard !Files.isDirectory(temporary) else { return root }
+        try Files.makeDirectory(temporary)
+        try Files.synchroniseDirectory(Self.folder(in: root))
+        try Files.synchroniseDirectory(root)
+        return root
+    }
+
+    private func scratchFolder() throws(SystemError) -> String {
+        try scratch.withLock { (path) throws(SystemError) -> String in
+            if let path { return path }
+            let made = try Files.makeTemporaryDirectory(prefix: "divan-attachments-")
+            path = made
+            return made
+        }
+    }
+
+    // MARK: - Adding
+
+    /// Streams content into a temporary file and names it by what it holds.
+    ///
+    /// Nothing refers to it yet; `place` does the rest in a write transaction.
+    ///
+    /// - Parameter next: Returns the next piece; an empty one at the end.
+    /// - Returns: The staged content, named by its digest.
+    /// - Throws: `DatabaseError` with code `.storageFull` or `.io`, and what `next` throws; the
+    ///   temporary file is then gone.
+    func stage(_ next: (_ upTo: Int) throws -> [UInt8]) throws -> StagedAttachment {
+        let file: FileHandle
+        do { file = try makeTemporary() } catch { throw DatabaseError.io(error) }
+        // Should something fail from here on, its deinit removes the file.
+        let temporary = TemporaryFile(file)
+        let hasher = digest.makeHasher(.sha1)
+        var length = 0
+        while true {
+            let piece = try next(Self.chunkSize)
+            if piece.isEmpty { break }
+            hasher.update(piece.span)
+            length += piece.count
+            do { try file.write(piece) } catch { throw DatabaseError.io(error) }
+        }
+        do { try file.synchronise() } catch { throw DatabaseError.io(error) }
+        let sum = hasher.finish()
+        guard let key = AttachmentKey(sum.span) else {
+            throw DatabaseError(.io, "The digest of an attachment has the wrong length.")
+        }
+        return StagedAttachment(store: self, key: key, length: length, file: temporary)
+    }
+
+    /// Makes a temporary file and holds it by flock, so that nobody takes it for a leftover.
+    private func makeTemporary() throws(SystemError) -> FileHandle {
+        let folder = Self.temporaryFolder(in: try makeFolders())
+        while true {
+            let name = SeededRandom.shared.uuid()
+            let file = try FileHandle(
+                path: folder + "/" + name, flags: O_RDWR | O_CREAT | O_EXCL)
+            // Whoever cleans up may have been faster than the lock; then this one starts over.
+            if try file.tryLock(exclusive: true), file.isLinked { return file }
+        }
+    }
+
+    /// Gives staged content its final name; called in the write transaction that will refer to it.
+    ///
+    /// A file that is there already is taken when it has the right length, and replaced when not.
+    /// `synchronise` must follow before the commit.
+    func place(_ staged: StagedAttachment) throws(SystemError) {
+        guard let path = path(of: staged.key) else {
+            throw SystemError("link", staged.key.fileName, number: ENOENT)
+        }
+        if Files.length(of: path) == staged.length { return }
+        try staged.file.link(to: path)
+    }
+
+    /// Makes the names given so far survive a power loss.
+    func synchronise() throws(SystemError) {
+        if let folder { try Files.synchroniseDirectory(folder) }
+    }
+
+    // MARK: - Removing
+
+    /// Removes a file that nothing refers to.
+    func remove(_ key: AttachmentKey) throws(SystemError) {
+        if let path = path(of: key) { try Files.remove(path) }
+    }
+
+    /// Removes what is left in `tmp` by processes that died: whatever nobody holds.
+    ///
+    /// What cannot be removed now costs some space and nothing else.
+    static func removeLeftovers(in root: String) {
+        let folder = temporaryFolder(in: root)
+        guard let names = try? Files.list(folder) else { return }
+        for name in names {
+            let path = folder + "/" + name
+            guard let file = try? FileHandle(path: path, flags: O_RDWR),
+                (try? file.tryLock(exclusive: true)) == true
+            else { continue }
+            try? Files.remove(path)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+internal import DivanPlatform
+public import FoundationEssentials
+
+/// Binary content as a value inside a document's properties.
+///
+/// ```swift
+/// task["photo"] = Blob(contentType: "image/jpeg", bytes)
+/// try database.save(task)
+///
+/// let photo = try database.document(withID: task.id)?.blob(forKey: "photo")
+/// let bytes = try photo?.content()
+/// ```
+///
+/// A blob may stand anywhere: as a property, in an array, in an object. In the document it is an object
+/// that names the content; the content lies in a file, as an attachment's does, and the two share
+/// files:
+///
+///     {"@type": "blob", "content_type": "image/jpeg", "digest": "sha1-…", "length": 12345}
+///
+/// The content is stored with the document that is saved, in one transaction. The length and the
+/// digest are known as soon as the blob is made.
+public struct Blob: Sendable {
+    /// What `@type` says in the object of a blob.
+    public static let typeName = "blob"
+
+    /// The object that stands for the blob in a document.
+    public let properties: JSONObject
+    /// The media type; nil when nobody said.
+    public let contentType: String?
+    /// The length in bytes.
+    public let length: Int
+    /// The digest of the content: `sha1-` and base64.
+    public let digest: String
+
+    private let stored: StoredContent
+
+    /// Makes a blob of bytes.
+    public init(contentType: String?, _ bytes: [UInt8]) {
+        let hasher = OpenSSLDigest.shared.makeHasher(.sha1)
+        hasher.update(bytes.span)
+        let digest = AttachmentKey.prefix + Base64.encode(hasher.finish())
+        self.init(contentType, digest, bytes.count, .bytes(bytes))
+    }
+
+    /// Makes a blob of a file, which is read now for its digest and once more when it is saved.
+    ///
+    /// - Throws: `DatabaseError` with code `.io`. A file that has changed when the blob is saved is
+    ///   refused then.
+    public init(contentType: String?, file url: URL) throws {
+        let path = url.path(percentEncoded: false)
+        let handle: FileHandle
+        do { handle = try FileHandle(path: path, flags: FileHandle.readOnly) } catch {
+            throw DatabaseError.io(error)
+        }
+        let reader = FileReader(handle, length: nil)
+        let (digest, length) = try Self.digest(of: reader) { _ in }
+        self.init(
+            contentType, digest, length,
+            .file(url).expecting(length: length, digest: digest))
+    }
+
+    /// Makes a blob of what a reader gives; it waits for its save in a nameless temporary file.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` or `.storageFull`, and what the reader throws.
+    public init(contentType: String?, stream reader: any AttachmentReader) throws {
+        let handle: FileHandle
+        do throws(SystemError) { handle = try FileHandle.nameless() } catch {
+            throw DatabaseError.io(error)
+        }
+        let (digest, length) = try Self.digest(of: reader) { piece in
+            do throws(SystemError) { try handle.write(piece) } catch {
+                throw DatabaseError.io(error)
+            }
+        }
+        self.init(contentType, digest, length, AttachmentContent(.handle(handle, length: length)))
+    }
+
+    private init(
+        _ contentType: String?, _ digest: String, _ length: Int, _ content: AttachmentContent
+    ) {
+        var properties: JSONObject = ["@type": .string(Self.typeName)]
+        if let contentType { properties["content_type"] = .string(contentType) }
+        properties["digest"] = .string(digest)
+        properties["length"] = .integer(Int64(length))
+        self.properties = properties
+        self.contentType = contentType
+        self.digest = digest
+        self.length = length
+        stored = StoredContent(
+            store: 0, key: AttachmentKey(digest: digest), length: length, label: "A blob",
+            pending: PendingAttachment(content, contentType: contentType, label: "A blob"))
+    }
+
+    /// Reads the object of a blob; nil for any other object.
+    init?(_ properties: JSONObject, store: UInt32) {
+        guard properties["@type"]?.string == Self.typeName,
+            let digest = properties["digest"]?.string
+        else { return nil }
+        self.properties = properties
+        contentType = properties["content_type"]?.string
+        self.digest = digest
+        length = properties["length"]?.int64.flatMap { Int(exactly: $0) } ?? 0
+        stored = StoredContent(
+            store: store, key: AttachmentKey(digest: digest), length: length, label: "A blob")
+    }
+
+    private static func digest(
+        of reader: any AttachmentReader, _ each: ([UInt8]) throws -> Void
+    ) throws -> (digest: String, length: Int) {
+        let hasher = OpenSSLDigest.shared.makeHasher(.sha1)
+        var length = 0
+        while true {
+            let piece = try reader.read(upTo: AttachmentStore.chunkSize)
+            if piece.isEmpty { break }
+            hasher.update(piece.span)
+            length += piece.count
+            try each(piece)
+        }
+        return (AttachmentKey.prefix + Base64.encode(hasher.finish()), length)
+    }
+
+    /// The content that is in no database yet.
+    var pending: PendingAttachment? { stored.pending }
+
+    /// Whether the content is here.
+    public var isContentAvailable: Bool { stored.isAvailable }
+
+    /// The file with the content, for reading only; nil before it is saved, or when it is not here.
+    public var fileURL: URL? { stored.path.map { URL(filePath: $0) } }
+
+    /// Returns the whole content.
+    ///
+    /// - Throws: As `Attachment.content()`.
+    public func content() throws -> [UInt8] { try stored.bytes() }
+
+    /// Returns a part of the content; what lies beyond its end is left out.
+    public func content(in range: Range<Int>) throws -> [UInt8] { try stored.bytes(range) }
+
+    /// Opens the content, to be read piece by piece.
+    public func makeReader() throws -> any AttachmentReader { try stored.makeReader() }
+
+    /// The content in pieces, for a task.
+    public func chunks(ofSize size: Int = 256 * 1_024) -> AttachmentChunks {
+        AttachmentChunks(content: stored, size: Swift.max(1, size))
+    }
+
+    /// Reads the content and compares its digest.
+    public func verify() throws { try stored.verify() }
+}
+
+extension Blob: JSONConvertible {
+    /// The object that stands for the blob.
+    public var jsonValue: JSONValue { .object(properties) }
+
+    /// The blob itself.
+    public var blobs: [Blob] { [self] }
+}
+
+extension Blob: Equatable {
+    /// Blobs are equal when their content and their type are.
+    public static func == (left: Blob, right: Blob) -> Bool {
+        left.digest == right.digest && left.contentType == right.contentType
+            && left.length == right.length
+    }
+}
+
+extension Fragment {
+    /// The blob, or nil for anything else.
+    public var blob: Blob? {
+        guard let object else { return nil }
+        if let unsaved = unsavedBlobs?.first(where: { $0.properties == object }) { return unsaved }
+        return Blob(object, store: store)
+    }
+}
+
+extension PropertyReader {
+    /// The blob, or nil.
+    public func blob(forKey key: String) -> Blob? { self[key].blob }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// Content that lies in a temporary file of a store, synced, and waits for a transaction.
+///
+/// It can be placed more than once: a save may be rolled back and tried again. The temporary file goes
+/// with the last reference to this.
+final class StagedAttachment: Sendable {
+    let store: AttachmentStore
+    let key: AttachmentKey
+    /// The bytes in the file.
+    let length: Int
+    let file: TemporaryFile
+
+    init(store: AttachmentStore, key: AttachmentKey, length: Int, file: TemporaryFile) {
+        self.store = store
+        self.key = key
+        self.length = length
+        self.file = file
+    }
+}
+
+/// A file under a temporary name, which it loses when this goes.
+final class TemporaryFile: Sendable {
+    let handle: FileHandle
+    /// Whether the temporary name became the final one, where links cannot be made.
+    private let isMoved = Atomic<Bool>(false)
+
+    init(_ handle: FileHandle) { self.handle = handle }
+
+    deinit {
+        if !isMoved.load(ordering: .relaxed) { try? Files.remove(handle.path) }
+    }
+
+    /// Gives the file a second name, in place of whatever has that name.
+    func link(to path: String) throws(SystemError) {
+        do throws(SystemError) {
+            try Files.link(handle.path, to: path)
+        } catch {
+            switch error.number {
+            case EEXIST:
+                // Another name first, since a rename replaces at once what a link refuses to.
+                let other = handle.path + "+"
+                try Files.remove(other)
+                try Files.link(handle.path, to: other)
+                try Files.rename(other, to: path)
+            case EPERM, EOPNOTSUPP, EMLINK, ENOSYS:
+                // A file system without links.
+                try Files.rename(handle.path, to: path)
+                isMoved.store(true, ordering: .relaxed)
+            default: throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanPlatform
+
+/// Where the content of an attachment or a blob is, and how it is read.
+///
+/// Everything about reading is here once; `Attachment` and `Blob` put their names before it. Nothing is
+/// opened before somebody asks for bytes.
+struct StoredContent: Sendable {
+    /// The store of its database, by number; 0 for none.
+    var store: UInt32
+    /// The content's name in the store; nil when its digest is of a kind that the store does not have.
+    var key: AttachmentKey?
+    /// The length once decoded.
+    var length: Int
+    /// How it is coded, and the length of what is stored then.
+    var encoding: String?
+    var encodedLength: Int?
+    /// How messages call it.
+    var label: String
+    var documentID: String?
+    var revision: RevisionID?
+    /// The content itself, while it is in no database.
+    var pending: PendingAttachment?
+
+    /// The bytes that the file must have, where they are known.
+    private var fileLength: Int? { encoding == nil ? length : encodedLength }
+
+    // MARK: - Reading
+
+    /// Whether the content is here, whole as far as its length tells.
+    var isAvailable: Bool {
+        if pending != nil { return true }
+        guard let key, let found = AttachmentStores.store(store)?.length(of: key) else {
+            return false
+        }
+        return fileLength.map { $0 == found } ?? true
+    }
+
+    /// A reader of all or a part of the decoded content.
+    func makeReader(_ range: Range<Int>? = nil) throws -> any AttachmentReader {
+        let range = range ?? 0..<Int.max
+        precondition(range.lowerBound >= 0, "A range of content begins at 0 or later.")
+        let file: FileHandle
+        var end: Int
+        if let pending {
+            switch pending.content.source {
+            case .bytes(let bytes):
+                return BytesReader(Array(bytes[range.clamped(to: 0..<bytes.count)]))
+            case .handle(let handle, let length): (file, end) = (handle, length)
+            case .file(let path): (file, end) = try open(path)
+            // A blob's stream is read when the blob is made, so only attachments come here.
+            case .stream: throw DatabaseError.attachmentGone(label, documentID, revision)
+            }
+        } else {
+            (file, end) = try openStored()
+        }
+        guard encoding == AttachmentEncoding.gzip else {
+            end = min(end, range.upperBound)
+            return FileReader(file, range: min(range.lowerBound, end)..<end)
+        }
+        return GzipReader(
+            FileReader(file, range: 0..<end), range: range,
+            damage: .attachmentDamaged(label, documentID, revision))
+    }
+
+    /// All or a part of the decoded content.
+    func bytes(_ range: Range<Int>? = nil) throws -> [UInt8] {
+        let reader = try makeReader(range)
+        let expected = min((range ?? 0..<length).count, length)
+        var bytes = try reader.read(upTo: max(1, expected))
+        // A plain file comes in one piece; decoded content in many.
+        while true {
+            let piece = try reader.read(upTo: AttachmentStore.chunkSize)
+            if piece.isEmpty { break }
+            bytes += piece
+        }
+        if encoding != nil, range == nil, bytes.count != length {
+            throw DatabaseError.attachmentDamaged(label, documentID, revision)
+        }
+        return bytes
+    }
+
+    /// The file with the content; nil when that is not its content, or not here.
+    var path: String? {
+        guard encoding == nil, let key, isAvailable, pending == nil else { return nil }
+        return AttachmentStores.store(store)?.path(of: key)
+    }
+
+    /// Reads the stored bytes and compares their digest.
+    func verify() throws {
+        guard pending == nil, let key else { return }
+        let (file, length) = try openStored()
+        guard
+            let store = AttachmentStores.store(store),
+            try ContentDigest.key(
+                of: FileReader(file, range: 0..<length), digest: store.digest) == key
+        else { throw DatabaseError.attachmentDamaged(label, documentID, revision) }
+    }
+
+    // MARK: - Opening
+
+    private func openStored() throws -> (FileHandle, Int) {
+        guard let store = AttachmentStores.store(store) else {
+            throw DatabaseError(
+                .databaseClosed,
+                "The database of \(label) is closed or deleted; open it again and read the document "
+                    + "anew.", documentID: documentID, revisionID: revision?.description)
+        }
+        let file: FileHandle?
+        do { file = try key.flatMap { key throws(SystemError) in try store.open(key) } } catch {
+            throw DatabaseError.io(error)
+        }
+        guard let file, let found = file.length else {
+            throw DatabaseError.attachmentGone(label, documentID, revision)
+        }
+        if let fileLength, found != fileLength {
+            throw DatabaseError.attachmentDamaged(label, documentID, revision)
+        }
+        return (file, found)
+    }
+
+    private func open(_ path: String) throws -> (FileHandle, Int) {
+        do {
+            let file = try FileHandle(path: path, flags: FileHandle.readOnly)
+            return (file, file.length ?? 0)
+        } catch { throw DatabaseError.io(error) }
+    }
+}
+
+/// Hashes what a reader gives.
+enum ContentDigest {
+    static func key(of reader: any AttachmentReader, digest: any Digest) throws -> AttachmentKey? {
+        let hasher = digest.makeHasher(.sha1)
+        while true {
+            let piece = try reader.read(upTo: AttachmentStore.chunkSize)
+            if piece.isEmpty { break }
+            hasher.update(piece.span)
+        }
+        return AttachmentKey(hasher.finish().span)
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import Synchronization
+
+extension MutableDocument {
+    /// Adds an attachment, or replaces the one of this name; it is stored with the next save.
+    ///
+    /// ```swift
+    /// note.setAttachment(named: "photo.jpg", contentType: "image/jpeg", .file(url))
+    /// try database.save(note)                       // properties and attachments in one revision
+    /// ```
+    ///
+    /// The content is read by the save, in pieces of 256 kB and before the save waits for other
+    /// writers, unless that is part of a batch. The save refuses an empty name and one with NUL; any
+    /// other text will do, since a name is never a path.
+    ///
+    /// - Parameters:
+    ///   - name: The name, unique within the document.
+    ///   - contentType: The media type, such as `image/jpeg`; nil when it is not known.
+    ///   - content: The bytes, the file or the stream.
+    public func setAttachment(
+        named name: String, contentType: String?, _ content: AttachmentContent
+    ) {
+        let pending = PendingAttachment(
+            content, contentType: contentType, label: DatabaseError.label(ofAttachment: name))
+        state.withLock { state in
+            state.pending = state.pending ?? PendingAttachments()
+            state.pending?.contents[name] = pending
+            state.pending?.removed.remove(name)
+            state.noteEdit()
+        }
+    }
+
+    /// Removes an attachment from the next revision; a missing one is fine.
+    ///
+    /// Earlier revisions keep it until they are compacted away.
+    public func removeAttachment(named name: String) {
+        state.withLock { state in
+            let isPending = state.pending?.contents.removeValue(forKey: name) != nil
+            let isStored = state.properties.stubs?[name] != nil
+            guard isPending || isStored else { return }
+            if isStored {
+                state.pending = state.pending ?? PendingAttachments()
+                state.pending?.removed.insert(name)
+            }
+            state.noteEdit()
+        }
+    }
+
+    /// The names of the attachments as the next save would store them, sorted.
+    public var attachmentNames: [String] {
+        state.withLock { state in
+            let stored = (state.properties.stubs?.keys ?? []).filter { !state.hidesStub($0) }
+            return (stored + (state.pending?.contents.keys.map(\.self) ?? [])).sorted()
+        }
+    }
+
+    /// The stored attachment of a name; nil when there is none, or when it was removed or replaced.
+    public func attachment(named name: String) -> Attachment? {
+        state.withLock { state in
+            guard !state.hidesStub(name),
+                case .object(let stub)? = state.properties.stubs?[name]?.jsonValue()
+            else { return nil }
+            return Attachment(
+                name, stub: stub, store: state.store, documentID: state.id, revision: state.base)
+        }
+    }
+
+    /// Brings added content into a store's temporary files, so that a save need not do it as the writer.
+    func stage(in store: AttachmentStore) throws {
+        let (id, pending) = state.withLock { ($0.id, $0.pending) }
+        try pending?.stage(in: store, for: id)
+    }
+
+    /// Whether there is content to stage.
+    var hasPendingContent: Bool { state.withLock { $0.pending != nil } }
+
+    /// Lets go of content that has been committed.
+    func releaseContent() { state.withLock { $0.settle() } }
+}
+
+extension MutableDocument.State {
+    /// Keeps the content of blobs that were set, until they are saved.
+    mutating func addBlobs(_ blobs: [Blob]) {
+        let unsaved = blobs.filter { $0.pending != nil }
+        guard !unsaved.isEmpty else { return }
+        pending = pending ?? PendingAttachments()
+        pending?.blobs += unsaved
+    }
+
+    /// Whether the stub of a name was removed or replaced.
+    func hidesStub(_ name: String) -> Bool {
+        guard let pending else { return false }
+        return pending.removed.contains(name) || pending.contents[name] != nil
+    }
+}

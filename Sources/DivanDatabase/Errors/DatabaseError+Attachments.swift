@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+
+// What can be wrong with attachments and blobs; `label` is "Attachment 'name'" or "A blob".
+extension DatabaseError {
+    static func label(ofAttachment name: String) -> String { "Attachment '\(name.prefix(200))'" }
+
+    static func attachmentName(_ name: String, _ id: String) -> DatabaseError {
+        let problem = name.isEmpty ? "is empty" : "holds the character NUL"
+        return DatabaseError(
+            .invalidDocument,
+            "The name of an attachment of document '\(id)' \(problem); give it another one.",
+            documentID: id)
+    }
+
+    static func attachmentMalformed(_ name: String, _ id: String, _ problem: String)
+        -> DatabaseError
+    {
+        DatabaseError(
+            .invalidDocument,
+            "\(label(ofAttachment: name)) of document '\(id)' \(problem); give it as a stub with its "
+                + "digest, or with its content.", documentID: id)
+    }
+
+    static func attachmentsMalformed(_ id: String) -> DatabaseError {
+        DatabaseError(
+            .invalidDocument,
+            "The property '_attachments' of document '\(id)' is no object of objects; give an object "
+                + "with one for each attachment.", documentID: id)
+    }
+
+    /// `found` is the length; nil when it is only known to be longer than declared.
+    static func attachmentLength(_ label: String, _ id: String, found: Int?, declared: Int)
+        -> DatabaseError
+    {
+        let found = found.map { "has \($0) bytes" } ?? "is longer"
+        return DatabaseError(
+            .invalidDocument,
+            "\(label) of document '\(id)' \(found), but \(declared) were declared; nothing was saved, "
+                + "give it whole.", documentID: id)
+    }
+
+    static func attachmentDigest(_ label: String, _ id: String, found: String, declared: String)
+        -> DatabaseError
+    {
+        DatabaseError(
+            .invalidDocument,
+            "\(label) of document '\(id)' has the digest \(found), but \(declared.prefix(100)) was "
+                + "declared; nothing was saved, give it unaltered.", documentID: id)
+    }
+
+    static func attachmentCoding(_ label: String, _ id: String) -> DatabaseError {
+        DatabaseError(
+            .invalidDocument,
+            "\(label) of document '\(id)' is said to be gzip, but cannot be decoded; nothing was "
+                + "saved, give it unaltered.", documentID: id)
+    }
+
+    static func attachmentSpent(_ label: String, _ id: String) -> DatabaseError {
+        DatabaseError(
+            .invalidDocument,
+            "The stream of \(label) of document '\(id)' was read in part by a save that failed; set "
+                + "it again from a new stream.", documentID: id)
+    }
+
+    /// A stub or an edit that needs content which is not here.
+    static func attachmentUnknown(_ label: String, _ id: String) -> DatabaseError {
+        DatabaseError(
+            .attachmentNotFound,
+            "\(label) of document '\(id)' is given without content, and its content is not stored "
+                + "here; give it with its content.", documentID: id)
+    }
+
+    /// A stored revision whose content is not there.
+    static func attachmentGone(_ label: String, _ id: String?, _ revision: RevisionID?)
+        -> DatabaseError
+    {
+        let owner = id.map { " of document '\($0)'" } ?? ""
+        return DatabaseError(
+            .attachmentNotFound,
+            "The content of \(label)\(owner) is not stored here: it was removed with the revisions "
+                + "that referred to it, never received, or lost; verify tells which.",
+            documentID: id, revisionID: revision?.description)
+    }
+
+    static func attachmentDamaged(_ label: String, _ id: String?, _ revision: RevisionID?)
+        -> DatabaseError
+    {
+        let owner = id.map { " of document '\($0)'" } ?? ""
+        return DatabaseError(
+            .corrupted,
+            "The content of \(label)\(owner) is damaged; run verify to list the damage, and set it "
+                + "anew from its source.", documentID: id, revisionID: revision?.description)
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+
+/// What the stored revisions refer to, as verification finds it in their bodies.
+struct AttachmentAudit {
+    /// Who refers to a content, and how long its file must be, where a stub says so.
+    struct Use {
+        var documentID: DocumentID
+        var fileLength: Int?
+    }
+
+    /// The rows that must be there, by key.
+    private(set) var rows: [[UInt8]: DocumentID] = [:]
+    /// The sequences whose rows say that their bodies refer to attachments.
+    var marked: Set<SequenceNumber> = []
+    private(set) var referring: [SequenceNumber: DocumentID] = [:]
+    private(set) var uses: [AttachmentKey: Use] = [:]
+    /// The contents that were not here when a revision was stored.
+    var absent: Set<AttachmentKey> = []
+    /// Those that were here.
+    var stored: Set<AttachmentKey> = []
+
+    /// Notes what a body refers to.
+    mutating func note(_ body: PackedValue, of id: DocumentID, _ sequence: SequenceNumber) {
+        let keys = body.attachmentKeys
+        guard !keys.isEmpty else { return }
+        referring[sequence] = id
+        for key in keys {
+            rows[AttachmentReference.rowKey(key, sequence)] = id
+            if uses[key] == nil { uses[key] = Use(documentID: id, fileLength: nil) }
+        }
+        body["_attachments"]?.forEachProperty { _, stub in
+            let length = stub[stub["encoding"] == nil ? "length" : "encoded_length"]?.int64
+            guard let key = stub["digest"]?.string.flatMap(AttachmentKey.init(digest:)),
+                let length
+            else { return }
+            uses[key]?.fileLength = Int(length)
+        }
+    }
+
+    /// Takes a row off the list; false when nobody asked for it.
+    mutating func strike(_ row: [UInt8]) -> Bool { rows.removeValue(forKey: row) != nil }
+}
+
+extension Verification {
+    /// Compares the rows of `attachmentReferences` with what bodies refer to.
+    func checkReferences(_ snapshot: Snapshot) throws {
+        for sequence in attachments.marked.symmetricDifference(attachments.referring.keys) {
+            let id = attachments.referring[sequence]
+            add(
+                "The revision stored under sequence \(sequence) is marked wrongly as to whether it "
+                    + "refers to attachments.", id)
+        }
+        try forEachRow(of: core.stores.attachmentReferences, snapshot) { cursor in
+            try cursor.withRow { key, value in
+                let (content, sequence) = try core.decoding(nil) {
+                    try AttachmentReference.decode(key)
+                }
+                guard value.count == 0 || (value.count == 1 && value[0] == 1) else {
+                    throw DatabaseError.corrupted("A reference to an attachment", nil)
+                }
+                if value.count == 0 {
+                    attachments.stored.insert(content)
+                } else {
+                    attachments.absent.insert(content)
+                }
+                if !attachments.strike(AttachmentReference.rowKey(content, sequence)) {
+                    add(
+                        "The reference of sequence \(sequence) to the attachment "
+                            + "\(content.fileName) belongs to no stored revision.", nil)
+                }
+            }
+        }
+        for (_, id) in attachments.rows {
+            add("A revision of document '\(id)' lacks a reference to one of its attachments.", id)
+        }
+    }
+
+    /// Looks at each content that is referred to; outside of the snapshot, since it may take long.
+    func checkFiles() throws {
+        var done = 0
+        for key in attachments.stored {
+            try progress?(
+                Progress(
+                    phase: "checking attachments", completed: done,
+                    total: attachments.stored.count))
+            done += 1
+            let use = attachments.uses[key]
+            let owner = use.map { " of document '\($0.documentID)'" } ?? ""
+            let what = "The attachment \(key.fileName)\(owner)"
+            guard let length = core.attachments.length(of: key) else {
+                // A compaction may have removed the last revision that had it, and the file.
+                if try core.read({ try $0.isReferenced(key) }) {
+                    add("\(what) has no file.", use?.documentID)
+                }
+                continue
+            }
+            if let expected = use?.fileLength, expected != length {
+                add(
+                    "\(what) has \(length) bytes in its file, not \(expected).", use?.documentID)
+            } else if readsAttachments, try !isIntact(key) {
+                add("\(what) has other bytes in its file than its digest says.", use?.documentID)
+            }
+        }
+    }
+
+    private func isIntact(_ key: AttachmentKey) throws -> Bool {
+        do throws(SystemError) {
+            guard let file = try core.attachments.open(key) else { return true }
+            return Self.key(of: FileReader(file, length: nil), core.digest) == key
+        } catch { throw DatabaseError.io(error) }
+    }
+
+    /// What a file hashes to; nil when it cannot be read, which is as bad as other bytes.
+    private static func key(of reader: FileReader, _ digest: any Digest) -> AttachmentKey? {
+        try? ContentDigest.key(of: reader, digest: digest)
+    }
+}
+
+/// The files of attachments that no stored revision refers to.
+public struct UnusedAttachments: Sendable {
+    /// How many there are.
+    public var files = 0
+    /// Their bytes.
+    public var bytes = 0
+}
+
+extension Database {
+    /// Counts the files of attachments that no stored revision refers to, which `compact` removes.
+    ///
+    /// Such files are no damage: a revision that had them was compacted away or purged, or a process
+    /// died before it could refer to them.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
+    public func unusedAttachments() throws -> UnusedAttachments {
+        try checkOpen()
+        var unused = UnusedAttachments()
+        for key in try AttachmentSweep(core: core, progress: nil).unreferenced() {
+            unused.files += 1
+            unused.bytes += core.attachments.length(of: key) ?? 0
+        }
+        return unused
+    }
+}

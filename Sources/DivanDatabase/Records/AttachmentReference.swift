@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+
+/// A row of `attachmentReferences`: that a stored revision refers to a content.
+///
+///     key     offset  size  meaning
+///                  0    20  the content's SHA-1
+///                 20     8  sequence of the revision that refers to it, big-endian
+///     value        0     0  the content is stored
+///                  0     1  flags: 1 the content was not here when the revision was stored
+///
+/// As long as there is one row for a content, its file stays. The rows of a revision come and go with
+/// the revision's own row, in one transaction.
+struct AttachmentReference: Equatable {
+    static let absent: UInt8 = 1
+    static let keyLength = AttachmentKey.byteCount + 8
+
+    var key: AttachmentKey
+    /// Whether the content was not here when the revision was stored.
+    var isAbsent = false
+
+    /// The row's key.
+    func rowKey(_ sequence: SequenceNumber) -> [UInt8] { Self.rowKey(key, sequence) }
+
+    static func rowKey(_ key: AttachmentKey, _ sequence: SequenceNumber) -> [UInt8] {
+        var row = key.bytes
+        row.append(bigEndian64: sequence)
+        return row
+    }
+
+    /// The row's value.
+    var value: [UInt8] { isAbsent ? [Self.absent] : [] }
+
+    /// Reads a row's key.
+    static func decode(_ row: Span<UInt8>) throws -> (key: AttachmentKey, sequence: SequenceNumber)
+    {
+        guard row.count == keyLength, let key = AttachmentKey(row) else { throw MalformedRow() }
+        var reader = RowReader()
+        reader.offset = AttachmentKey.byteCount
+        return (key, try reader.bigEndian64(row))
+    }
+}
+
+extension PackedValue {
+    /// The contents that a body refers to, in `_attachments` and in blobs, each once.
+    ///
+    /// A body without either costs one search for the bytes that every blob has.
+    var attachmentKeys: [AttachmentKey] {
+        var keys: [AttachmentKey] = []
+        func add(_ digest: PackedValue?) {
+            guard let text = digest?.string, let key = AttachmentKey(digest: text),
+                !keys.contains(key)
+            else { return }
+            keys.append(key)
+        }
+        self["_attachments"]?.forEachProperty { _, stub in add(stub["digest"]) }
+        if mayHoldBlobs { forEachBlob { add($0["digest"]) } }
+        return keys
+    }
+
+    /// Whether the bytes hold `"@type":"blob"` as a blob packs it; false only when there is no blob.
+    var mayHoldBlobs: Bool { withBytes { BlobMark.occurs(in: $0) } }
+
+    /// Calls `body` for each blob, at any depth.
+    func forEachBlob(_ body: (PackedValue) -> Void) {
+        switch kind {
+        case .array: forEachElement { $0.forEachBlob(body) }
+        case .object:
+            if self["@type"]?.string == Blob.typeName { body(self) }
+            forEachProperty { _, value in value.forEachBlob(body) }
+        default: break
+        }
+    }
+}

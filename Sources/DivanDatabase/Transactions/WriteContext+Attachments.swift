@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+
+/// What decides the final stubs of a revision.
+struct AttachmentRules {
+    /// The new revision's generation.
+    var generation: UInt64
+    /// Whether the revision was made elsewhere: then its stubs say what they say.
+    var isExisting = false
+    /// Whether a stub may stand for content that is not here.
+    var allowsMissing = false
+    /// The stubs of the parent, or of the nearest stored ancestor; nil when its body is not here.
+    var parent: JSONObject?
+}
+
+// Attachments in a write: final stubs, files, rows. All of it comes before the edit's first row, so
+// that a refusal leaves the batch as it was, and at most files that the next sweep removes.
+extension WriteContext {
+    /// Gives an edit its final body: each stub complete, each content under its final name.
+    ///
+    /// A body without attachments and blobs comes back as it is, for one search through its bytes.
+    ///
+    /// - Throws: `.attachmentNotFound` when a stub's content is not here, `.invalidDocument`, `.io`,
+    ///   `.storageFull`.
+    func resolve(
+        _ content: RevisionContent, of id: DocumentID,
+        _ rules: @autoclosure () throws -> AttachmentRules
+    ) throws -> RevisionContent {
+        let given = content.body["_attachments"]
+        guard given != nil || content.pending != nil || content.body.mayHoldBlobs else {
+            return content
+        }
+        var content = content
+        if given != nil || content.pending?.contents.isEmpty == false {
+            try resolveStubs(&content, given, id, rules())
+        }
+        for blob in content.pending?.blobs ?? [] {
+            if let pending = blob.pending { _ = try place(pending, id) }
+        }
+        let (_, snapshot) = try transaction()
+        let store = snapshot.core.attachments
+        content.references = content.body.attachmentKeys.map {
+            AttachmentReference(key: $0, isAbsent: store.length(of: $0) == nil)
+        }
+        return content
+    }
+
+    private func resolveStubs(
+        _ content: inout RevisionContent, _ given: PackedValue?, _ id: DocumentID,
+        _ rules: AttachmentRules
+    ) throws {
+        var stubs: JSONObject = [:]
+        if let given {
+            guard case .object(let object) = given.jsonValue() else {
+                throw DatabaseError.attachmentsMalformed(id.text)
+            }
+            stubs = object
+        }
+        var final: JSONObject = [:]
+        let pending = content.pending ?? PendingAttachments()
+        for (name, stub) in stubs
+        where pending.contents[name] == nil && !pending.removed.contains(name) {
+            try checkName(name, id)
+            guard case .object(let stub) = stub else {
+                throw DatabaseError.attachmentsMalformed(id.text)
+            }
+            final[name] = .object(try resolve(stub, name, id, rules))
+        }
+        for (name, addition) in pending.contents {
+            try checkName(name, id)
+            final[name] = .object(try add(addition, name, id, rules))
+        }
+        guard final != stubs || (final.isEmpty && !pending.keepsEmpty) else { return }
+        // A literal nil would be JSON's null.
+        let isLeftOut = final.isEmpty && !pending.keepsEmpty
+        let value = isLeftOut ? JSONValue?.none : .some(.object(final))
+        content.body = content.body.replacing(["_attachments": value])
+    }
+
+    private func checkName(_ name: String, _ id: DocumentID) throws {
+        guard !name.isEmpty, !name.utf8.contains(0) else {
+            throw DatabaseError.attachmentName(name, id.text)
+        }
+    }
+
+    // MARK: - Stubs
+
+    /// A stub as it is stored: with its digest and its revision position, its content here.
+    private func resolve(
+        _ given: JSONObject, _ name: String, _ id: DocumentID, _ rules: AttachmentRules
+    ) throws -> JSONObject {
+        var stub = given
+        stub["follows"] = nil
+        stub["stub"] = true
+        let former: JSONObject? =
+            if case .object(let stub)? = rules.parent?[name] { stub } else { nil }
+        if let former, Self.isSameContent(stub, former, isExisting: rules.isExisting) {
+            // What the parent says of the same content holds, but for what the edit says otherwise.
+            for (key, value) in former where stub[key] == nil || key == "digest" {
+                stub[key] = value
+            }
+            if !rules.isExisting {
+                let isSameType = stub["content_type"] == former["content_type"]
+                stub["revpos"] =
+                    isSameType ? former["revpos"] : JSONValue(rules.generation)
+            }
+            return stub
+        }
+        let (_, snapshot) = try transaction()
+        let label = DatabaseError.label(ofAttachment: name)
+        if rules.allowsMissing {
+            stub["revpos"] = revisionPosition(given, rules)
+            return stub
+        }
+        guard let text = stub["digest"]?.string else {
+            throw DatabaseError.attachmentUnknown(label, id.text)
+        }
+        guard let key = AttachmentKey(digest: text),
+            let length = snapshot.core.attachments.length(of: key)
+        else { throw DatabaseError.attachmentUnknown(label, id.text) }
+        let declared = stub[stub["encoding"] == nil ? "length" : "encoded_length"]
+        if let declared, declared.int64 != Int64(length) {
+            throw DatabaseError.attachmentLength(
+                label, id.text, found: length, declared: Int(declared.int64 ?? -1))
+        }
+        if declared == nil, stub["encoding"] == nil { stub["length"] = JSONValue(UInt64(length)) }
+        stub["revpos"] = revisionPosition(given, rules)
+        return stub
+    }
+
+    /// Whether a stub means the content that the parent has under the same name.
+    ///
+    /// CouchDB names content by MD5; such a stub says that nothing changed since its `revpos`.
+    private static func isSameContent(
+        _ stub: JSONObject, _ former: JSONObject, isExisting: Bool
+    ) -> Bool {
+        guard let digest = stub["digest"]?.string else { return true }
+        if digest == former["digest"]?.string { return true }
+        return isExisting && digest.hasPrefix("md5-") && stub["length"] == former["length"]
+            && stub["revpos"] == former["revpos"]
+    }
+
+    private func revisionPosition(_ given: JSONObject, _ rules: AttachmentRules) -> JSONValue {
+        let position = given["revpos"]?.uint64
+        // Without the parent's body nobody can tell whether the content is new.
+        if rules.isExisting || rules.parent == nil, let position, position > 0,
+            position <= rules.generation
+        {
+            return JSONValue(position)
+        }
+        return JSONValue(rules.generation)
+    }
+
+    // MARK: - Content
+
+    /// The stub of content that comes with the edit.
+    private func add(
+        _ pending: PendingAttachment, _ name: String, _ id: DocumentID, _ rules: AttachmentRules
+    ) throws -> JSONObject {
+        let staged = try place(pending, id)
+        var stub = pending.given
+        for key in ["data", "follows", "revpos"] { stub[key] = nil }
+        stub["content_type"] = pending.contentType.map { .string($0) }
+        stub["digest"] = .string(staged.attachment.key.digest)
+        stub["length"] = JSONValue(UInt64(staged.decodedLength))
+        stub["encoding"] = pending.content.encoding.map { .string($0) }
+        stub["encoded_length"] = pending.content.encoding.map { _ in
+            JSONValue(UInt64(staged.attachment.length))
+        }
+        stub["stub"] = true
+        stub["revpos"] = revisionPosition(pending.given, rules)
+        // Setting what is there already changes nothing.
+        if !rules.isExisting, case .object(let former)? = rules.parent?[name],
+            former["digest"] == stub["digest"], former["content_type"] == stub["content_type"]
+        {
+            stub["revpos"] = former["revpos"]
+        }
+        return stub
+    }
+
+    /// Gives content its final name, in this transaction.
+    private func place(_ pending: PendingAttachment, _ id: DocumentID) throws
+        -> PendingAttachment.Staged
+    {
+        let (_, snapshot) = try transaction()
+        let store = snapshot.core.attachments
+        let staged = try pending.stage(in: store, for: id.text)
+        do { try store.place(staged.attachment) } catch { throw DatabaseError.io(error) }
+        hasPlacedAttachments = true
+        return staged
+    }
+
+    /// The stubs of a revision; nil when its body is not here.
+    func stubs(_ id: DocumentID, _ node: RevisionTree.Node?) throws -> JSONObject? {
+        // A new document has no stubs to carry on, and neither has one that was deleted.
+        guard let node, !node.isTombstone else { return [:] }
+        let (_, snapshot) = try transaction()
+        guard let sequence = node.sequence,
+            let body = try snapshot.body(id, sequence, expecting: node.id)
+        else { return nil }
+        guard case .object(let stubs)? = body["_attachments"]?.jsonValue() else { return [:] }
+        return stubs
+    }
+
+    /// The stubs of the nearest ancestor in a history whose body is here; nil when there is none.
+    func stubs(_ id: DocumentID, nearest history: RevisionHistory, in tree: RevisionTree?) throws
+        -> JSONObject?
+    {
+        for revision in history.ids.dropFirst() {
+            guard let node = tree?.node(revision), node.sequence != nil else { continue }
+            return try stubs(id, node)
+        }
+        return nil
+    }
+
+    // MARK: - Rows
+
+    /// Writes the rows that keep a revision's contents.
+    func writeReferences(
+        _ references: [AttachmentReference], _ sequence: SequenceNumber,
+        _ writer: any StorageWriter, _ core: DatabaseCore
+    ) throws {
+        for reference in references {
+            try writer.set(
+                reference.value.span, forKey: reference.rowKey(sequence).span,
+                in: core.stores.attachmentReferences)
+        }
+    }
+
+    /// Removes the rows of a revision, whose own row is still there.
+    func removeReferences(
+        _ sequence: SequenceNumber, _ id: DocumentID, _ revision: RevisionID,
+        _ writer: any StorageWriter, _ snapshot: Snapshot
+    ) throws {
+        let store = snapshot.core.stores.attachmentReferences
+        if let body = try? snapshot.body(id, sequence, expecting: revision) {
+            for key in body.attachmentKeys {
+                let row = AttachmentReference.rowKey(key, sequence)
+                _ = try writer.remove(key: row.span, in: store)
+            }
+            return
+        }
+        // A body that cannot be read does not tell, so the rows are looked for.
+        var rows: [[UInt8]] = []
+        let cursor = try snapshot.reader.cursor(in: store)
+        var found = try cursor.seekToFirst()
+        while found {
+            try cursor.withKey { key in
+                if let row = try? AttachmentReference.decode(key), row.sequence == sequence {
+                    rows.append(AttachmentReference.rowKey(row.key, sequence))
+                }
+            }
+            found = try cursor.next()
+        }
+        cursor.close()
+        for row in rows { _ = try writer.remove(key: row.span, in: store) }
+    }
+}
+
+extension Snapshot {
+    /// Whether any stored revision refers to a content.
+    func isReferenced(_ key: AttachmentKey) throws -> Bool {
+        let cursor = try reader.cursor(in: core.stores.attachmentReferences)
+        defer { cursor.close() }
+        guard try cursor.seek(toAtLeast: AttachmentReference.rowKey(key, 0).span) else {
+            return false
+        }
+        var isSame = false
+        try cursor.withKey { isSame = AttachmentKey($0) == key }
+        return isSame
+    }
+}
