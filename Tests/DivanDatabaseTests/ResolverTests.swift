@@ -69,14 +69,20 @@ import Testing
     }
 
     // The stubs stand in bodies as a replication brings them.
-    private func stub(_ digest: String, _ position: Int64) -> JSONValue {
-        [
-            "content_type": "text/plain", "digest": .string("sha1-\(digest)"), "length": 1,
+    private func stub(_ text: String, _ position: Int64) -> JSONValue {
+        let digest = Blob(contentType: nil, Array(text.utf8)).digest
+        return [
+            "content_type": "text/plain", "digest": .string(digest), "length": 1,
             "revpos": .integer(position), "stub": true,
         ]
     }
 
     private func attached(_ sides: [JSONObject]) throws -> Conflict {
+        // The content that the stubs stand for.
+        let texts = ["o", "n", "m", "t", "x", "y"]
+        try database.create(
+            "contents",
+            attachments: Dictionary(uniqueKeysWithValues: texts.map { ($0, Array($0.utf8)) }))
         try database.putExistingRevision(
             "a", history: ["1-a"], ["_attachments": ["old": stub("o", 1)]])
         for (number, side) in sides.enumerated() {

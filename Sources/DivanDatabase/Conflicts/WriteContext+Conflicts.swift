@@ -37,10 +37,15 @@ extension WriteContext {
                 .map { LeafEdit(parent: $0, content: tombstone) }
         case .save(let properties):
             let body = try conflict.body(of: properties)
-            let content = RevisionContent(body: body, isDeleted: false)
-            try check(content, of: id, limit: snapshot.core.options.maximumDocumentSize)
+            let merged = RevisionContent(body: body, isDeleted: false)
+            try check(merged, of: id, limit: snapshot.core.options.maximumDocumentSize)
+            let content = try resolve(
+                merged, of: id,
+                AttachmentRules(
+                    generation: live[0].generation + 1,
+                    parent: stubs(id, record.tree.node(live[0]))))
             edits = live.dropFirst().map { LeafEdit(parent: $0, content: tombstone) }
-            if body != conflict.winner.body {
+            if content.body != conflict.winner.body {
                 edits.append(LeafEdit(parent: live[0], content: content))
             }
         }

@@ -102,6 +102,19 @@ import Testing
         #expect(try database.problems() == [])
     }
 
+    @Test func `a merge of conflicting revisions keeps the contents of both`() throws {
+        try database.create("a", attachments: ["x": Sample.hello])
+        try database.putExistingRevision(
+            "a", history: ["1-0"], ["_attachments": ["y": ["data": "AQ=="]]])
+        let merged = try database.resolveConflicts(of: "a", with: .mergeFields)
+        #expect(merged?.attachmentNames == ["x", "y"])
+        #expect(merged?.attachment(named: "y")?.revisionPosition == 2)
+        try database.compact()
+        #expect(try database.existing("a").attachment(named: "x")?.content() == Sample.hello)
+        #expect(try database.existing("a").attachment(named: "y")?.content() == [1])
+        #expect(try database.problems() == [])
+    }
+
     @Test func `content shared by two documents goes with the second`() throws {
         try database.create("a", attachments: ["x": Sample.hello])
         try database.create("b", attachments: ["y": Sample.hello])
