@@ -48,34 +48,17 @@ extension Snapshot {
         where passes: ((Document) throws -> Bool)?
     ) throws -> (batch: ChangesBatch, isAtEnd: Bool) {
         var batch = ChangesBatch(changes: [], lastSequence: start)
-        guard start < UInt64(Int64.max) else { return (batch, true) }
         var isAtEnd = false
-        var examined = 0
         try core.blaming(nil) {
-            let rows = try reader.cursor(in: core.stores.revisions)
-            let marks = try reader.cursor(in: core.stores.superseded)
-            defer {
-                rows.close()
-                marks.close()
-            }
-            var nextMark = try marks.seek(toAtLeast: Int64(start) + 1) ? marks.integerKey : .max
-            var found = try rows.seek(toAtLeast: Int64(start) + 1)
-            while found, batch.changes.count < limit ?? .max, examined < most {
-                let key = rows.integerKey
-                while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
-                if key != nextMark {
-                    let sequence = SequenceNumber(key)
-                    if try passes?(current(rows, sequence)) ?? true {
-                        batch.changes.append(try change(rows, sequence))
-                    }
-                    batch.lastSequence = sequence
-                    examined += 1
+            guard limit != 0 else { return }
+            let end = try forEachPlace(after: start, limit: most) { rows, sequence in
+                if try passes?(current(rows, sequence)) ?? true {
+                    batch.changes.append(try change(rows, sequence))
                 }
-                found = try rows.next()
+                return batch.changes.count < limit ?? .max
             }
-            // At the end of the feed the marks of superseded rows behind it are passed, too.
-            if !found { batch.lastSequence = max(start, try state().lastSequence) }
-            isAtEnd = !found
+            batch.lastSequence = end.last
+            isAtEnd = end.isAtEnd
         }
         return (batch, isAtEnd)
     }

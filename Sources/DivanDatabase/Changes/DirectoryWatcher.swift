@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import Synchronization
 
 #if canImport(Glibc)
 internal import Glibc
@@ -14,17 +15,16 @@ internal import Darwin
 /// platforms), so nobody polls. A timer rings every five seconds all the same, for the writer that
 /// was killed between its commit and ringing the bell in the file.
 ///
-/// State: `sources`, touched only on `queue`, where the handlers run, too.
+/// State: `sources`, guarded by its mutex.
 final class DirectoryWatcher: Sendable {
     private let path: String
     private let descriptor: Int32
-    private let queue = DispatchQueue(label: "divan.watcher")
     private struct Sources {
         var source: (any DispatchSourceProtocol)?
         var timer: (any DispatchSourceTimer)?
+        var isStopped = false
     }
-    // Safe because it is only touched on `queue`, which is serial.
-    nonisolated(unsafe) private var sources = Sources()
+    private let sources = Mutex(Sources())
 
     /// Makes a watcher. Where the system cannot watch the file, as when it has no more watches to
     /// give, only the timer is left.
@@ -45,35 +45,47 @@ final class DirectoryWatcher: Sendable {
         #endif
     }
 
-    /// Begins to call `handler`, on a queue of its own.
-    func start(_ handler: @escaping @Sendable () -> Void) {
+    deinit { stop() }
+
+    /// Begins to call `handler`, on the given queue.
+    func start(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) {
         let descriptor = descriptor
-        let source = descriptor >= 0 ? makeSource() : nil
-        source?.setEventHandler {
-            Self.drain(descriptor)
-            handler()
+        sources.withLock { sources in
+            guard !sources.isStopped else { return }
+            if descriptor >= 0 {
+                let source = makeSource(queue)
+                source.setEventHandler {
+                    Self.drain(descriptor)
+                    handler()
+                }
+                source.setCancelHandler { _ = close(descriptor) }
+                source.resume()
+                sources.source = source
+            }
+            let timer = DispatchSource.makeTimerSource(queue: queue)
+            timer.schedule(deadline: .now() + 5, repeating: 5, leeway: .seconds(1))
+            timer.setEventHandler(handler: handler)
+            timer.resume()
+            sources.timer = timer
         }
-        source?.setCancelHandler { _ = close(descriptor) }
-        let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: .now() + 5, repeating: 5, leeway: .seconds(1))
-        timer.setEventHandler(handler: handler)
-        queue.sync { unsafe sources = Sources(source: source, timer: timer) }
-        source?.resume()
-        timer.resume()
     }
 
     /// Stops for good; a handler that runs meanwhile is not waited for.
-    ///
-    /// Not `sync`: the last owner may let go of the watcher inside a handler, on this very queue.
     func stop() {
-        queue.async { [self] in
-            unsafe sources.source?.cancel()
-            unsafe sources.timer?.cancel()
-            unsafe sources = Sources()
+        sources.withLock { sources in
+            guard !sources.isStopped else { return }
+            // Without a source nobody else closes the descriptor.
+            if let source = sources.source {
+                source.cancel()
+            } else if descriptor >= 0 {
+                close(descriptor)
+            }
+            sources.timer?.cancel()
+            sources = Sources(isStopped: true)
         }
     }
 
-    private func makeSource() -> any DispatchSourceProtocol {
+    private func makeSource(_ queue: DispatchQueue) -> any DispatchSourceProtocol {
         #if canImport(Glibc)
         DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         #else

@@ -90,7 +90,7 @@ public final class Database: Sendable {
     public func close() {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         if let registration { DatabaseRegistry.shared.release(registration) } else { core.close() }
-        core.observers.wake()
+        core.hub.wakeAll()
         views.removeAll()
     }
 

@@ -104,6 +104,7 @@ final class SequenceScanner {
         var found = try rows.seekToFirst()
         while found, rows.integerKey <= Int64(clamping: last) {
             let key = rows.integerKey
+            guard key > 0 else { throw DatabaseError.corrupted("The key of a stored row", nil) }
             if try !isSuperseded(key) {
                 sequence = SequenceNumber(key)
                 try rows.withValue { row in

@@ -19,14 +19,14 @@ internal import Darwin
 /// Every `Database` on the same directory in this process shares one core, found through
 /// `DatabaseRegistry`. See docs/concurrency.md; in short:
 ///
-///     thread A   write { … } ──────────────► commit ─► changes file ─► observers
+///     thread A   write { … } ──────────────► commit ─► changes file ─► hub
 ///     thread B   write { … }   (waits for A)            ────────────►
 ///     thread C   read { … }    (a snapshot from before A's commit; never waits)
 ///
 /// State, and what guards it:
 /// - `writer`: a `ConnectionQueue`; its `WriteContext` is touched only by the thread that owns it.
 /// - `closed`: atomic; closing refuses new work, then waits for what is running.
-/// - `observers`: its own mutex; called after the commit, before the next writer's turn.
+/// - `hub`: its own mutex; gets each commit before the next writer's turn, tells on its own queue.
 final class DatabaseCore: Sendable {
     let name: String
     let directory: DatabaseDirectory?
@@ -35,7 +35,7 @@ final class DatabaseCore: Sendable {
     let options: DatabaseOptions
     let digest: any Digest
     let attachments: AttachmentStore
-    let observers = CommitObservers()
+    let hub: ChangeHub
     let waits: WriterWaits
     /// What the app lets pass and asks for by name; in this process only.
     let validations = FunctionTable<ValidationFunction>()
@@ -94,6 +94,7 @@ final class DatabaseCore: Sendable {
         waits = WriterWaits(name: name)
         slowFunctions = SlowFunctions(databaseName: name)
         expirationTimer = ExpirationTimer(name: name)
+        hub = ChangeHub(name: name)
         stores = Stores(engine: engine)
         writer = ConnectionQueue(label: "divan.\(name)", WriteContext())
         revTreeDepth = Atomic(Self.defaultMaxRevTreeDepth)
@@ -114,6 +115,7 @@ final class DatabaseCore: Sendable {
         } catch let error as DatabaseError where error.code == .corrupted && options.readOnly {
             // Read-only nothing is pruned, so a damaged setting is no reason to refuse the rest.
         }
+        hub.attach(self)
         attachments.open()
         if !options.readOnly { expirationTimer.start(self) }
         Log.database.info(
@@ -142,7 +144,7 @@ final class DatabaseCore: Sendable {
     func closeEngine() {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         expirationTimer.stop()
-        observers.finish()
+        hub.finish()
         // The engine goes when the writer is idle, so that no transaction loses its connection.
         writer.sync { _ in engine.close() }
         attachments.close()
@@ -191,6 +193,11 @@ final class DatabaseCore: Sendable {
         return result
     }
 
+    /// Where the database stands for everybody else, also inside a batch of this thread.
+    func committedMark() throws -> DatabaseMark {
+        try read { snapshot in try snapshot.context?.markAtBegin ?? snapshot.state().mark }
+    }
+
     // MARK: - Writing
 
     /// Runs `body` in the write transaction: a new one, or the one this thread has open.
@@ -220,9 +227,14 @@ final class DatabaseCore: Sendable {
     }
 
     /// Runs `body` in a transaction, or in a savepoint of the one this thread has open.
-    func batch<T>(_ body: (WriteContext) throws -> T) throws -> T {
+    ///
+    /// `source` says whose changes these are; inside another transaction the outermost one decides.
+    func batch<T>(source: ChangeSource = .local, _ body: (WriteContext) throws -> T) throws -> T {
         try perform { context in
-            guard context.isNested else { return try context.enter { try body(context) } }
+            guard context.isNested else {
+                context.source = source
+                return try context.enter { try body(context) }
+            }
             return try context.savepoint { try body(context) }
         }
     }
@@ -293,8 +305,8 @@ final class DatabaseCore: Sendable {
     }
 
     private func announce(_ commit: Commit) {
-        ring(lastSequence: commit.lastSequence, lastPurge: commit.lastPurge)
-        observers.announce(commit)
+        ring(lastSequence: commit.end.sequence, lastPurge: commit.end.purge)
+        hub.publish(commit)
     }
 
     /// Wakes other processes.

@@ -30,13 +30,21 @@ final class WriteContext {
     /// Whether attachments got names that must be on disk before the commit.
     var hasPlacedAttachments = false
 
+    /// Whose changes these are.
+    var source = ChangeSource.local
+
     private var stateAtBegin = DatabaseState()
     /// The counters after this process's last transaction; nil before the first.
     private var stateAtEnd: DatabaseState?
-    private var touched: [DocumentID] = []
+    /// The documents changed so far; nil when they are too many or nobody follows.
+    private var touched: [DocumentID]?
+    private var isCommitting = false
     /// The fate of the transaction, or of the innermost batch inside it.
     private(set) var fate = BatchFate()
     private var depth = 0
+
+    /// Where the database stood when the transaction began, as everybody else still sees it.
+    var markAtBegin: DatabaseMark { stateAtBegin.mark }
 
     /// Whether an operation or a batch is open, so that another batch is a savepoint.
     var isNested: Bool { depth > 0 }
@@ -54,6 +62,7 @@ final class WriteContext {
         }
         stateAtEnd = state
         maxRevTreeDepth = core.maxRevTreeDepth
+        touched = core.hub.isFollowed ? [] : nil
         writer = storage
         self.snapshot = Snapshot(reader: storage, core: core, context: self)
     }
@@ -66,6 +75,10 @@ final class WriteContext {
             }
         }
         guard state != stateAtBegin, let writer, let snapshot else { return }
+        if state.mark != stateAtBegin.mark {
+            isCommitting = true
+            snapshot.core.hub.willCommit(from: stateAtBegin.mark, source)
+        }
         let key = DatabaseState.key
         try withRow {
             state.encode(into: &$0)
@@ -80,16 +93,14 @@ final class WriteContext {
         fate.keep()
         stateAtEnd = state
         snapshot?.core.maxRevTreeDepth = maxRevTreeDepth
-        guard
-            state.lastSequence != stateAtBegin.lastSequence
-                || state.lastPurge != stateAtBegin.lastPurge
-        else { return nil }
+        guard isCommitting else { return nil }
         return Commit(
-            lastSequence: state.lastSequence, lastPurge: state.lastPurge, documentIDs: touched)
+            begin: stateAtBegin.mark, end: state.mark, documentIDs: touched, source: source)
     }
 
     /// Ends a transaction that was rolled back.
     func abandon() {
+        if isCommitting { snapshot?.core.hub.withdrawCommit() }
         fate.undo()
         reset()
     }
@@ -101,7 +112,9 @@ final class WriteContext {
         hasPlacedAttachments = false
         depth = 0
         fate = BatchFate()
-        touched = []
+        touched = nil
+        isCommitting = false
+        source = .local
         earliestExpiration = nil
     }
 
@@ -144,7 +157,7 @@ final class WriteContext {
     func savepoint<T>(_ body: () throws -> T) throws -> T {
         guard let writer else { throw StorageError(.misuse, "No transaction is open.") }
         let before = (
-            state: state, depth: maxRevTreeDepth, touched: touched.count, doom: doom, fate: fate
+            state: state, depth: maxRevTreeDepth, touched: touched?.count, doom: doom, fate: fate
         )
         fate = BatchFate(inside: before.fate)
         defer { fate = before.fate }
@@ -153,7 +166,8 @@ final class WriteContext {
         } catch {
             state = before.state
             maxRevTreeDepth = before.depth
-            touched.removeLast(touched.count - before.touched)
+            // Once they were too many, they stay so: whoever follows reads what is there.
+            if let count = touched?.count { touched?.removeLast(count - (before.touched ?? 0)) }
             fate.undo()
             // Half an operation is undone with the batch; what the storage has undone is not known.
             if !(doom is StorageError) { doom = before.doom }
@@ -188,5 +202,8 @@ final class WriteContext {
     }
 
     /// Remembers that a document changed.
-    func touch(_ id: DocumentID) { touched.append(id) }
+    func touch(_ id: DocumentID) {
+        guard let count = touched?.count else { return }
+        if count < ChangeHub.largestCommit { touched?.append(id) } else { touched = nil }
+    }
 }

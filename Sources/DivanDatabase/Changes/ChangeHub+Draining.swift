@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+internal import Synchronization
+
+// What runs on the hub's queue.
+extension ChangeHub {
+    /// Tells what has been published and, if asked to check, what others have committed.
+    func drain() {
+        let work = state.withLock { state in
+            defer {
+                state.pending = []
+                state.pendingIDs = 0
+                state.mustCheck = false
+                state.isScheduled = false
+            }
+            return (
+                core: state.core, mark: state.mark, pending: state.pending,
+                mustCheck: state.mustCheck
+            )
+        }
+        guard let core = work.core else { return }
+        // Without a mark, when the counters could not be read, the first commit gives one.
+        guard var mark = work.mark ?? work.pending.first?.begin ?? (try? core.committedMark())
+        else { return }
+        if work.mark == nil { move(to: mark) }
+        var mustRead = work.mustCheck
+        for commit in work.pending where !commit.end.isReached(by: mark) {
+            guard commit.begin == mark, let ids = commit.documentIDs else {
+                // The feeds have this commit and those after it, too.
+                mustRead = true
+                break
+            }
+            mark = commit.end
+            move(to: mark)
+            tell(
+                HubChange(
+                    lastSequence: mark.sequence, lastPurge: mark.purge, documentIDs: ids,
+                    source: commit.source))
+        }
+        if mustRead { readFeeds(core, after: mark) }
+    }
+
+    /// Tells what the feeds have after `start`, a piece at a time.
+    private func readFeeds(_ core: DatabaseCore, after start: DatabaseMark) {
+        var mark = start
+        do {
+            var isAtEnd = false
+            while !isAtEnd {
+                let from = mark
+                let piece = try core.read {
+                    try $0.touchedDocuments(after: from, limit: Self.largestCommit)
+                }
+                guard piece.end != mark else { return }
+                mark = piece.end
+                isAtEnd = piece.isAtEnd
+                move(to: mark)
+                // Only now, after reading, is what this process has in flight sure to be known.
+                let sources = state.withLock { $0.sources }
+                for change in piece.changes(by: sources) { tell(change) }
+            }
+        } catch {
+            // The next commit, or the check in five seconds, tries again from the same mark.
+            state.withLock { if !$0.followers.isEmpty { $0.mustCheck = true } }
+        }
+    }
+
+    /// Remembers up to where followers are told, unless nobody follows any more.
+    private func move(to mark: DatabaseMark) {
+        state.withLock { if !$0.followers.isEmpty { $0.mark = mark } }
+    }
+
+    /// Calls the handlers that a change concerns, in the order in which they came.
+    func tell(_ change: HubChange) {
+        let handlers = state.withLock { state in
+            var numbers = Set<Int>()
+            if change.documentIDs.isEmpty {
+                numbers = Set(state.followers.keys)
+            } else if state.byDocument.isEmpty {
+                return state.general.compactMap { state.followers[$0]?.handler }
+            } else {
+                numbers = Set(state.general)
+                for id in change.documentIDs { numbers.formUnion(state.byDocument[id] ?? []) }
+            }
+            return numbers.sorted().compactMap { state.followers[$0]?.handler }
+        }
+        for handler in handlers { handler(.changed(change)) }
+    }
+}

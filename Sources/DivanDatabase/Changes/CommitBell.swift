@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// Rings whenever somebody commits, in this process or another; forgets nothing in between.
+///
+/// The count makes the wait free of races: a commit between reading the count and waiting on it has
+/// raised the count, so the wait returns at once.
+///
+/// State: `state`, guarded by its mutex. Waiters are resumed outside it.
+final class CommitBell: Sendable {
+    private struct State {
+        var count = 0
+        var isClosed = false
+        var nextWaiter = 0
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let token = Mutex<HubToken?>(nil)
+
+    init(_ core: DatabaseCore) {
+        let token = core.hub.follow { [weak self] event in
+            let isClosed = if case .closed = event { true } else { false }
+            self?.ring(closing: isClosed)
+        }
+        self.token.withLock { $0 = token }
+    }
+
+    /// How often it has rung.
+    var count: Int { state.withLock { $0.count } }
+
+    /// Waits until it has rung more than `count` times, is closed, or the task is cancelled.
+    func wait(after count: Int) async {
+        let ticket = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.count > count || state.isClosed || Task.isCancelled { return true }
+                    state.waiters[ticket] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: ticket) }
+            waiter?.resume()
+        }
+    }
+
+    private func ring(closing: Bool) {
+        let waiters = state.withLock { state in
+            defer { state.waiters = [:] }
+            state.count += 1
+            if closing { state.isClosed = true }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}

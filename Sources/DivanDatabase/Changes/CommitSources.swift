@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+
+/// Which sequences and purges this process allotted, so that all others are another's.
+///
+/// A transaction allots the numbers between where the counters stood at its beginning and where they
+/// stand at its end, and nobody else can allot any meanwhile. So the transactions of this process
+/// are stretches of numbers, and what lies in the gaps was committed by other processes:
+///
+///     sequences   1   2   3   4   5   6   7   8   9
+///     runs        └─ local ─┘       └ local ┘   └ in flight
+///     others                  4   5           8
+///
+/// ## Invariants
+///
+/// 1. Runs are in order and do not overlap; neighbours of one source that touch are one run.
+/// 2. A transaction is *in flight* from before its commit can be seen until it is a run or is
+///    withdrawn. So whoever reads first and asks here afterwards never takes one's own for another's.
+/// 3. At most `limit` runs are kept: those further back than that are forgotten, and then count as
+///    another process's. Only somebody who lags by thousands of alternations could notice.
+struct CommitSources: Sendable {
+    private struct Run {
+        var begin: DatabaseMark
+        var end: DatabaseMark
+        var source: ChangeSource
+    }
+
+    private let limit: Int
+    private var runs: [Run] = []
+    private var inFlight: (begin: DatabaseMark, source: ChangeSource)?
+
+    init(limit: Int = 4_096) { self.limit = limit }
+
+    /// Notes a transaction that is about to commit.
+    mutating func begin(at mark: DatabaseMark, _ source: ChangeSource) {
+        inFlight = (mark, source)
+    }
+
+    /// Notes that the transaction in flight was rolled back.
+    mutating func withdraw() { inFlight = nil }
+
+    /// Notes that the transaction in flight is committed.
+    mutating func add(_ commit: Commit) {
+        inFlight = nil
+        if let last = runs.last, last.end == commit.begin, last.source == commit.source {
+            runs[runs.count - 1].end = commit.end
+            return
+        }
+        if runs.count >= limit { runs.removeFirst(limit / 2) }
+        runs.append(Run(begin: commit.begin, end: commit.end, source: commit.source))
+    }
+
+    /// Who made the change with a sequence.
+    func source(ofSequence sequence: SequenceNumber) -> ChangeSource {
+        source(of: sequence, \.sequence)
+    }
+
+    /// Who made the purge with a number.
+    func source(ofPurge purge: UInt64) -> ChangeSource { source(of: purge, \.purge) }
+
+    private func source(of number: UInt64, _ counter: KeyPath<DatabaseMark, UInt64>)
+        -> ChangeSource
+    {
+        if let inFlight, number > inFlight.begin[keyPath: counter] { return inFlight.source }
+        // The first run that does not end before the number.
+        var (low, high) = (0, runs.count)
+        while low < high {
+            let middle = (low + high) / 2
+            let isBefore = runs[middle].end[keyPath: counter] < number
+            if isBefore { low = middle + 1 } else { high = middle }
+        }
+        guard low < runs.count, runs[low].begin[keyPath: counter] < number else {
+            return .otherProcess
+        }
+        return runs[low].source
+    }
+}

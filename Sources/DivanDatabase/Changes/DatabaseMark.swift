@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+
+/// How far a database, or somebody who follows it, has come: two counters that only grow.
+///
+/// Every change of a document raises one of them or both: an edit the first, a purge the second, and
+/// a purge of single revisions both.
+struct DatabaseMark: Sendable, Equatable {
+    var sequence: SequenceNumber
+    var purge: UInt64
+
+    /// Whether nothing is left to see for somebody who has come as far as `other`.
+    func isReached(by other: DatabaseMark) -> Bool {
+        sequence <= other.sequence && purge <= other.purge
+    }
+}
+
+extension DatabaseState {
+    /// Where the database stands.
+    var mark: DatabaseMark { DatabaseMark(sequence: lastSequence, purge: lastPurge) }
+}
+
+/// What a transaction of this process changed.
+struct Commit: Sendable {
+    /// Where the database stood before and after; all between is this transaction's.
+    var begin: DatabaseMark
+    var end: DatabaseMark
+    /// The documents it changed; nil when they are too many or nobody had asked for them.
+    var documentIDs: [DocumentID]?
+    var source: ChangeSource
+}

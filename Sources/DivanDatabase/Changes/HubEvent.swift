@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+
+/// What a follower of `ChangeHub` is told.
+enum HubEvent: Sendable {
+    /// Something was committed.
+    case changed(HubChange)
+    /// The database was closed; nothing comes after this.
+    case closed
+}
+
+/// Documents that changed: which, not how. Whoever wants more reads the database.
+struct HubChange: Sendable {
+    /// A read that begins now sees at least what had this sequence and this purge.
+    var lastSequence: SequenceNumber
+    var lastPurge: UInt64
+    /// The documents that changed or were purged, in order; one may come twice. Empty when only a
+    /// handle was closed.
+    var documentIDs: [DocumentID]
+    var source: ChangeSource
+}
+
+/// Keeps a follower of `ChangeHub`; letting go of it ends the following, too.
+final class HubToken: Sendable {
+    private let hub: ChangeHub
+    private let number: Int
+
+    init(hub: ChangeHub, number: Int) {
+        self.hub = hub
+        self.number = number
+    }
+
+    deinit { cancel() }
+
+    /// Ends the following. A handler that is running on another thread is not waited for.
+    func cancel() { hub.remove(number) }
+}

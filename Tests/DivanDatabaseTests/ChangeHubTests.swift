@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import Synchronization
+import Testing
+
+@testable import DivanDatabase
+
+@Suite(.timeLimit(.minutes(1))) struct ChangeHubTests {
+    private let sandbox = Sandbox()
+
+    /// What a follower was told, as text: the IDs of one event, or "closed".
+    private static func follow(
+        _ database: Database, of id: String? = nil
+    ) throws -> (token: HubToken, told: Record<String>) {
+        let told = Record<String>()
+        let handler: ChangeHub.Handler = { event in
+            switch event {
+            case .changed(let change):
+                told.append(change.documentIDs.map(\.text).joined(separator: " "))
+            case .closed: told.append("closed")
+            }
+        }
+        guard let id else { return (database.core.hub.follow(handler), told) }
+        return (database.core.hub.follow(documentID: try DocumentID(id), handler), told)
+    }
+
+    @Test func `each commit is told with its documents, in order`() async throws {
+        let database = try Database.inMemory()
+        let (token, told) = try Self.follow(database)
+        try database.create("a")
+        try await database.inBatch {
+            try database.create("b")
+            try database.create("c")
+            try database.delete("a")
+        }
+        try await database.purge("b")
+        await eventually { told.all.count == 3 }
+        #expect(told.all == ["a", "b c a", "b"])
+        token.cancel()
+    }
+
+    @Test func `what is rolled back is not told`() async throws {
+        let database = try Database.inMemory()
+        let (token, told) = try Self.follow(database)
+        await #expect(throws: Whim()) {
+            try await database.inBatch {
+                try database.create("undone")
+                throw Whim()
+            }
+        }
+        try await database.inBatch {
+            try database.create("kept")
+            try? database.inBatch {
+                try database.create("inner")
+                throw Whim()
+            }
+        }
+        await eventually { !told.all.isEmpty }
+        #expect(told.all == ["kept"])
+        token.cancel()
+    }
+
+    @Test func `a handler runs after the commit and not on the writer's thread`() async throws {
+        let database = try sandbox.database()
+        let found = Record<Bool>()
+        let token = database.core.hub.follow { [weak database] _ in
+            guard let database else { return }
+            found.append(
+                !database.core.isInTransaction && (try? database.document(withID: "a")) != nil)
+        }
+        try database.create("a")
+        await eventually { found.all == [true] }
+        token.cancel()
+    }
+
+    @Test func `a follower of one document is told of no other`() async throws {
+        let database = try Database.inMemory()
+        let (token, told) = try Self.follow(database, of: "b")
+        for id in ["a", "b", "c"] { try database.create(id) }
+        try await database.inBatch {
+            try database.create("d")
+            try database.purge("b")
+        }
+        await eventually { told.all.count == 2 }
+        #expect(told.all == ["b", "d b"])
+        token.cancel()
+    }
+
+    @Test func `a commit of very many documents is told from the feed, whole`() async throws {
+        let database = try Database.inMemory()
+        let sources = Record<ChangeSource>()
+        let ids = Record<String>()
+        let token = database.core.hub.follow { event in
+            guard case .changed(let change) = event else { return }
+            sources.append(change.source)
+            for id in change.documentIDs { ids.append(id.text) }
+        }
+        let count = 2 * ChangeHub.largestCommit + 500
+        try await database.inBatch { for number in 0..<count { try database.create("\(number)") } }
+        await eventually { ids.all.count == count }
+        #expect(ids.all == (0..<count).map(String.init))
+        #expect(Set(sources.all) == [.local])
+        #expect(sources.all.count == 3)
+        token.cancel()
+    }
+
+    @Test func `what piles up behind a slow handler is forgotten and read instead`() async throws {
+        let database = try sandbox.database()
+        let (reached, gate) = (Gate(), Gate())
+        let ids = Record<String>()
+        let token = database.core.hub.follow { event in
+            guard case .changed(let change) = event else { return }
+            if change.documentIDs.map(\.text) == ["first"] {
+                reached.open()
+                gate.wait()
+            }
+            for id in change.documentIDs { ids.append(id.text) }
+        }
+        try database.create("first")
+        await eventually { reached.wait(milliseconds: 0) }
+        for batch in 0..<30 {
+            try await database.inBatch {
+                for number in 0..<500 { try database.create("\(batch)-\(number)") }
+            }
+            let pending = database.core.hub.state.withLock { $0.pendingIDs }
+            #expect(pending <= ChangeHub.largestPending)
+        }
+        gate.open()
+        await eventually { ids.all.count >= 15_001 }
+        #expect(Set(ids.all).count == 15_001)
+        #expect(ids.all.count == 15_001)
+        token.cancel()
+    }
+
+    @Test func `a transaction carries its source`() async throws {
+        let database = try Database.inMemory()
+        let sources = Record<ChangeSource>()
+        let token = database.core.hub.follow { event in
+            if case .changed(let change) = event { sources.append(change.source) }
+        }
+        let url = ChangeSource.replication("http://example.org/db")
+        try database.core.batch(source: url) { _ in _ = try database.create("a") }
+        try database.create("b")
+        try database.core.batch(source: url) { _ in
+            for number in 0..<1_100 { try database.create("\(number)") }
+        }
+        await eventually { sources.all.count == 4 }
+        #expect(sources.all == [url, .local, url, url])
+        token.cancel()
+    }
+
+    @Test func `following inside a batch begins before it`() async throws {
+        let database = try sandbox.database()
+        try database.create("before")
+        let told = try await database.inBatch {
+            try database.create("a")
+            let told = try Self.follow(database)
+            try database.create("b")
+            return told
+        }
+        // Nobody noted what the batch touched before it was followed: the feed tells.
+        await eventually { told.told.all == ["a b"] }
+        told.token.cancel()
+    }
+
+    @Test func `closing is told once and nothing after it`() async throws {
+        let database = try sandbox.database()
+        let (token, told) = try Self.follow(database)
+        try database.create("a")
+        await eventually { told.all == ["a"] }
+        database.close()
+        await eventually { told.all == ["a", "closed"] }
+        let (late, toldLate) = try Self.follow(database)
+        await eventually { toldLate.all == ["closed"] }
+        token.cancel()
+        late.cancel()
+    }
+
+    @Test func `a handler may cancel itself, write and close`() async throws {
+        let database = try sandbox.database()
+        let held = Mutex<HubToken?>(nil)
+        let calls = Record<Int>()
+        let token = database.core.hub.follow { [weak database] event in
+            guard case .changed = event else { return }
+            calls.append(1)
+            held.withLock { $0 }?.cancel()
+            _ = try? database?.create("by the handler")
+            database?.close()
+        }
+        held.withLock { $0 = token }
+        try database.create("a")
+        await eventually { database.isClosed }
+        #expect(calls.all.count == 1)
+        held.withLock { $0 = nil }
+    }
+
+    @Test func `without followers nothing is watched and nothing kept`() async throws {
+        let database = try sandbox.database()
+        let hub = database.core.hub
+        let (first, _) = try Self.follow(database)
+        let (second, _) = try Self.follow(database)
+        #expect(hub.state.withLock { $0.watcher != nil && $0.mark != nil })
+        first.cancel()
+        #expect(hub.state.withLock { $0.watcher != nil })
+        second.cancel()
+        try database.create("a")
+        #expect(hub.state.withLock { $0.watcher == nil && $0.mark == nil && $0.pending.isEmpty })
+        #expect(!hub.isFollowed)
+    }
+
+    @Test func `a token that is let go of ends the following`() throws {
+        let database = try sandbox.database()
+        do { _ = try Self.follow(database) }
+        #expect(!database.core.hub.isFollowed)
+    }
+}
