@@ -145,8 +145,14 @@ final class DatabaseCore: Sendable {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         expirationTimer.stop()
         hub.finish()
-        // The engine goes when the writer is idle, so that no transaction loses its connection.
-        writer.sync { _ in engine.close() }
+        // Inside a batch of this thread the engine goes at once, and the batch fails.
+        if !writer.isOwnedByCurrentThread {
+            // Whoever gets a turn from here on finds the database closed, so that no transaction loses
+            // its connection. The engine goes outside the turn: closing waits for reads, and one of
+            // them may be waiting for a batch that has not had its turn yet.
+            writer.sync { _ in }
+        }
+        engine.close()
         attachments.close()
         Log.database.info("Closed the database '\(name)'.")
     }

@@ -54,6 +54,7 @@ public final class ConnectionQueue<Resource>: Sendable {
     public init(label: String, _ resource: sending Resource) {
         turns = DispatchQueue(label: label)
         unsafe self.resource = resource
+        turns.setSpecific(key: turnKey, value: ObjectIdentifier(turns))
     }
 
     /// Whether the calling thread is inside a body of this queue.
@@ -69,6 +70,11 @@ public final class ConnectionQueue<Resource>: Sendable {
     public func sync<T>(_ body: (Resource) throws -> T) rethrows -> T {
         if isOwnedByCurrentThread {
             return try unsafe body(resource)
+        }
+        // Dispatch lets go of what a suspending call's body held after the body, but still in its turn.
+        // Should that be the last of something that closes itself here, it would wait for itself.
+        if DispatchQueue.getSpecific(key: turnKey) == ObjectIdentifier(turns) {
+            return try takeTurn(body)
         }
         return try turns.sync { try takeTurn(body) }
     }
@@ -103,6 +109,9 @@ public final class ConnectionQueue<Resource>: Sendable {
         return try unsafe body(resource)
     }
 }
+
+/// What a queue of turns knows itself by.
+private let turnKey = DispatchSpecificKey<ObjectIdentifier>()
 
 /// Whether a task that waits for its turn has been cancelled.
 private final class CancellationMark: Sendable {
