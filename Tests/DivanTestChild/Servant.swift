@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 
 /// Does what the lines on its input say, and answers each with a line.
 ///
 ///     save ID N     saves a document               saved REVISION
+///     delete ID     deletes a document             deleted
+///     purge ID      purges a document              purged
+///     make N        makes documents `child-0`… in a transaction each       made
+///     churn N SEED  changes documents at random in N transactions          churned
 ///     get ID        reads a number                 N, or none
 ///     count         counts documents               N
 ///     hold          opens a write transaction and saves a document `held` in it    held
@@ -39,6 +44,20 @@ struct Servant {
             let number: Int64 = try words.number(2)
             document.set(number, forKey: "n")
             return "saved \(try database.save(document).document.revisionID)"
+        case "delete":
+            try database.delete(words.argument(1))
+            return "deleted"
+        case "purge":
+            try database.purge(words.argument(1))
+            return "purged"
+        case "make":
+            let count: Int = try words.number(1)
+            for number in 0..<count { try database.save(MutableDocument(id: "child-\(number)")) }
+            return "made"
+        case "churn":
+            var random = SeededRandom(seed: try words.number(2))
+            for _ in 0..<(try words.number(1) as Int) { try churn(&random) }
+            return "churned"
         case "get":
             let number = try database.document(withID: words.argument(1))?["n"].int64
             return number.map(String.init) ?? "none"
@@ -62,6 +81,28 @@ struct Servant {
             database.close()
             return "closed"
         default: throw WrongArguments()
+        }
+    }
+
+    /// A transaction of one to three changes of every kind.
+    private func churn(_ random: inout SeededRandom) throws {
+        try database.inBatch {
+            for _ in 0...random.below(3) {
+                let id = "document-\(random.below(50))"
+                switch random.below(10) {
+                case 0: try database.purge(id)
+                case 1: if try database.contains(id) { try database.delete(id) }
+                case 2, 3:
+                    let digest = "\(random.below(1_000_000))"
+                    try database.putExistingRevision(
+                        id, history: ["2-\(digest)"], ["n": .integer(Int64(random.below(100)))])
+                default:
+                    let document = try database.document(withID: id)?.toMutable()
+                    let saved = document ?? MutableDocument(id: id)
+                    saved.set(random.below(100), forKey: "n")
+                    try database.save(saved)
+                }
+            }
         }
     }
 }

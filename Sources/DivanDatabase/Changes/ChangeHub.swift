@@ -83,6 +83,9 @@ final class ChangeHub: Sendable {
     /// Whether anybody follows; a transaction that begins asks whether to note what it touches.
     var isFollowed: Bool { count.load(ordering: .relaxed) > 0 }
 
+    /// Who made which change, for readers of the feeds; to be asked for after reading.
+    var sources: CommitSources { state.withLock { $0.sources } }
+
     // MARK: - Following
 
     /// Calls `handler` for all that is committed from now on, until the token is cancelled or let go.

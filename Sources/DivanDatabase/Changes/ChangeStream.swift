@@ -33,7 +33,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
             self.database = database
             self.since = since
             self.limit = limit
-            bell = CommitBell(database.core)
+            bell = CommitBell { database.core.hub.follow($0) }
         }
 
         /// Returns the next batch; nil when the database is closed or the task is cancelled.

@@ -19,8 +19,9 @@ final class CommitBell: Sendable {
     private let state = Mutex(State())
     private let token = Mutex<HubToken?>(nil)
 
-    init(_ core: DatabaseCore) {
-        let token = core.hub.follow { [weak self] event in
+    /// Rings whenever the hub has news for somebody who follows by `follow`.
+    init(_ follow: (@escaping ChangeHub.Handler) -> HubToken) {
+        let token = follow { [weak self] event in
             let isClosed = if case .closed = event { true } else { false }
             self?.ring(closing: isClosed)
         }

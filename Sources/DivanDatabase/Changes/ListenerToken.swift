@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// Keeps a listener: it is called until the token's `remove()`, or until nobody holds the token.
+///
+/// ```swift
+/// let token = try database.addChangeListener { change in print(change.documentIDs) }
+/// …
+/// token.remove()
+/// ```
+///
+/// The token does not keep the database open.
+public final class ListenerToken: Sendable {
+    private let removal: Mutex<(@Sendable () -> Void)?>
+
+    init(_ removal: @escaping @Sendable () -> Void) { self.removal = Mutex(removal) }
+
+    deinit { remove() }
+
+    /// Ends the listening. Removing twice is fine, and so is removing from inside the callback.
+    ///
+    /// A callback that is running on another thread is not waited for; on the queue that the callback
+    /// runs on, none comes after this.
+    public func remove() {
+        let removal = removal.withLock { removal in
+            defer { removal = nil }
+            return removal
+        }
+        removal?()
+    }
+}
