@@ -12,7 +12,7 @@ import Foundation
 /// 8 + 8 (n + 1)     36 n          document IDs, UUID text
 /// …                               the JSON texts, one after another
 /// ```
-public struct InputFile: Sendable {
+public struct InputFile: @unchecked Sendable {
     /// How document IDs are made.
     public enum IDKind: String, Sendable, CaseIterable {
         /// Version 7 UUIDs a millisecond or less apart: each sorts after the one before.
@@ -21,14 +21,17 @@ public struct InputFile: Sendable {
         case random
     }
 
-    private let bytes: Data
+    /// The file in memory, for as long as the process runs: what is measured is not the reading.
+    private let bytes: UnsafeRawBufferPointer
 
     /// The number of documents.
     public let count: Int
 
     /// Maps a file made by ``write(to:count:ids:)``.
     public init(path: String) throws {
-        bytes = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
+        let data = try NSData(contentsOfFile: path, options: .alwaysMapped)
+        bytes = UnsafeRawBufferPointer(
+            start: Unmanaged.passRetained(data).takeUnretainedValue().bytes, count: data.length)
         count = Int(Self.number(in: bytes, at: 0))
     }
 
@@ -38,18 +41,17 @@ public struct InputFile: Sendable {
         return String(decoding: bytes[start..<start + 36], as: UTF8.self)
     }
 
-    /// Returns the bytes of a document's JSON text.
-    public func text(_ index: Int) -> [UInt8] {
+    /// Lends the bytes of a document's JSON text.
+    public func withText<R>(_ index: Int, _ body: (Span<UInt8>) throws -> R) rethrows -> R {
         let base = 8 + 8 * (count + 1) + 36 * count
         let start = base + Int(Self.number(in: bytes, at: 8 + 8 * index))
         let end = base + Int(Self.number(in: bytes, at: 16 + 8 * index))
-        return bytes.withUnsafeBytes { Array($0[start..<end]) }
+        let text = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+        return try body(Span(_unsafeElements: text.assumingMemoryBound(to: UInt8.self)))
     }
 
-    private static func number(in bytes: Data, at offset: Int) -> UInt64 {
-        bytes.withUnsafeBytes {
-            UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-        }
+    private static func number(in bytes: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
+        UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
     /// Writes the documents of the benchmark; the same arguments make the same bytes.

@@ -45,8 +45,9 @@ struct DivanWork {
         for start in stride(from: 0, to: operations, by: perTransaction) {
             try database.write { transaction in
                 for index in start..<min(start + perTransaction, operations) {
-                    let document = try MutableDocument(
-                        json: input.text(index), id: input.id(index))
+                    let document = try input.withText(index) {
+                        try MutableDocument(json: $0, id: input.id(index))
+                    }
                     try transaction.save(document)
                 }
             }

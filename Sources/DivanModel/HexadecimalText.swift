@@ -3,52 +3,94 @@
 /// 128-bit numbers as 32 lower-case hexadecimal digits, and as 16 bytes.
 ///
 /// With `ByteAccess.swift` this is the module's fence: no other file has an unsafe expression.
-enum HexadecimalText {
+package enum HexadecimalText {
     /// The number of digits.
     static let length = 32
 
-    /// The digit at `index`, counted from the left of the 16 of `word`.
-    @inline(__always)
-    private static func digit(_ index: Int, of word: UInt64) -> UInt8 {
-        let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - index * 4)) & 0xf
-        return nibble < 10 ? 0x30 + nibble : 0x57 + nibble
+    /// Eight digits, one in each byte, the highest first.
+    @inlinable @inline(__always)
+    package static func digits(_ word: UInt32) -> UInt64 {
+        // Each step doubles the distance between halves until every nibble has a byte of its own.
+        var nibbles = UInt64(word)
+        nibbles = (nibbles << 16 | nibbles) & 0x0000_FFFF_0000_FFFF
+        nibbles = (nibbles << 8 | nibbles) & 0x00FF_00FF_00FF_00FF
+        nibbles = (nibbles << 4 | nibbles) & 0x0F0F_0F0F_0F0F_0F0F
+        // 0x30 for a digit; 0x27 more for a letter, whose nibble carries into bit 4 when 6 is added.
+        let letters = ((nibbles &+ 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
+        return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
     }
 
-    /// Returns the digits of `high` and `low`, preceded by `prefix`, which must be ASCII.
-    static func text(prefix: String = "", high: UInt64, low: UInt64) -> String {
-        let start = prefix.utf8.count
-        // SAFETY: exactly `start + length` bytes are initialised, all of them ASCII.
-        return unsafe String(unsafeUninitializedCapacity: start + length) { buffer in
-            for (index, byte) in prefix.utf8.enumerated() { unsafe buffer[index] = byte }
-            for index in 0..<16 {
-                unsafe buffer[start + index] = digit(index, of: high)
-                unsafe buffer[start + 16 + index] = digit(index, of: low)
+    /// The digits of `high` and `low` in the order of memory.
+    @inline(__always)
+    private static func words(_ high: UInt64, _ low: UInt64) -> (UInt64, UInt64, UInt64, UInt64) {
+        (
+            digits(UInt32(truncatingIfNeeded: high >> 32)).bigEndian,
+            digits(UInt32(truncatingIfNeeded: high)).bigEndian,
+            digits(UInt32(truncatingIfNeeded: low >> 32)).bigEndian,
+            digits(UInt32(truncatingIfNeeded: low)).bigEndian
+        )
+    }
+
+    /// Returns the digits of `high` and `low`.
+    static func text(high: UInt64, low: UInt64) -> String {
+        // SAFETY: exactly `length` bytes are initialised, all of them ASCII.
+        unsafe String(unsafeUninitializedCapacity: length) { buffer in
+            unsafe UnsafeMutableRawBufferPointer(buffer).storeBytes(
+                of: words(high, low), as: (UInt64, UInt64, UInt64, UInt64).self)
+            return length
+        }
+    }
+
+    /// Returns the decimal `number`, a hyphen, and the digits of `high` and `low`.
+    static func text(_ number: UInt64, high: UInt64, low: UInt64) -> String {
+        var start = 2
+        var bound: UInt64 = 10
+        while number >= bound, start < 21 {
+            start += 1
+            bound = start < 21 ? bound * 10 : bound
+        }
+        let whole = start + length
+        // SAFETY: exactly `whole` bytes are initialised, all of them ASCII.
+        return unsafe String(unsafeUninitializedCapacity: whole) { buffer in
+            unsafe UnsafeMutableRawBufferPointer(buffer).storeBytes(
+                of: words(high, low), toByteOffset: start,
+                as: (UInt64, UInt64, UInt64, UInt64).self)
+            unsafe buffer[start - 1] = UInt8(ascii: "-")
+            var rest = number
+            for place in (0..<start - 1).reversed() {
+                unsafe buffer[place] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
             }
-            return start + length
+            return whole
         }
     }
 
     /// Appends the digits of `high` and `low`.
     static func append(high: UInt64, low: UInt64, to bytes: inout [UInt8]) {
-        for index in 0..<length {
-            bytes.append(digit(index % 16, of: index < 16 ? high : low))
-        }
+        // SAFETY: the buffer lives for the call, and its bytes are copied.
+        unsafe withUnsafeBytes(of: words(high, low)) { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// Returns `high` and `low` as the text of a UUID: 8-4-4-4-12 digits.
-    static func uuid(high: UInt64, low: UInt64) -> String {
+    package static func uuid(_ high: UInt64, _ low: UInt64) -> String {
+        let first = digits(UInt32(truncatingIfNeeded: high >> 32))
+        let second = digits(UInt32(truncatingIfNeeded: high))
+        let third = digits(UInt32(truncatingIfNeeded: low >> 32))
+        let last = digits(UInt32(truncatingIfNeeded: low))
         // SAFETY: 36 bytes are initialised, all of them ASCII: 32 digits and the 4 hyphens between.
-        unsafe String(unsafeUninitializedCapacity: 36) { buffer in
-            var place = 0
-            for index in 0..<length {
-                if index == 8 || index == 12 || index == 16 || index == 20 {
-                    unsafe buffer[place] = UInt8(ascii: "-")
-                    place += 1
-                }
-                unsafe buffer[place] = digit(index % 16, of: index < 16 ? high : low)
-                place += 1
+        return unsafe String(unsafeUninitializedCapacity: 36) { buffer in
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            unsafe bytes.storeBytes(of: first.bigEndian, as: UInt64.self)
+            for (place, half) in [
+                (9, second >> 32), (14, second), (19, third >> 32), (24, third),
+            ] {
+                unsafe bytes.storeBytes(
+                    of: UInt32(truncatingIfNeeded: half).bigEndian, toByteOffset: place,
+                    as: UInt32.self)
             }
-            return place
+            unsafe bytes.storeBytes(of: last.bigEndian, toByteOffset: 28, as: UInt64.self)
+            for hyphen in [8, 13, 18, 23] { unsafe buffer[hyphen] = UInt8(ascii: "-") }
+            return 36
         }
     }
 

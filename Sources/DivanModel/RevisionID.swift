@@ -134,7 +134,7 @@ extension RevisionID: CustomStringConvertible {
     public var description: String {
         switch storage {
         case .md5(let high, let low):
-            HexadecimalText.text(prefix: "\(generation)-", high: high, low: low)
+            HexadecimalText.text(generation, high: high, low: low)
         case .opaque(let digest):
             "\(generation)-\(digest.text)"
         }

@@ -20,6 +20,9 @@ import Testing
         #expect(MutableDocument(expected).properties == expected)
         #expect(try MutableDocument(json: text).properties == expected)
         #expect(try MutableDocument(json: Array(text.utf8), id: "a").properties == expected)
+        let more = Array(("[" + text + ",").utf8)
+        let part = more.span.extracting(1..<more.count - 1)
+        #expect(try MutableDocument(json: part, id: "a").properties == expected)
         #expect(try MutableDocument(json: text, id: "a").id == "a")
     }
 

@@ -50,15 +50,14 @@ extension Snapshot {
         var batch = ChangesBatch(changes: [], lastSequence: start)
         var isAtEnd = false
         try core.blaming(nil) {
-            guard limit != 0 else { return }
+            let most = limit == 0 ? 0 : most
             let end = try forEachPlace(after: start, limit: most) { rows, sequence in
                 if try passes?(current(rows, sequence)) ?? true {
                     batch.changes.append(try change(rows, sequence))
                 }
                 return batch.changes.count < limit ?? .max
             }
-            batch.lastSequence = end.last
-            isAtEnd = end.isAtEnd
+            (batch.lastSequence, isAtEnd) = end
         }
         return (batch, isAtEnd)
     }
@@ -74,7 +73,8 @@ extension Snapshot {
             document = Document(
                 documentID: head.documentID, revisionID: head.revisionID, sequence: sequence,
                 isDeleted: head.flags.contains(.tombstone),
-                body: PackedValue(copying: row.extracting(head.body)))
+                body: PackedValue(copying: row.extracting(head.body)),
+                store: core.attachments.number)
         }
         if document == nil, let id { document = try self.document(id, includingDeleted: true) }
         guard let document else { throw DatabaseError.corrupted("The record", id) }

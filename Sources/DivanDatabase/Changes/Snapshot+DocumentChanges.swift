@@ -49,6 +49,7 @@ extension Snapshot {
                 if let head = try readable(rows, { try RevisionRow($0) }) {
                     piece.changes.append(try documentChange(head, sequence))
                 }
+                return true
             }
             piece.end.sequence = end.last
             return piece

@@ -74,6 +74,12 @@ public final class MutableDocument: Sendable {
 
     /// As `init(json:id:)` for a string, from UTF-8 bytes.
     public convenience init(json: [UInt8], id: String? = nil) throws {
+        try self.init(json: json.span, id: id)
+    }
+
+    /// As `init(json:id:)` for a string, from UTF-8 bytes that are lent: those of a mapped file, or a
+    /// part of a larger text, are not copied.
+    public convenience init(json: Span<UInt8>, id: String? = nil) throws {
         self.init(id: id, EditableProperties(try Self.parse(json, id: id)))
     }
 
@@ -123,7 +129,7 @@ public final class MutableDocument: Sendable {
 
     /// As `setJSON(_:)` for a string, from UTF-8 bytes.
     public func setJSON(_ json: [UInt8]) throws {
-        let packed = try Self.parse(json, id: id)
+        let packed = try Self.parse(json.span, id: id)
         state.withLock { state in
             state.properties.replaceAll(packed)
             state.noteEdit()
@@ -135,14 +141,14 @@ public final class MutableDocument: Sendable {
         JSONWriter.string(.object(properties))
     }
 
-    private static func parse(_ json: [UInt8], id: String?) throws -> PackedValue {
+    private static func parse(_ json: Span<UInt8>, id: String?) throws -> PackedValue {
         let packed: PackedValue
         do { packed = try PackedValue(parsing: json) } catch {
             throw DatabaseError(
                 .invalidDocument, "The text is not JSON: \(error)", documentID: id,
                 underlying: error)
         }
-        guard packed.kind == .object else {
+        guard packed.isObject else {
             throw DatabaseError(
                 .invalidDocument, "A document's body must be a JSON object.", documentID: id)
         }

@@ -177,7 +177,7 @@ final class ExpirationTimer: Sendable {
             if state.watcher == nil, let directory = state.core?.directory {
                 let watcher = DirectoryWatcher(changesFile: directory.changesPath)
                 state.watcher = watcher
-                watcher.start { [weak self] in self?.look(after: Self.foreignDelay) }
+                watcher.start(on: queue) { [weak self] in self?.look(after: Self.foreignDelay) }
             }
         }
     }

@@ -24,7 +24,8 @@ extension WriteContext {
         let (old, current) = try neighbours(of: candidate, record, snapshot)
         let revision = Document(
             documentID: candidate.id, revisionID: candidate.revision, sequence: 0,
-            isDeleted: candidate.content.isDeleted, body: candidate.content.body)
+            isDeleted: candidate.content.isDeleted, body: candidate.content.body,
+            store: snapshot.core.attachments.number)
         let context = ValidationContext(
             oldRevision: old, currentRevision: current, isLocal: candidate.isLocal,
             newRevision: revision)

@@ -88,7 +88,8 @@ extension Snapshot {
             guard !row.flags.contains(.tombstone) else { return }
             item?.document = Document(
                 documentID: id, revisionID: row.revisionID, sequence: sequence, isDeleted: false,
-                body: PackedValue(copying: bytes.extracting(row.body)))
+                body: PackedValue(copying: bytes.extracting(row.body)),
+                store: core.attachments.number)
         }
         if let elsewhere {
             item = IndexFeed.Item(

@@ -60,7 +60,15 @@ extension String {
     }
 
     /// Lends the UTF-8 of the string.
+    @inline(__always)
     func withSpan<R>(_ body: (Span<UInt8>) throws -> R) rethrows -> R {
+        guard isContiguousUTF8 else { return try withCopiedSpan(body) }
+        let utf8 = utf8
+        return try body(utf8.span)
+    }
+
+    @inline(never)
+    private func withCopiedSpan<R>(_ body: (Span<UInt8>) throws -> R) rethrows -> R {
         var text = self
         text.makeContiguousUTF8()
         let utf8 = text.utf8
@@ -76,9 +84,8 @@ extension [UInt8] {
     }
 
     mutating func append(bigEndian64 word: UInt64) {
-        for shift in stride(from: UInt64(0), to: 64, by: 8) {
-            append(UInt8(truncatingIfNeeded: word >> (56 - shift)))
-        }
+        // SAFETY: the buffer lives for the call, and its bytes are copied.
+        unsafe Swift.withUnsafeBytes(of: word.bigEndian) { unsafe append(contentsOf: $0) }
     }
 
     mutating func append(text: String) {

@@ -1,41 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanModel
+
 /// Canonical lower-case UUID text (8-4-4-4-12) to sixteen bytes and back.
 ///
 /// Generated document IDs have this form; a revision row stores such an ID in 17 bytes, not 37. Both
-/// directions are in the path of every insert, hence the words instead of bytes.
+/// directions are in the path of every insert.
 enum UUIDText {
     static let length = 36
 
     /// The text for 128 bits.
-    static func text(_ high: UInt64, _ low: UInt64) -> String {
-        // SAFETY: the buffer has room for `length` bytes, and exactly those are written.
-        unsafe String(unsafeUninitializedCapacity: length) { buffer in
-            let digits = (
-                spread(UInt32(truncatingIfNeeded: high >> 32)),
-                spread(UInt32(truncatingIfNeeded: high)),
-                spread(UInt32(truncatingIfNeeded: low >> 32)),
-                spread(UInt32(truncatingIfNeeded: low))
-            )
-            let bytes = UnsafeMutableRawBufferPointer(buffer)
-            unsafe bytes.storeBytes(of: digits.0.bigEndian, toByteOffset: 0, as: UInt64.self)
-            unsafe bytes.storeBytes(
-                of: UInt32(truncatingIfNeeded: digits.1 >> 32).bigEndian, toByteOffset: 9,
-                as: UInt32.self)
-            unsafe bytes.storeBytes(
-                of: UInt32(truncatingIfNeeded: digits.1).bigEndian, toByteOffset: 14,
-                as: UInt32.self)
-            unsafe bytes.storeBytes(
-                of: UInt32(truncatingIfNeeded: digits.2 >> 32).bigEndian, toByteOffset: 19,
-                as: UInt32.self)
-            unsafe bytes.storeBytes(
-                of: UInt32(truncatingIfNeeded: digits.2).bigEndian, toByteOffset: 24,
-                as: UInt32.self)
-            unsafe bytes.storeBytes(of: digits.3.bigEndian, toByteOffset: 28, as: UInt64.self)
-            for position in [8, 13, 18, 23] { unsafe buffer[position] = UInt8(ascii: "-") }
-            return length
-        }
-    }
+    static func text(_ high: UInt64, _ low: UInt64) -> String { HexadecimalText.uuid(high, low) }
 
     /// The 128 bits of canonical lower-case text, or nil for any other text.
     static func bits(of text: Span<UInt8>) -> (high: UInt64, low: UInt64)? {
@@ -47,19 +22,6 @@ enum UUIDText {
             let e = digits(text, 24..<36)
         else { return nil }
         return (a << 32 | b << 16 | c, d << 48 | e)
-    }
-
-    /// Eight hexadecimal digits, one in each byte, the highest first.
-    @inline(__always)
-    private static func spread(_ word: UInt32) -> UInt64 {
-        // Each step doubles the distance between halves until every nibble has a byte of its own.
-        var nibbles = UInt64(word)
-        nibbles = (nibbles << 16 | nibbles) & 0x0000_FFFF_0000_FFFF
-        nibbles = (nibbles << 8 | nibbles) & 0x00FF_00FF_00FF_00FF
-        nibbles = (nibbles << 4 | nibbles) & 0x0F0F_0F0F_0F0F_0F0F
-        // 0x30 for a digit; 0x27 more for a letter, whose nibble carries into bit 4 when 6 is added.
-        let letters = ((nibbles &+ 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
-        return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
     }
 
     @inline(__always)

@@ -182,8 +182,8 @@ final class DatabaseCore: Sendable {
     func read<T>(_ body: (Snapshot) throws -> T) throws -> T {
         if writer.isOwnedByCurrentThread {
             return try writer.sync { context in
-                guard let storage = context.writer else { throw DatabaseError.closed(name) }
-                return try body(Snapshot(reader: storage, core: self, context: context))
+                guard let open = context.current else { throw DatabaseError.closed(name) }
+                return try body(open.snapshot)
             }
         }
         guard !isClosed else { throw DatabaseError.closed(name) }
@@ -221,7 +221,7 @@ final class DatabaseCore: Sendable {
         let wait = beginWait()
         return try writer.sync { context in
             if let wait { waits.end(wait) }
-            if context.writer != nil {
+            if context.current != nil {
                 guard !context.isValidating else { throw DatabaseError.insideValidation(name) }
                 do { return try body(context) } catch let error as StorageError {
                     context.doom = error

@@ -23,11 +23,11 @@ extension WriteContext {
         _ id: DocumentID, base: RevisionID?, _ content: RevisionContent, staleness: Staleness,
         known: DocumentRecord? = nil
     ) throws -> (document: Document, overrode: Bool)? {
-        let (_, snapshot) = try transaction()
-        let reserved = try check(
-            content, of: id, limit: snapshot.core.options.maximumDocumentSize)
+        let open = try openTransaction()
+        let reserved = try check(content, of: id, limit: open.core.options.maximumDocumentSize)
         try checkCarried(reserved, id, base: base)
         if base == nil, let document = try createNew(id, content) { return (document, false) }
+        let snapshot = open.snapshot
         let record = try known ?? snapshot.record(id)
         let winner = record?.tree.winner
         if let base, let node = record?.tree.node(base), node.isLeaf {

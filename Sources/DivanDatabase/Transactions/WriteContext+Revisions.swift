@@ -25,11 +25,17 @@ struct RevisionContent {
 //
 extension WriteContext {
     /// The open transaction; the writer queue guarantees there is one.
-    func transaction() throws -> (writer: any StorageWriter, snapshot: Snapshot) {
-        guard let writer, let snapshot else {
+    func openTransaction() throws -> Open {
+        guard let open = current else {
             throw StorageError(.misuse, "No write transaction is open.")
         }
-        return (writer, snapshot)
+        return open
+    }
+
+    /// The open transaction in its two parts.
+    func transaction() throws -> (writer: any StorageWriter, snapshot: Snapshot) {
+        let open = try openTransaction()
+        return (open.writer, open.snapshot)
     }
 
     /// Checks a body against the rules for documents and the size limit.
@@ -37,12 +43,12 @@ extension WriteContext {
     /// - Returns: The reserved keys that replicated revisions may hold, and an app may not set.
     @discardableResult
     func check(_ content: RevisionContent, of id: DocumentID, limit: Int) throws -> [String] {
-        guard content.body.kind == .object else { throw DatabaseError.notAnObject(id) }
+        guard content.body.isObject else { throw DatabaseError.notAnObject(id) }
         let reserved = content.body.reservedKeys
         if let key = reserved.first(where: { $0 != "_attachments" && $0 != "_removed" }) {
             throw DatabaseError.reservedKey(key, id)
         }
-        let size = content.body.bytes.count
+        let size = content.body.byteCount
         guard size <= limit else { throw DatabaseError.tooLarge(id, bytes: size, limit: limit) }
         return reserved
     }
@@ -63,12 +69,12 @@ extension WriteContext {
     ///
     /// Trying the insertion saves new documents a look-up, a fifth of the cost of a batched insert.
     func createNew(_ id: DocumentID, _ content: RevisionContent) throws -> Document? {
-        let (writer, snapshot) = try transaction()
+        let open = try openTransaction()
         let content = try resolve(content, of: id, AttachmentRules(generation: 1, parent: [:]))
-        let revision = revisionID(of: content, parent: nil, core: snapshot.core)
-        if !snapshot.core.validations.isEmpty {
+        let revision = revisionID(of: content, parent: nil, core: open.core)
+        if !open.core.validations.isEmpty {
             // Nothing may be written before they have been asked, so the look-up is not saved.
-            guard case .none = try snapshot.head(id) else { return nil }
+            guard case .none = try open.snapshot.head(id) else { return nil }
             try validate(
                 nil,
                 Candidate(
@@ -81,7 +87,7 @@ extension WriteContext {
                 only: revision, isTombstone: isDeleted, sequence: sequence, into: &$0)
         } lent: { row in
             try id.text.withSpan { key in
-                try writer.insert(row, forKey: key, in: snapshot.core.stores.documents)
+                try open.writer.insert(row, forKey: key, in: open.core.stores.documents)
             }
         }
         guard isNew else { return nil }
@@ -89,11 +95,11 @@ extension WriteContext {
         state.lastSequence = sequence
         if isDeleted { state.deletedDocuments += 1 } else { state.liveDocuments += 1 }
         try writeRevision(
-            sequence, id, revision, content, consultDocument: false, writer, snapshot.core)
+            sequence, id, revision, content, consultDocument: false, open.writer, open.core)
         touch(id)
         return Document(
             documentID: id, revisionID: revision, sequence: sequence, isDeleted: isDeleted,
-            body: content.body, store: snapshot.core.attachments.number)
+            body: content.body, store: open.core.attachments.number)
     }
 
     /// Adds an edit below `parent`, which must be a leaf unless `allowConflict` says otherwise.

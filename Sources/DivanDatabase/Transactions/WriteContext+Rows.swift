@@ -58,12 +58,14 @@ extension WriteContext {
             flags.insert(.attachments)
             try writeReferences(content.references, sequence, writer, core)
         }
-        let length = content.body.bytes.count
+        let length = content.body.byteCount
         let isLarge = length > RevisionRow.largestInlineBody
         if isLarge { flags.insert(.largeBody) }
         if isLarge { try writeLargeBody(sequence, content.body, writer, core) }
         try withRow { row in
-            RevisionRow.appendHead(flags: flags, id: id, revision: revision, to: &row)
+            id.text.withSpan {
+                RevisionRow.appendHead(flags: flags, id: $0, revision: revision, to: &row)
+            }
             if isLarge {
                 Varint.append(UInt64(length), to: &row)
             } else {
@@ -97,8 +99,10 @@ extension WriteContext {
         let (writer, snapshot) = try transaction()
         var flags: RevisionRow.Flags = .consultDocument
         if winner.isTombstone { flags.insert(.tombstone) }
-        try withRow {
-            RevisionRow.appendHead(flags: flags, id: id, revision: winner.id, to: &$0)
+        try withRow { row in
+            id.text.withSpan {
+                RevisionRow.appendHead(flags: flags, id: $0, revision: winner.id, to: &row)
+            }
         } lent: {
             try writer.set($0, forKey: Int64(sequence), in: snapshot.core.stores.revisions)
         }

@@ -7,11 +7,24 @@ internal import DivanStorage
 /// The state of the open write transaction, reused from one to the next.
 ///
 /// Owned by `DatabaseCore`'s writer queue: only the thread whose turn it is touches it, so it needs
-/// no lock. Between transactions `writer` is nil.
+/// no lock. Between transactions `current` is nil.
 final class WriteContext {
+    /// What a transaction writes to and reads from. One object, so that handing it on copies nothing.
+    final class Open {
+        let core: DatabaseCore
+        let writer: any StorageWriter
+        /// Reads what the transaction has written.
+        let snapshot: Snapshot
+
+        init(_ writer: any StorageWriter, core: DatabaseCore, context: WriteContext) {
+            self.core = core
+            self.writer = writer
+            snapshot = Snapshot(reader: writer, core: core, context: context)
+        }
+    }
+
     /// Nil between transactions.
-    private(set) var writer: (any StorageWriter)?
-    private(set) var snapshot: Snapshot?
+    private(set) var current: Open?
     /// The counters as this transaction has changed them so far.
     var state = DatabaseState()
     /// The depth as this transaction has set it; the core gets it with the commit.
@@ -63,27 +76,26 @@ final class WriteContext {
         stateAtEnd = state
         maxRevTreeDepth = core.maxRevTreeDepth
         touched = core.hub.isFollowed ? [] : nil
-        writer = storage
-        self.snapshot = Snapshot(reader: storage, core: core, context: self)
+        current = Open(storage, core: core, context: self)
     }
 
     /// Writes the counters and syncs the names of attachments; called last before the commit.
     func prepareCommit() throws {
-        if hasPlacedAttachments, let snapshot {
-            do { try snapshot.core.attachments.synchronise() } catch {
+        if hasPlacedAttachments, let open = current {
+            do { try open.core.attachments.synchronise() } catch {
                 throw DatabaseError.io(error)
             }
         }
-        guard state != stateAtBegin, let writer, let snapshot else { return }
+        guard state != stateAtBegin, let open = current else { return }
         if state.mark != stateAtBegin.mark {
             isCommitting = true
-            snapshot.core.hub.willCommit(from: stateAtBegin.mark, source)
+            open.core.hub.willCommit(from: stateAtBegin.mark, source)
         }
         let key = DatabaseState.key
         try withRow {
             state.encode(into: &$0)
         } lent: { row in
-            try writer.set(row, forKey: key.span, in: snapshot.core.stores.info)
+            try open.writer.set(row, forKey: key.span, in: open.core.stores.info)
         }
     }
 
@@ -92,7 +104,7 @@ final class WriteContext {
         defer { reset() }
         fate.keep()
         stateAtEnd = state
-        snapshot?.core.maxRevTreeDepth = maxRevTreeDepth
+        current?.core.maxRevTreeDepth = maxRevTreeDepth
         guard isCommitting else { return nil }
         return Commit(
             begin: stateAtBegin.mark, end: state.mark, documentIDs: touched, source: source)
@@ -100,14 +112,13 @@ final class WriteContext {
 
     /// Ends a transaction that was rolled back.
     func abandon() {
-        if isCommitting { snapshot?.core.hub.withdrawCommit() }
+        if isCommitting { current?.core.hub.withdrawCommit() }
         fate.undo()
         reset()
     }
 
     private func reset() {
-        writer = nil
-        snapshot = nil
+        current = nil
         doom = nil
         hasPlacedAttachments = false
         depth = 0
@@ -155,7 +166,7 @@ final class WriteContext {
 
     /// Runs a nested batch: when it throws, only its work is undone.
     func savepoint<T>(_ body: () throws -> T) throws -> T {
-        guard let writer else { throw StorageError(.misuse, "No transaction is open.") }
+        let writer = try openTransaction().writer
         let before = (
             state: state, depth: maxRevTreeDepth, touched: touched?.count, doom: doom, fate: fate
         )

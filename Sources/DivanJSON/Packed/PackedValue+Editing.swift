@@ -36,8 +36,9 @@ extension PackedValue {
 }
 
 /// Writes a packed object as a root, entry by entry in the order of keys.
-private struct PackedObjectEditor {
+private struct PackedObjectEditor: ~Copyable {
     private var content: [UInt8] = []
+    private var encoder = PackedEncoder()
     private var count = 0
     /// Where every sixteenth entry after the first begins in the content.
     private var marks: [Int] = []
@@ -97,9 +98,7 @@ private struct PackedObjectEditor {
     private mutating func append(_ change: (key: String, value: JSONValue?)) {
         guard let value = change.value else { return }
         beginEntry()
-        // A root without its version byte is the value as it stands inside another one.
-        content.append(contentsOf: PackedEncoder.root(.string(change.key)).dropFirst())
-        content.append(contentsOf: PackedEncoder.root(value).dropFirst())
+        encoder.append(change.key, value, to: &content)
     }
 
     private mutating func append(_ reader: PackedReader, _ entry: Range<Int>) {

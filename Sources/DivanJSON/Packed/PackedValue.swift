@@ -116,10 +116,15 @@ public struct PackedValue: Sendable {
     }
 
     /// Lends the packed bytes of this value as a root of its own.
+    @inline(__always)
     public func withBytes<R>(_ body: (Span<UInt8>) throws -> R) rethrows -> R {
+        if offset == 1 { return try body(storage.span) }
         let root = bytes
         return try body(root.span)
     }
+
+    /// The number of packed bytes of this value as a root of its own.
+    public var byteCount: Int { offset == 1 ? storage.count : bytes.count }
 
     /// Runs a closure with a reader of the bytes and the head of this value.
     @inline(__always)
