@@ -162,10 +162,10 @@ import Testing
         let database = try await Database.open(
             at: sandbox.url("heard"), options: Self.creating)
         let observed = Record<UInt64>()
-        let token = database.core.observers.add { commit in
-            if let commit { observed.append(commit.lastPurge) }
+        let token = database.core.hub.follow { event in
+            if case .changed(let change) = event { observed.append(change.lastPurge) }
         }
-        defer { database.core.observers.remove(token) }
+        defer { token.cancel() }
         try await database.inBatch {
             for number in 0..<3 {
                 try database.create("\(number)")
@@ -173,7 +173,7 @@ import Testing
             }
         }
         #expect(log.waits(for: "Purged 3 expired documents of the database 'heard'"))
-        #expect(observed.all.last == 3)
+        await eventually { observed.all.last == 3 }
     }
 
     private static var creating: DatabaseOptions {

@@ -30,6 +30,8 @@ internal import Synchronization
 /// `.databaseClosed`.
 public final class Database: Sendable {
     let core: DatabaseCore
+    /// The live documents that somebody holds.
+    let live: LiveDocumentRegistry
     private let isReadOnlyHandle: Bool
     private let closed = Atomic<Bool>(false)
     private let registration: DatabaseRegistry.Registration?
@@ -55,6 +57,7 @@ public final class Database: Sendable {
         self.manager = manager
         self.core = core
         isReadOnlyHandle = readOnly
+        live = LiveDocumentRegistry()
         self.registration = registration
     }
 
@@ -89,6 +92,7 @@ public final class Database: Sendable {
     /// A directory that was opened several times in this process stays open for the others.
     public func close() {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        live.stop()
         if let registration { DatabaseRegistry.shared.release(registration) } else { core.close() }
         core.hub.wakeAll()
         views.removeAll()

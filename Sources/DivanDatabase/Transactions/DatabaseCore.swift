@@ -36,13 +36,14 @@ final class DatabaseCore: Sendable {
     let digest: any Digest
     let attachments: AttachmentStore
     let hub: ChangeHub
+    let live = LiveRegistries()
     let waits: WriterWaits
     /// What the app lets pass and asks for by name; in this process only.
     let validations = FunctionTable<ValidationFunction>()
     let filters = FunctionTable<FilterFunction>()
     let slowFunctions: SlowFunctions
     let expirationTimer: ExpirationTimer
-    private let writer: ConnectionQueue<WriteContext>
+    let writer: ConnectionQueue<WriteContext>
     private let closed = Atomic<Bool>(false)
     private let damageMet = Atomic<Int>(0)
     private let revTreeDepth: Atomic<Int>
@@ -311,6 +312,7 @@ final class DatabaseCore: Sendable {
     }
 
     private func announce(_ commit: Commit) {
+        live.committed(commit)
         ring(lastSequence: commit.end.sequence, lastPurge: commit.end.purge)
         hub.publish(commit)
     }

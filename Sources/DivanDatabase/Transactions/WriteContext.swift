@@ -46,6 +46,9 @@ final class WriteContext {
     /// Whose changes these are.
     var source = ChangeSource.local
 
+    /// What live documents show the thread that runs the transaction: this one's own work.
+    var views: [DocumentID: LiveSnapshot] = [:]
+
     private var stateAtBegin = DatabaseState()
     /// The counters after this process's last transaction; nil before the first.
     private var stateAtEnd: DatabaseState?
@@ -127,6 +130,7 @@ final class WriteContext {
         isCommitting = false
         source = .local
         earliestExpiration = nil
+        views = [:]
     }
 
     // MARK: - Operations
@@ -180,6 +184,7 @@ final class WriteContext {
             // Once they were too many, they stay so: whoever follows reads what is there.
             if let count = touched?.count { touched?.removeLast(count - (before.touched ?? 0)) }
             fate.undo()
+            views = [:]
             // Half an operation is undone with the batch; what the storage has undone is not known.
             if !(doom is StorageError) { doom = before.doom }
             throw error
@@ -214,6 +219,7 @@ final class WriteContext {
 
     /// Remembers that a document changed.
     func touch(_ id: DocumentID) {
+        if !views.isEmpty { views[id] = nil }
         guard let count = touched?.count else { return }
         if count < ChangeHub.largestCommit { touched?.append(id) } else { touched = nil }
     }

@@ -10,7 +10,7 @@ import Testing
 /// document and invents some, so that histories always agree about who is whose parent, as digests
 /// enforce in reality.
 struct Workload {
-    private static let ids = (0..<12).map { "doc-\($0)" } + ["01234567-89ab-7def-8123-456789abcdef"]
+    static let ids = (0..<12).map { "doc-\($0)" } + ["01234567-89ab-7def-8123-456789abcdef"]
 
     private let sandbox: Sandbox
     private(set) var database: Database

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// A moment, to a few milliseconds: what the system's clock showed at its last tick.
+///
+/// Reading it takes a few nanoseconds, a tenth of what an exact clock takes.
+struct CoarseTime: Sendable {
+    private var milliseconds: Int = 0
+
+    /// The beginning of time.
+    init() {}
+
+    /// This moment.
+    static var now: CoarseTime {
+        var time = timespec()
+        #if canImport(Darwin)
+        // SAFETY: the structure is valid for the call.
+        _ = unsafe clock_gettime(CLOCK_MONOTONIC_RAW_APPROX, &time)
+        #else
+        // SAFETY: the structure is valid for the call.
+        _ = unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+        #endif
+        var now = CoarseTime()
+        now.milliseconds = Int(time.tv_sec) * 1_000 + Int(time.tv_nsec) / 1_000_000
+        return now
+    }
+
+    /// Whether it is no longer ago than this.
+    func isWithin(milliseconds limit: Int) -> Bool {
+        CoarseTime.now.milliseconds - milliseconds <= limit
+    }
+}

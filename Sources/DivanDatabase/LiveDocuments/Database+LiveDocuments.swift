@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+
+extension Database {
+    /// Makes a live document with a generated ID.
+    ///
+    /// ```swift
+    /// let document = database.createDocument()
+    /// try document.putProperties(["type": "list", "title": title])
+    /// ```
+    ///
+    /// Nothing is stored until it is saved.
+    public func createDocument() -> LiveDocument {
+        live.document(SeededRandom.shared.documentID(), in: self)
+    }
+
+    /// The live document of an ID: always the same object, as long as anyone holds it.
+    ///
+    /// Neither reads nor writes. Where there is no such document the object is valid and empty, and
+    /// its first save creates the document.
+    ///
+    /// Each `Database` has its own live documents, so those of two handles on one directory are two
+    /// objects; a manager gives the same `Database` each time.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidID` or `.databaseClosed`.
+    public func liveDocument(withID id: String) throws -> LiveDocument {
+        let documentID = try DocumentID.parse(id)
+        try checkOpen()
+        return live.document(documentID, in: self)
+    }
+
+    /// The live document of an ID; nil when there is no such document or it is deleted.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidID`, `.databaseClosed`, `.io` or `.corrupted`.
+    public func existingLiveDocument(withID id: String) throws -> LiveDocument? {
+        let document = try liveDocument(withID: id)
+        try document.load()
+        return document.exists ? document : nil
+    }
+
+    /// The live document of an ID; the same as ``liveDocument(withID:)``.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidID` or `.databaseClosed`.
+    public subscript(id: String) -> LiveDocument {
+        get throws { try liveDocument(withID: id) }
+    }
+
+    /// Runs a change of a document that was made from what somebody read earlier.
+    ///
+    /// After a conflict its live document knows that it is out of date: the revision that was in the
+    /// way may be another process's, of which nobody here has heard yet.
+    func changeLive<T>(_ id: DocumentID, _ body: (WriteContext) throws -> T) throws -> T {
+        try checkWritable()
+        return try core.write { context in
+            try live.requiring(id, context) { try body(context) }
+        }
+    }
+
+    /// As the blocking form, off the calling task's thread.
+    func changeLive<T: Sendable>(
+        _ id: DocumentID, _ body: @escaping @Sendable (WriteContext) throws -> T
+    ) async throws -> T {
+        try checkWritable()
+        return try await core.batchAsync { [live] context in
+            try live.requiring(id, context) { try body(context) }
+        }
+    }
+}
+
+extension LiveDocumentRegistry {
+    /// Runs a change; a conflict says that what was known before the transaction is out of date.
+    fileprivate func requiring<T>(
+        _ id: DocumentID, _ context: WriteContext, _ body: () throws -> T
+    ) throws -> T {
+        do { return try body() } catch let error as DatabaseError where error.code == .conflict {
+            require(context.markAtBegin, of: [id])
+            throw error
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+internal import Synchronization
+
+/// What a live document remembers, and how it comes to that.
+///
+/// ```
+///  a reader                           a commit of this process        the hub's queue
+///  ────────                           ────────────────────────        ───────────────
+///  current ─► fresh? give it
+///     │ no                            require(mark)
+///     ▼                               (no I/O, no callback)           refresh, compare, announce
+///  turnstile ─► fresh now? give it
+///     │ no
+///     ▼
+///  read ─► install, if the mark is higher
+/// ```
+///
+/// A commit that touches the document raises `needed` before it returns to whoever made it; so from
+/// then on nobody is shown the older revision, and the next reader reads the newer one. Nothing is
+/// read on the writer's thread, and nothing for those who do not ask.
+///
+/// ## State
+///
+/// - `state`: one mutex, held for a few instructions, never while anything is read or called.
+/// - `turnstile`: lets one thread read at a time, so that many who ask at once cost one read. Who
+///   holds it has a reader connection already and waits for nobody. Those whom `state` can serve
+///   never come near it.
+///
+/// ## Invariants
+///
+/// 1. `snapshot` only ever moves to a higher mark.
+/// 2. A snapshot is given away as current only if its mark covers `needed`, except to a thread that
+///    asks from inside a `read` closure which is older than that.
+final class DocumentCache: Sendable {
+    private struct State {
+        var snapshot: LiveSnapshot?
+        /// What a snapshot must have seen to be current.
+        var needed = DatabaseMark(sequence: 0, purge: 0)
+        /// The snapshot that observers have been told of last.
+        var announced: LiveSnapshot?
+        var failure: DatabaseError?
+        /// When somebody was given a snapshot last.
+        var lastLook = CoarseTime()
+
+        var current: LiveSnapshot? {
+            guard let snapshot, needed.isReached(by: snapshot.mark) else { return nil }
+            return snapshot
+        }
+    }
+
+    private let state = Mutex(State())
+    private let turnstile = Mutex(())
+
+    /// The snapshot, if it is current.
+    var current: LiveSnapshot? {
+        state.withLock { state in
+            state.lastLook = .now
+            return state.current
+        }
+    }
+
+    /// Whether nothing has to be read.
+    var isCurrent: Bool { state.withLock { $0.current != nil } }
+
+    /// The newest snapshot, current or not.
+    var newest: LiveSnapshot? { state.withLock { $0.snapshot } }
+
+    /// Why reading failed the last time; nil when it did not.
+    var failure: DatabaseError? { state.withLock { $0.failure } }
+
+    /// Says that what was read before a mark is out of date.
+    func require(_ mark: DatabaseMark) {
+        // Commits are ordered, so of two marks one reaches the other.
+        state.withLock { if $0.needed.isReached(by: mark) { $0.needed = mark } }
+    }
+
+    /// Gives the current snapshot, and reads it where there is none.
+    func load(_ id: DocumentID, from database: Database) throws -> LiveSnapshot {
+        if let current { return current }
+        do {
+            try database.checkOpen()
+            return try database.core.read { reader in
+                try turnstile.withLock { _ in
+                    if let current { return current }
+                    return install(
+                        try LiveSnapshot(of: id, from: reader, replacing: newest))
+                }
+            }
+        } catch let error as DatabaseError {
+            state.withLock { $0.failure = error }
+            throw error
+        }
+    }
+
+    private func install(_ snapshot: LiveSnapshot) -> LiveSnapshot {
+        state.withLock { state in
+            state.failure = nil
+            if let newest = state.snapshot, !newest.mark.isReached(by: snapshot.mark) {
+                return newest
+            }
+            // Who has never shown anything has nothing to announce.
+            if state.announced == nil { state.announced = snapshot }
+            state.snapshot = snapshot
+            return snapshot
+        }
+    }
+
+    /// Notes that observers are being told of a snapshot.
+    ///
+    /// - Returns: The one they knew before, and whether somebody has looked so recently that he may
+    ///   not be registered as an observer yet.
+    func announce(_ snapshot: LiveSnapshot) -> (known: LiveSnapshot?, mayMissIt: Bool) {
+        state.withLock { state in
+            defer { state.announced = snapshot }
+            return (state.announced, state.lastLook.isWithin(milliseconds: 200))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+
+extension UnsavedRevision {
+    /// Stores the revision as a child of its parent.
+    ///
+    /// - Parameter allowingConflict: false, the default, refuses to save when the parent is not the
+    ///   document's current revision, be it that somebody was faster or that it is the losing side
+    ///   of a conflict. true stores it all the same: below a losing leaf it continues that branch,
+    ///   below an older revision it makes a new one, and with that a conflict. Resolving conflicts
+    ///   needs this.
+    /// - Returns: The revision as stored.
+    /// - Throws: `DatabaseError` with code `.conflict`, `.documentNotFound` when the document was
+    ///   purged, `.invalidDocument` for a reserved property or a body over the size limit,
+    ///   `.invalidID`, or as `Database.write(_:)`.
+    @discardableResult
+    public func save(allowingConflict: Bool = false) throws -> SavedRevision {
+        let content = try content()
+        return try database.changeLive(id) { context in
+            try save(content, allowingConflict, context)
+        }
+    }
+
+    /// As the blocking form, off the calling task's thread.
+    @discardableResult
+    public func save(allowingConflict: Bool = false) async throws -> SavedRevision {
+        let content = try content()
+        return try await database.changeLive(id) { context in
+            try save(content, allowingConflict, context)
+        }
+    }
+
+    private func save(_ content: RevisionContent, _ allowingConflict: Bool, _ context: WriteContext)
+        throws -> SavedRevision
+    {
+        let document = try context.operation {
+            try context.putCurrent(id, parent: parent, content, allowConflict: allowingConflict)
+        }
+        return SavedRevision(RevisionContents(document), in: database)
+    }
+
+    private func content() throws -> RevisionContent {
+        var stored = stored
+        return RevisionContent(
+            body: try stored.pack(id: documentID), isDeleted: isDeletion)
+    }
+}
+
+extension JSONObject {
+    /// What is stored of properties that may hold special ones.
+    ///
+    /// What stands elsewhere (`_id`, `_rev`, `_deleted`) and what peers compute is left out. A wrong
+    /// `_id` stays, as does every other reserved key, for the checks before storing to refuse.
+    func body(of id: DocumentID) -> JSONObject {
+        guard keys.contains(where: SpecialProperty.isReserved) else { return self }
+        return JSONObject(
+            lazy.filter { key, value in
+                guard let special = SpecialProperty(rawValue: key) else { return true }
+                return switch special {
+                case .id: value != .string(id.text)
+                case .revision, .deleted: false
+                default: !special.isComputed
+                }
+            })
+    }
+}
