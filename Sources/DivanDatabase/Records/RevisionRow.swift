@@ -92,16 +92,18 @@ struct RevisionRow {
 
     /// Appends the row up to the body.
     static func appendHead(
-        flags: Flags, id: Span<UInt8>, revision: RevisionID, to row: inout [UInt8]
+        flags: Flags, id: DocumentID, revision: RevisionID, to row: inout [UInt8]
     ) {
-        if let bits = UUIDText.bits(of: id) {
-            row.append(flags.union(.compactID).rawValue)
-            row.append(bigEndian64: bits.high)
-            row.append(bigEndian64: bits.low)
-        } else {
-            row.append(flags.rawValue)
-            Varint.append(UInt64(id.count), to: &row)
-            row.append(copying: id)
+        id.text.withSpan { id in
+            if let bits = UUIDText.bits(of: id) {
+                row.append(flags.union(.compactID).rawValue)
+                row.append(bigEndian64: bits.high)
+                row.append(bigEndian64: bits.low)
+            } else {
+                row.append(flags.rawValue)
+                Varint.append(UInt64(id.count), to: &row)
+                row.append(copying: id)
+            }
         }
         revision.append(to: &row)
     }

@@ -63,9 +63,7 @@ extension WriteContext {
         if isLarge { flags.insert(.largeBody) }
         if isLarge { try writeLargeBody(sequence, content.body, writer, core) }
         try withRow { row in
-            id.text.withSpan {
-                RevisionRow.appendHead(flags: flags, id: $0, revision: revision, to: &row)
-            }
+            RevisionRow.appendHead(flags: flags, id: id, revision: revision, to: &row)
             if isLarge {
                 Varint.append(UInt64(length), to: &row)
             } else {
@@ -99,10 +97,8 @@ extension WriteContext {
         let (writer, snapshot) = try transaction()
         var flags: RevisionRow.Flags = .consultDocument
         if winner.isTombstone { flags.insert(.tombstone) }
-        try withRow { row in
-            id.text.withSpan {
-                RevisionRow.appendHead(flags: flags, id: $0, revision: winner.id, to: &row)
-            }
+        try withRow {
+            RevisionRow.appendHead(flags: flags, id: id, revision: winner.id, to: &$0)
         } lent: {
             try writer.set($0, forKey: Int64(sequence), in: snapshot.core.stores.revisions)
         }

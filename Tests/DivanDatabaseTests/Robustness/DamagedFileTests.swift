@@ -142,10 +142,9 @@ import Testing
                     DocumentID(unchecked: "document-1"), sequence, expecting: head.winner.id)
             else { throw TestChild.Failure(description: "There is no document.") }
             var row: [UInt8] = []
-            "other".withSpan { id in
-                RevisionRow.appendHead(
-                    flags: .tombstone, id: id, revision: head.winner.id, to: &row)
-            }
+            RevisionRow.appendHead(
+                flags: .tombstone, id: DocumentID(unchecked: "other"), revision: head.winner.id,
+                to: &row)
             row += body.bytes
             try writer.set(row.span, forKey: Int64(sequence), in: stores.revisions)
             try writer.set(
