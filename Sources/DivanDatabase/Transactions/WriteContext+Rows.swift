@@ -153,6 +153,9 @@ extension WriteContext {
         var largeLength = 0
         var owner: (id: DocumentID, revision: RevisionID)?
         _ = try writer.withValue(forKey: key, in: stores.revisions) { row in
+            // Only the row of a large body, or of one with attachments, need be decoded.
+            let flags = row.isEmpty ? RevisionRow.Flags() : RevisionRow.Flags(rawValue: row[0])
+            guard row.isEmpty || !flags.isDisjoint(with: [.largeBody, .attachments]) else { return }
             let head = try snapshot.core.decoding(nil) { try RevisionRow(row) }
             if head.flags.contains(.largeBody) { largeLength = head.largeLength }
             if head.flags.contains(.attachments) { owner = (head.documentID, head.revisionID) }
@@ -166,11 +169,11 @@ extension WriteContext {
         }
         _ = try writer.remove(key: key, in: stores.revisions)
         var wasDead = false
-        _ = try writer.withValue(forKey: key, in: stores.superseded) { value in
+        let isMarked = try writer.withValue(forKey: key, in: stores.superseded) { value in
             wasDead = value.count > 0 && value[0] == SupersededMark.dead.rawValue
         }
         // A damaged file may have more marks than were counted.
         if wasDead && state.deadBodies > 0 { state.deadBodies -= 1 }
-        _ = try writer.remove(key: key, in: stores.superseded)
+        if isMarked { _ = try writer.remove(key: key, in: stores.superseded) }
     }
 }
