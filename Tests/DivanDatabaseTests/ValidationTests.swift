@@ -152,12 +152,10 @@ import Testing
                 throw context.rejection("No new attachments here.")
             }
         }
-        func arrive(_ length: Int64) throws {
-            let stub: JSONObject = [
-                "digest": "sha1-a", "length": .integer(length), "revpos": 1, "stub": true,
-            ]
+        func arrive(_ length: Int) throws {
+            let content = Base64.encode([UInt8](repeating: 7, count: length))
             try database.putExistingRevision(
-                "a", history: ["1-a"], ["_attachments": ["photo": .object(stub)]])
+                "a", history: ["1-a"], ["_attachments": ["photo": ["data": .string(content)]]])
         }
         #expect(try error { try arrive(1_001) }.message == "The attachment photo is too large.")
         try arrive(1_000)
