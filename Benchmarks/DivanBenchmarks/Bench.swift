@@ -67,7 +67,8 @@ struct Bench {
     }
 
     private func engines(for workload: Workload) -> [Engine] {
-        workload.isJSON ? jsonEngines : engines
+        if workload.isJSON { return jsonEngines }
+        return workload.hasFloors ? engines : engines.filter { $0.name == Engine.divan }
     }
 
     /// The size on disk and the peak of memory are seen beside `insert_batch`.

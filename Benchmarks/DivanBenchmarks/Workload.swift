@@ -23,6 +23,8 @@ struct Workload: Sendable {
     var start: Start
     /// Whether this is about JSON alone, which Foundation's own parser is the floor of.
     var isJSON = false
+    /// Whether the floors do it, too; they have no revision trees.
+    var hasFloors = true
 
     /// All workloads for a number of documents, each with both kinds of IDs.
     static func all(count: Int) -> [Workload] {
@@ -47,6 +49,7 @@ struct Workload: Sendable {
             + both("all_ids", count, .filled)
             + both("open", 50, .filled)
             + json(count)
+            + conflicts(min(10_000, count))
     }
 
     /// What needs no database: the work on one document's text, over and over all documents.
@@ -55,6 +58,15 @@ struct Workload: Sendable {
             Workload(
                 name: work, work: work, ids: .generated, operations: 2 * count, start: .nothing,
                 isJSON: true)
+        }
+    }
+
+    /// One document with thousands of live leaves, and thousands of documents with two.
+    private static func conflicts(_ count: Int) -> [Workload] {
+        ["conflict_leaves", "conflict_read", "conflict_resolve"].map { work in
+            Workload(
+                name: work, work: work, ids: .generated, operations: count, start: .nothing,
+                hasFloors: false)
         }
     }
 }

@@ -30,6 +30,15 @@ struct DivanWork {
         case "scan_predicate": return try measuring { try scan(database) }
         case "all_documents": return try measuring { try allDocuments(database) }
         case "all_ids": return try measuring { try allIDs(database) }
+        case "conflict_leaves": return try measuring { try addLeaves(to: database) }
+        case "conflict_read":
+            _ = try addLeaves(to: database)
+            return try measuring { try readConflicted(database) }
+        case "conflict_resolve":
+            try addConflicts(to: database)
+            return try measuring {
+                try database.resolveConflicts(with: .mergeFields).resolved
+            }
         default: throw UnknownWork(name: work)
         }
     }
