@@ -42,7 +42,7 @@ import Testing
             try await database.purge("c")
         }
         try await database.setMaxRevTreeDepth(3)
-        #expect(database.maxRevTreeDepth == 3)
+        #expect(try database.maxRevTreeDepth == 3)
         try await database.sync()
     }
 

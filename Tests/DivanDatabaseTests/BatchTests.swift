@@ -190,7 +190,7 @@ import Testing
                 throw Whim()
             }
         }
-        #expect(database.maxRevTreeDepth == 20)
+        #expect(try database.maxRevTreeDepth == 20)
     }
 
     @Test func `a mutable document saved in a batch can be edited before the batch ends`() throws {

@@ -62,7 +62,6 @@ import Testing
         #expect(document["n"].int == 1)
         #expect(database.name == "db")
         #expect(!database.publicUUID.isEmpty)
-        #expect(database.maxRevTreeDepth == 20)
     }
 
     @Test func `after deleting every method throws databaseClosed`() throws {

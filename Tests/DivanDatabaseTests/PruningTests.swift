@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `twenty revisions are kept by default`() throws {
-        #expect(database.maxRevTreeDepth == 20)
+        #expect(try database.maxRevTreeDepth == 20)
         try grow("a", to: 25)
         let history = try database.revisionHistory(of: "a")
         #expect(history.count == 20)
@@ -94,7 +94,7 @@ import Testing
         database.close()
 
         let again = try sandbox.database()
-        #expect(again.maxRevTreeDepth == 3)
+        #expect(try again.maxRevTreeDepth == 3)
         try again.update("a") { $0["n"] = 9 }
         #expect(try again.revisionHistory(of: "a").count == 3)
         #expect(try again.problems() == [])

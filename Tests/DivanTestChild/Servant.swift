@@ -12,6 +12,7 @@ import DivanTestSupport
 ///     churn N SEED  changes documents at random in N transactions          churned
 ///     get ID        reads a number                 N, or none
 ///     count         counts documents               N
+///     depth N       sets the depth of trees        set
 ///     hold          opens a write transaction and saves a document `held` in it    held
 ///     release       commits that                   released
 ///     identity      who the database is            PUBLIC-UUID INCARNATION
@@ -61,6 +62,10 @@ struct Servant {
         case "get":
             let number = try database.document(withID: words.argument(1))?["n"].int64
             return number.map(String.init) ?? "none"
+        case "depth":
+            let depth: Int = try words.number(1)
+            try database.setMaxRevTreeDepth(depth)
+            return "set"
         case "count": return String(try database.documentCount)
         case "hold":
             try database.inBatch {

@@ -39,6 +39,7 @@ private struct DatabaseFacts {
             (try transaction.documentCount, try transaction.lastSequence)
         }
         let size = try database.diskSize
+        let depth = try database.maxRevTreeDepth
         let hasConflicts = try database.hasConflicts()
         json = [
             "name": .string(database.name),
@@ -48,7 +49,7 @@ private struct DatabaseFacts {
             "conflicts": .bool(hasConflicts),
             "disk_size": .integer(Int64(size)),
             "engine": .string(database.storageEngineName),
-            "revision_depth": .integer(Int64(database.maxRevTreeDepth)),
+            "revision_depth": .integer(Int64(depth)),
             "public_uuid": .string(database.publicUUID),
         ]
         lines = [
@@ -59,7 +60,7 @@ private struct DatabaseFacts {
             ("Conflicts", hasConflicts ? "yes: \"divan ls --conflicts\" lists them" : "none"),
             ("Size on disk", Quantity.bytes(size)),
             ("Engine", database.storageEngineName),
-            ("Revisions kept", "\(database.maxRevTreeDepth) a branch"),
+            ("Revisions kept", "\(depth) a branch"),
             ("Public UUID", database.publicUUID),
         ]
     }

@@ -102,8 +102,13 @@ extension Database {
     /// How many revisions of each branch of a document are kept; 20 unless set.
     ///
     /// Older ones are pruned with each new revision. Setting it applies to later revisions and is kept
-    /// with the database.
-    public var maxRevTreeDepth: Int { core.maxRevTreeDepth }
+    /// with the database; other processes follow it from their next transaction on.
+    public var maxRevTreeDepth: Int {
+        get throws {
+            try checkOpen()
+            return try core.read { Int(clamping: try $0.state().maxRevTreeDepth) }
+        }
+    }
 
     /// Sets `maxRevTreeDepth`.
     ///
@@ -112,9 +117,6 @@ extension Database {
     public func setMaxRevTreeDepth(_ depth: Int) throws {
         precondition(
             depth >= 1, "A document keeps at least one revision: use a depth of 1 or more.")
-        try operation { transaction in
-            try transaction.context.set(.maxRevTreeDepth, UInt64(depth))
-            transaction.context.maxRevTreeDepth = depth
-        }
+        try operation { $0.context.state.maxRevTreeDepth = UInt64(depth) }
     }
 }

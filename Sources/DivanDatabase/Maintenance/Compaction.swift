@@ -38,12 +38,19 @@ extension Database {
 /// One run of compaction.
 ///
 /// Dead bodies are listed in `superseded`, so the work is in proportion to what there is to delete.
+/// Then the oldest rows of `purges` go, but none that an index has yet to apply: its record is its mark.
+/// A follower that keeps no record reads purges soon after; if it has been away so long that one it
+/// needs is gone, `DatabaseState.forgottenPurge` says so, and it must look at everything anew.
+///
 /// Each batch is one transaction: rows of `revisions` go, the marks go, and the trees forget the
 /// sequences, each document's once however many of its revisions the batch has.
 struct Compaction {
     /// Enough to make a transaction worth its commit, few enough that other writers wait for
     /// hundredths of a second.
     static let batchSize = 2_000
+
+    /// How many of the newest purges are kept: a follower must be further behind than this to miss one.
+    static let keptPurges: UInt64 = 10_000
 
     let core: DatabaseCore
     let progress: ProgressHandler?
@@ -61,6 +68,9 @@ struct Compaction {
             position = last
         }
         let swept = try AttachmentSweep(core: core, progress: progress).run()
+        while try core.write({ try forgetPurges($0) }) {
+            try progress?(Progress(phase: "forgetting old purges", completed: 0, total: nil))
+        }
         try core.blaming(nil) {
             _ = try core.engine.compact { report in
                 try progress?(
@@ -123,6 +133,23 @@ struct Compaction {
             found = try cursor.next()
         }
         return (dead, last)
+    }
+
+    /// Removes a batch of old purges; false when there was nothing to remove.
+    private func forgetPurges(_ context: WriteContext) throws -> Bool {
+        let (writer, snapshot) = try context.transaction()
+        let state = context.state
+        guard state.lastPurge > Self.keptPurges else { return false }
+        let marks = try snapshot.indexNames().map { try snapshot.indexRecord($0)?.lastPurge ?? 0 }
+        let last = min(
+            state.lastPurge - Self.keptPurges, state.forgottenPurge + UInt64(Self.batchSize),
+            marks.min() ?? .max)
+        guard last > state.forgottenPurge else { return false }
+        for purge in (state.forgottenPurge + 1)...last {
+            _ = try writer.remove(key: Int64(purge), in: snapshot.core.stores.purges)
+        }
+        context.state.forgottenPurge = last
+        return true
     }
 
     private func documentID(of sequence: SequenceNumber, _ snapshot: Snapshot) throws -> DocumentID?

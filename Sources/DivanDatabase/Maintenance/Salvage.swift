@@ -101,8 +101,8 @@ final class Salvage {
 
     func run() throws -> SalvageResult {
         try source.read { snapshot in
-            if let depth = attempt(nil, { try snapshot.setting(.maxRevTreeDepth) }) ?? nil {
-                try copy.setMaxRevTreeDepth(Int(clamping: max(1, depth)))
+            if let state = attempt(nil, { try snapshot.state() }) {
+                try copy.setMaxRevTreeDepth(Int(clamping: state.maxRevTreeDepth))
             }
             try copyDocuments(snapshot)
             try copyStrays(snapshot)

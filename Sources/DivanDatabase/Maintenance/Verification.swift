@@ -64,7 +64,7 @@ extension Database {
 /// 6. A row is marked dead exactly if its node has a child, shadowed exactly if it is a leaf that is
 ///    not its document's place.
 /// 7. The counters equal what the rows say; no sequence is above the last one.
-/// 8. Local documents and purges decode, and there is no store that is none of a database's.
+/// 8. Local documents and purges decode, there is a row for each purge not forgotten, and there is no store that is none of a database's.
 ///    `conflicts` names the documents in conflict and no others.
 /// 9. `expirations` has a row for exactly the documents whose records have a date, with that date.
 /// 10. The file `changes` names no later commit than the database has: a damaged log loses its end
@@ -105,6 +105,7 @@ final class Verification {
             let state = try attempt(nil) { try snapshot.state() } ?? DatabaseState()
             if let mark { checkEnd(mark, state) }
             try checkStores(snapshot)
+            try checkPurges(snapshot, state)
             let count = Int(clamping: state.liveDocuments &+ state.deletedDocuments)
             try checkDocuments(snapshot, count: count, log)
             try checkRevisions(snapshot, state, log)
@@ -162,8 +163,23 @@ final class Verification {
                 try core.decoding(nil) { try record.body.validate() }
             }
         }
+    }
+
+    private func checkPurges(_ snapshot: Snapshot, _ state: DatabaseState) throws {
+        var count: UInt64 = 0
         try forEachRow(of: core.stores.purges, snapshot) { cursor in
+            count += 1
+            let key = cursor.integerKey
+            if key <= Int64(clamping: state.forgottenPurge)
+                || key > Int64(clamping: state.lastPurge)
+            {
+                add("The store 'purges' has a row under \(key), which is no purge to be kept.", nil)
+            }
             try cursor.withValue { row in _ = try core.decoding(nil) { try PurgeRecord(row) } }
+        }
+        let expected = state.lastPurge - min(state.lastPurge, state.forgottenPurge)
+        if count != expected {
+            add("There are \(count) rows of purges, but there should be \(expected).", nil)
         }
     }
 

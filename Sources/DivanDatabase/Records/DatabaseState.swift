@@ -4,7 +4,7 @@ internal import DivanModel
 
 /// The counters of a database, one row in `info`, written in every commit that changes them.
 ///
-/// Six little-endian 64-bit words in the order of the properties. Sequences are taken from here and
+/// Eight little-endian 64-bit words in the order of the properties. Sequences are taken from here and
 /// never derived from the highest row, so none is ever used twice, also after a purge.
 struct DatabaseState: Equatable, Sendable {
     static let key = Array("state".utf8)
@@ -20,6 +20,14 @@ struct DatabaseState: Equatable, Sendable {
     /// Revisions in `superseded` that compaction would free.
     var deadBodies: UInt64 = 0
 
+    /// How many revisions of each branch are kept.
+    ///
+    /// It stands here and not in a row of its own because every transaction reads this one: so a
+    /// change by another process counts from its commit on.
+    var maxRevTreeDepth: UInt64 = 20
+    /// The last purge whose row in `purges` has been forgotten; 0 for none.
+    var forgottenPurge: UInt64 = 0
+
     init() {}
 
     init(_ row: Span<UInt8>) throws {
@@ -30,25 +38,37 @@ struct DatabaseState: Equatable, Sendable {
         deletedDocuments = try reader.fixed64(row)
         conflictedDocuments = try reader.fixed64(row)
         deadBodies = try reader.fixed64(row)
+        maxRevTreeDepth = try reader.fixed64(row)
+        forgottenPurge = try reader.fixed64(row)
+        try check()
+    }
+
+    /// Refuses what no database can have come to: counting on from it would overflow, or use a key
+    /// again.
+    private func check() throws {
+        let counters = [
+            lastSequence, lastPurge, liveDocuments, deletedDocuments, conflictedDocuments,
+            deadBodies, maxRevTreeDepth,
+        ]
+        guard counters.allSatisfy({ $0 < UInt64(Int64.max) }), maxRevTreeDepth > 0,
+            forgottenPurge <= lastPurge
+        else { throw MalformedRow() }
     }
 
     func encode(into row: inout [UInt8]) {
-        let words = (
-            lastSequence, lastPurge, liveDocuments, deletedDocuments, conflictedDocuments,
-            deadBodies
-        )
-        row.append(fixed64: words.0)
-        row.append(fixed64: words.1)
-        row.append(fixed64: words.2)
-        row.append(fixed64: words.3)
-        row.append(fixed64: words.4)
-        row.append(fixed64: words.5)
+        row.append(fixed64: lastSequence)
+        row.append(fixed64: lastPurge)
+        row.append(fixed64: liveDocuments)
+        row.append(fixed64: deletedDocuments)
+        row.append(fixed64: conflictedDocuments)
+        row.append(fixed64: deadBodies)
+        row.append(fixed64: maxRevTreeDepth)
+        row.append(fixed64: forgottenPurge)
     }
 }
 
 /// The settings kept in `info`, one row each: a varint.
 enum Setting: String {
-    case maxRevTreeDepth
     /// The number given to an index last.
     case lastIndex
 

@@ -46,13 +46,11 @@ final class DatabaseCore: Sendable {
     let writer: ConnectionQueue<WriteContext>
     private let closed = Atomic<Bool>(false)
     private let damageMet = Atomic<Int>(0)
-    private let revTreeDepth: Atomic<Int>
     /// The manifest as it was opened or last replaced.
     private let manifest: Mutex<Manifest>
     /// The bell other processes watch; nil in memory and read-only.
     private let bell: FileHandle?
 
-    static let defaultMaxRevTreeDepth = 20
     static let engineIdentifier = SQLiteEngine.identifier
     /// A batch that takes longer is logged: all other writers wait for it.
     private static let slowBatch = Duration.seconds(1)
@@ -98,7 +96,6 @@ final class DatabaseCore: Sendable {
         hub = ChangeHub(name: name)
         stores = Stores(engine: engine)
         writer = ConnectionQueue(label: "divan.\(name)", WriteContext())
-        revTreeDepth = Atomic(Self.defaultMaxRevTreeDepth)
         manifest = Mutex(directory?.manifest ?? Manifest(engine: Self.engineIdentifier))
         if let directory, !options.readOnly {
             do {
@@ -109,12 +106,11 @@ final class DatabaseCore: Sendable {
         } else {
             bell = nil
         }
-        do {
-            if let depth = try read({ try $0.setting(.maxRevTreeDepth) }) {
-                revTreeDepth.store(Int(clamping: depth), ordering: .relaxed)
-            }
-        } catch let error as DatabaseError where error.code == .corrupted && options.readOnly {
-            // Read-only nothing is pruned, so a damaged setting is no reason to refuse the rest.
+        // The first reader is opened with the database, while its directory is surely in place.
+        do { _ = try read { try $0.state() } } catch let error as DatabaseError
+            where error.code == .corrupted
+        {
+            // What can be read may still be read; a write will say so.
         }
         hub.attach(self)
         attachments.open()
@@ -128,12 +124,6 @@ final class DatabaseCore: Sendable {
     var isInTransaction: Bool { writer.isOwnedByCurrentThread }
 
     var isClosed: Bool { closed.load(ordering: .acquiring) }
-
-    /// How many revisions of each branch are kept; see `Database.maxRevTreeDepth`.
-    var maxRevTreeDepth: Int {
-        get { revTreeDepth.load(ordering: .relaxed) }
-        set { revTreeDepth.store(newValue, ordering: .relaxed) }
-    }
 
     /// Closes the engine and gives up the directory's lock, also while objects still refer to this.
     func close() {

@@ -27,8 +27,8 @@ final class WriteContext {
     private(set) var current: Open?
     /// The counters as this transaction has changed them so far.
     var state = DatabaseState()
-    /// The depth as this transaction has set it; the core gets it with the commit.
-    var maxRevTreeDepth = DatabaseCore.defaultMaxRevTreeDepth
+    /// How many revisions of each branch are kept; what the transaction itself has set counts.
+    var maxRevTreeDepth: Int { Int(clamping: state.maxRevTreeDepth) }
     /// Set by a failure in the middle of an operation: the transaction must not commit.
     var doom: (any Error)?
     /// Whether an app's validation function runs: it may read and not write.
@@ -77,7 +77,6 @@ final class WriteContext {
                     + "\(state.lastSequence).")
         }
         stateAtEnd = state
-        maxRevTreeDepth = core.maxRevTreeDepth
         touched = core.hub.isFollowed ? [] : nil
         current = Open(storage, core: core, context: self)
     }
@@ -107,7 +106,6 @@ final class WriteContext {
         defer { reset() }
         fate.keep()
         stateAtEnd = state
-        current?.core.maxRevTreeDepth = maxRevTreeDepth
         guard isCommitting else { return nil }
         return Commit(
             begin: stateAtBegin.mark, end: state.mark, documentIDs: touched, source: source)
@@ -172,7 +170,7 @@ final class WriteContext {
     func savepoint<T>(_ body: () throws -> T) throws -> T {
         let writer = try openTransaction().writer
         let before = (
-            state: state, depth: maxRevTreeDepth, touched: touched?.count, doom: doom, fate: fate
+            state: state, touched: touched?.count, doom: doom, fate: fate
         )
         fate = BatchFate(inside: before.fate)
         defer { fate = before.fate }
@@ -180,7 +178,6 @@ final class WriteContext {
             return try writer.savepoint { try enter { try body() } }
         } catch {
             state = before.state
-            maxRevTreeDepth = before.depth
             // Once they were too many, they stay so: whoever follows reads what is there.
             if let count = touched?.count { touched?.removeLast(count - (before.touched ?? 0)) }
             fate.undo()

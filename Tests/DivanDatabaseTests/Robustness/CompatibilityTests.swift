@@ -91,7 +91,8 @@ import Testing
         var lines = ["UUIDs \(database.publicUUID) \(database.privateUUID)"]
         lines.append(
             "last sequence \(try database.lastSequence), \(try database.documentCount) documents")
-        lines.append("depth \(database.maxRevTreeDepth), conflicts \(try database.hasConflicts())")
+        lines.append(
+            "depth \(try database.maxRevTreeDepth), conflicts \(try database.hasConflicts())")
         lines.append("problems \(try database.verify())")
         var options = AllDocumentsOptions()
         options.includeDeleted = true

@@ -208,7 +208,7 @@ struct Dump: Equatable {
         }
         for change in try database.changes().changes { lines.append("\(change)") }
         lines.append("\(try database.lastSequence) \(try database.documentCount)")
-        lines.append("\(try database.hasConflicts()) \(database.maxRevTreeDepth)")
+        lines.append("\(try database.hasConflicts()) \(try database.maxRevTreeDepth)")
         lines.append("\(String(describing: try database.localDocument("local")))")
     }
 }

@@ -54,6 +54,26 @@ import Testing
         }
     }
 
+    @Test func `a depth that another process sets counts from its commit on`() async throws {
+        let directory = try TestDirectory("depth")
+        try await offPool {
+            let child = try TestChild("serve", directory.path("app.divan"))
+            #expect(child.readLine() == "ready")
+            let database = try Database.forTest(at: directory.path("app.divan"))
+            defer { database.close() }
+            for number in 0..<6 { try database.save(id: "a", number) }
+            #expect(try child.ask("depth 3") == "set")
+            #expect(try database.maxRevTreeDepth == 3)
+            try database.save(id: "a", 6)
+            #expect(try database.revisionHistory(of: "a").count == 3)
+            try database.setMaxRevTreeDepth(2)
+            _ = try child.ask("save a 7")
+            #expect(try database.revisionHistory(of: "a").count == 2)
+            #expect(try database.verify().isEmpty)
+            #expect(child.finish() == 0)
+        }
+    }
+
     @Test func `a writer that waits too long is told that the database is busy`() async throws {
         let directory = try TestDirectory("busy")
         try await offPool {
@@ -176,4 +196,13 @@ struct UncheckedBox<Value>: @unchecked Sendable {
     let value: Value
 
     init(_ value: Value) { self.value = value }
+}
+
+extension Database {
+    /// Saves a number as the next revision of a document.
+    fileprivate func save(id: String, _ number: Int) throws {
+        let document = try document(withID: id)?.toMutable() ?? MutableDocument(id: id)
+        document["n"] = Fragment(number)
+        try save(document)
+    }
 }

@@ -233,7 +233,7 @@ struct Workload {
     private mutating func reopen(_ id: String) throws -> String {
         database.close()
         database = try sandbox.database()
-        #expect(database.maxRevTreeDepth == reference.depth)
+        #expect(try database.maxRevTreeDepth == reference.depth)
         return id
     }
 }

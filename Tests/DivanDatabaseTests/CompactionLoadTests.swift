@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import DivanDatabase
+import DivanJSON
+import DivanModel
+import DivanTestSupport
+import Testing
+
+/// Compaction beside others, and of what gathers in a long life.
+@Suite struct CompactionLoadTests {
+    private let sandbox = Sandbox()
+
+    @Test func `readers and writers go on through compactions and lose nothing`() throws {
+        let database = try sandbox.database()
+        let rounds = Soak.count(test: 200, soak: 20_000)
+        let documents = 8
+        for number in 0..<documents { try database.create("doc-\(number)", ["n": 0]) }
+
+        let isDone = Flag()
+        let writers = (0..<2).map { writer in
+            Running {
+                for round in 1...rounds {
+                    let id = "doc-\(round % (documents / 2) * 2 + writer)"
+                    try database.update(id) { $0["n"] = Fragment(round) }
+                    if round % 10 == 0 {
+                        // A conflict that is resolved at once, so that compaction meets those, too.
+                        let number = "\(writer)-\(round)"
+                        try database.putExistingRevision(number, history: ["1-a"], ["n": 1])
+                        try database.putExistingRevision(number, history: ["1-b"], ["n": 2])
+                        try database.resolveConflicts(of: number, with: .mergeFields)
+                    }
+                }
+            }
+        }
+        let reader = Running {
+            var reads = 0
+            while !isDone.isSet {
+                try database.read { transaction in
+                    for number in 0..<documents {
+                        let id = "doc-\(number)"
+                        guard let document = try transaction.document(withID: id) else {
+                            throw Whim()
+                        }
+                        // In one snapshot every body that the tree names is there.
+                        for node in try transaction.revisionTree(of: id)?.nodes ?? []
+                        where node.sequence != nil {
+                            let revision = node.id.description
+                            _ = try transaction.document(withID: id, revision: revision)
+                        }
+                        reads += document.int(forKey: "n") >= 0 ? 1 : 0
+                    }
+                }
+            }
+            return reads
+        }
+        let compactor = Running {
+            var deleted = 0
+            while !isDone.isSet { deleted += try database.compact().bodiesDeleted }
+            return deleted
+        }
+        for writer in writers { try writer.value() }
+        isDone.set()
+        let (reads, deleted) = (try reader.value() ?? 0, try compactor.value() ?? 0)
+        #expect(reads > 0)
+        #expect(deleted > 0)
+        #expect(try !database.hasConflicts())
+        #expect(try database.documentCount == documents + 2 * (rounds / 10))
+        #expect(try database.problems() == [])
+        try database.compact()
+        #expect(try database.compact().bodiesDeleted == 0)
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `a long life of conflicts is compacted to its leaves`() throws {
+        let database = try sandbox.database()
+        let text = JSONValue.string(String(repeating: "x", count: 2_000))
+        let leaves = Soak.count(test: 60, soak: 2_000)
+        try database.inBatch {
+            for document in 0..<10 {
+                for leaf in 0..<leaves {
+                    try database.putExistingRevision(
+                        "\(document)", history: ["2-\(leaf)", "1-a"], ["t": text])
+                }
+            }
+        }
+        let full = try database.diskSize
+        #expect(try database.compact().bodiesDeleted == 0)
+        #expect(try database.resolveConflicts(with: .keepWinner).resolved == 10)
+        let result = try database.compact()
+        #expect(result.bodiesDeleted == 10 * (leaves - 1))
+        #expect(result.bytesFreed > 10 * (leaves - 1) * 2_000 / 2)
+        #expect(try database.diskSize < full / 4)
+        #expect(try database.problems() == [])
+        // The tombstones are leaves and stay; the documents go on.
+        try database.update("0") { $0["n"] = 1 }
+        #expect(try database.leafRevisions(of: "0").count == leaves)
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `old purges are forgotten and new ones kept`() throws {
+        let database = try sandbox.database()
+        let count = Int(Compaction.keptPurges) + 3_000
+        try database.inBatch {
+            for number in 0..<count {
+                try database.create("\(number)")
+                try database.purge("\(number)")
+            }
+        }
+        #expect(try rows(database) == count)
+        try database.compact()
+        #expect(try rows(database) == Int(Compaction.keptPurges))
+        let state = try database.core.read { try $0.state() }
+        #expect(state.forgottenPurge == 3_000)
+        #expect(state.lastPurge == UInt64(count))
+        #expect(try database.problems() == [])
+        try database.create("a")
+        try database.purge("a")
+        try database.compact()
+        #expect(try rows(database) == Int(Compaction.keptPurges))
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `nothing is forgotten of a few purges`() throws {
+        let database = try sandbox.database()
+        for id in ["a", "b"] {
+            try database.create(id)
+            try database.purge(id)
+        }
+        try database.compact()
+        #expect(try rows(database) == 2)
+    }
+
+    private func rows(_ database: Database) throws -> Int {
+        var rows = 0
+        try database.inspect(store: "purges") { _ in rows += 1 }
+        return rows
+    }
+}

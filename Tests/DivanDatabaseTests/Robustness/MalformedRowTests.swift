@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import DivanDatabase
+import DivanJSON
+import DivanModel
+import DivanStorage
+import Testing
+
+/// Rows whose checksum is right and whose content is not: an operation that meets one leaves nothing
+/// half done.
+@Suite struct MalformedRowTests {
+    private let database: Database
+
+    init() throws { database = try Database.inMemory() }
+
+    /// Replaces a row by bytes that break its format.
+    private func spoil(
+        _ store: (Stores) -> Store, _ key: [UInt8], _ row: [UInt8] = [0xFF, 0xFF]
+    ) throws {
+        try database.core.write { context in
+            let (writer, snapshot) = try context.transaction()
+            try writer.set(row.span, forKey: key.span, in: store(snapshot.core.stores))
+        }
+    }
+
+    private func spoilRevision(_ sequence: SequenceNumber) throws {
+        try database.core.write { context in
+            let (writer, snapshot) = try context.transaction()
+            let row: [UInt8] = [0xFF, 0xFF]
+            try writer.set(
+                row.span, forKey: Int64(sequence), in: snapshot.core.stores.revisions)
+        }
+    }
+
+    /// Everything that is stored, row by row.
+    private func rows() throws -> [String] {
+        var rows: [String] = []
+        try database.inspect { rows.append("\($0.store) \($0.key) \($0.summary) \($0.byteCount)") }
+        return rows
+    }
+
+    @Test(arguments: 0..<8, [UInt64.max, UInt64(Int64.max)])
+    func `counters that no database comes to are damage`(word: Int, value: UInt64) throws {
+        try database.create("a")
+        var row: [UInt8] = []
+        for position in 0..<8 {
+            row.append(fixed64: position == word ? value : position == 6 ? 20 : 0)
+        }
+        try spoil(\.info, DatabaseState.key, row)
+        let before = try rows()
+        #expect(code { try database.create("b") } == .corrupted)
+        #expect(code { try database.lastSequence } == .corrupted)
+        #expect(try !database.verify().isEmpty)
+        #expect(try rows() == before)
+    }
+
+    @Test func `a local document's counter does not overflow`() throws {
+        var row: [UInt8] = []
+        LocalRecord(revision: .max, body: .emptyObject).encode(into: &row)
+        try spoil(\.local, Array("l".utf8), row)
+        #expect(code { try database.localDocument("l") } == .corrupted)
+        #expect(code { try database.putLocalDocument("l", ["n": 1]) } == .corrupted)
+        #expect(try database.verify().count == 1)
+    }
+
+    @Test func `an operation that fails in its middle dooms the batch`() throws {
+        let document = try database.create("a", ["n": 1])
+        try spoilRevision(document.sequence)
+        let before = try rows()
+        // A purge notices only when it removes the row; the batch does not care, but the commit does.
+        var inside: [DatabaseError.Code?] = []
+        let outcome = code {
+            try database.inBatch {
+                try database.create("b")
+                inside.append(code { try database.purge("a") })
+                inside.append(code { try database.create("c") })
+            }
+        }
+        #expect(outcome == .corrupted)
+        #expect(inside == [.corrupted, .corrupted])
+        #expect(try rows() == before)
+        try database.create("b")
+    }
+
+    @Test func `a nested batch that is undone takes the doom with it`() throws {
+        let document = try database.create("a", ["n": 1])
+        try spoilRevision(document.sequence)
+        try database.inBatch {
+            try database.create("b")
+            let inside = code { try database.inBatch { try database.purge("a") } }
+            #expect(inside == .corrupted)
+            try database.create("c")
+        }
+        #expect(try database.allDocuments().map(\.id) == ["a", "b", "c"])
+    }
+
+    @Test func `an operation that fails before it writes leaves the batch as it was`() throws {
+        try database.create("a", ["n": 1])
+        try spoil(\.documents, Array("a".utf8))
+        try database.inBatch {
+            try database.create("b")
+            #expect(code { try database.delete("a") } == .corrupted)
+            #expect(code { try database.purge("a") } == .corrupted)
+            #expect(
+                code { try database.putExistingRevision("a", history: ["1-x"], [:]) } == .corrupted)
+            try database.create("c")
+        }
+        #expect(try database.documentCount == 3)
+        #expect(try database.document(withID: "c") != nil)
+    }
+
+    @Test func `a compaction that meets damage leaves its batch undone`() throws {
+        for id in ["a", "b", "c"] {
+            try database.create(id, ["n": 1])
+            try database.update(id) { $0["n"] = 2 }
+        }
+        let dead = try #require(try database.revisionTree(of: "b")?.nodes.last?.sequence)
+        try spoilRevision(dead)
+        let before = try rows()
+        #expect(code { try database.compact() } == .corrupted)
+        #expect(try rows() == before)
+        #expect(try database.existing("a")["n"].int == 2)
+    }
+
+    @Test func `a resolution that meets damage leaves the conflict`() throws {
+        try database.setMaxRevTreeDepth(1)
+        let first = try database.create("a", ["n": 1])
+        try database.putExistingRevision("a", history: ["1-0"], ["n": 2])
+        let conflict = try #require(try database.conflict(of: "a"))
+        // With a depth of 1 the resolution removes the old leaves' rows, of which one is damaged.
+        try spoilRevision(first.sequence)
+        let before = try rows()
+        #expect(code { try database.resolve(conflict, by: .save(["n": 3])) } == .corrupted)
+        #expect(try rows() == before)
+    }
+}
