@@ -18,6 +18,8 @@ extension UnsavedRevision {
     @discardableResult
     public func save(allowingConflict: Bool = false) throws -> SavedRevision {
         let content = try content()
+        try database.checkWritable()
+        try content.pending?.stage(in: database.core.attachments, for: documentID)
         return try database.changeLive(id) { context in
             try save(content, allowingConflict, context)
         }
@@ -27,6 +29,11 @@ extension UnsavedRevision {
     @discardableResult
     public func save(allowingConflict: Bool = false) async throws -> SavedRevision {
         let content = try content()
+        try database.checkWritable()
+        if let pending = content.pending {
+            let store = database.core.attachments
+            try await BlockingWork.run { try pending.stage(in: store, for: documentID) }
+        }
         return try await database.changeLive(id) { context in
             try save(content, allowingConflict, context)
         }
@@ -43,8 +50,15 @@ extension UnsavedRevision {
 
     private func content() throws -> RevisionContent {
         var stored = stored
-        return RevisionContent(
-            body: try stored.pack(id: documentID), isDeleted: isDeletion)
+        var content = try RevisionContent(
+            given: try stored.pack(id: documentID), isDeleted: isDeletion, id: id)
+        if let pending {
+            // Additions take the place of what the properties say.
+            content.pending = content.pending ?? PendingAttachments()
+            content.pending?.contents.merge(pending.contents) { $1 }
+            content.pending?.removed.formUnion(pending.removed)
+        }
+        return content
     }
 }
 

@@ -26,6 +26,8 @@ public struct UnsavedRevision: Revision {
     let id: DocumentID
     let parent: RevisionID?
     var stored: EditableProperties
+    /// Attachments to add and to leave out.
+    var pending: PendingAttachments?
     /// Whether saving this deletes the document; the properties are kept in the tombstone.
     public var isDeletion = false
 
@@ -119,8 +121,8 @@ extension UnsavedRevision {
     /// The number of properties, the special ones included.
     public var count: Int { special.count + stored.count }
 
-    /// Where the contents of its blobs are.
-    private var store: UInt32 { database.core.attachments.number }
+    /// Where the contents of its blobs and attachments are.
+    var store: UInt32 { database.core.attachments.number }
 
     private var special: JSONObject {
         var object: JSONObject = [SpecialProperty.id.rawValue: .string(documentID)]

@@ -17,7 +17,9 @@ extension WriteContext {
         let (_, snapshot) = try transaction()
         let reserved = try check(
             content, of: id, limit: snapshot.core.options.maximumDocumentSize)
-        try checkCarried(reserved, id, base: parent)
+        // Attachments are checked when they are resolved.
+        let carried = reserved.filter { $0 != SpecialProperty.attachments.rawValue }
+        try checkCarried(carried, id, base: parent)
         guard let parent else {
             if !content.isDeleted, let created = try createNew(id, content) { return created }
             return try put(id, parent: nil, content, allowConflict: allowConflict)
