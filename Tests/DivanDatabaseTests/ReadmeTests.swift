@@ -31,8 +31,17 @@ import Testing
         for change in try db.changes(since: 0).changes {  // each document once, newest last
             print(change.sequence, change.id)
         }
+
+        let days = db.view(named: "days")  // an index, made by a function
+        days.setMap(version: "1") { document, emit in
+            if document["type"].string == "day" { emit(document["name"]) }
+        }
+        for row in try days.query(.range(from: "Sat")).run() {
+            print(row.key, row.documentID ?? "")
+        }
         // end of taste
 
+        #expect(try days.query(.range(from: "Sat")).run().map(\.key) == ["Saturday", "Sunday"])
         #expect(try db.documentCount == 3)
         #expect(try db.document(withID: task.id)?.generation == 2)
         #expect(try db.document(withID: task.id)?["done"].bool == true)
