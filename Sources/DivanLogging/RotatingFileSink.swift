@@ -88,6 +88,8 @@ public final class RotatingFileSink: LogSink {
             setAside(state.file)
             closeFile(&state)
         }
+        // Others may set the file aside faster than this looks; the newest one has room.
+        state.file = open()
     }
 
     private func closeFile(_ state: inout State) {
