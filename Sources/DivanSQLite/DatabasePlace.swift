@@ -8,8 +8,8 @@ internal import Synchronization
 enum DatabasePlace: Sendable {
     /// The file `main.sqlite3` in a directory.
     case directory(String)
-    /// The same, on a read-only file system and without a log: nothing can change it, so SQLite
-    /// needs neither locks nor a log's index.
+    /// The same, without a log, and on a read-only file system or held by who opened it: nothing can
+    /// change it, so SQLite needs neither locks nor a log's index.
     case unchanging(String)
     /// A file in this process's memory.
     case memory(number: Int)

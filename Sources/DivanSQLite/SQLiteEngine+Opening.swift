@@ -44,6 +44,10 @@ extension SQLiteEngine {
         guard options.isReadOnly else {
             return place
         }
+        let isPlain = (FileSystem.size(of: file + "-wal") ?? 0) == 0
+        if options.isUnchanging, isPlain {
+            return .unchanging(directory)
+        }
         do {
             let probe = try place.connect(readOnly: true, timeout: options.busyTimeout)
             _ = try probe.integer("PRAGMA schema_version")
@@ -55,7 +59,6 @@ extension SQLiteEngine {
             guard error.code == .io || error.code == .readOnly else {
                 throw error
             }
-            let isPlain = (FileSystem.size(of: file + "-wal") ?? 0) == 0
             if isPlain, FileSystem.isOnReadOnlyMedium(file) {
                 return .unchanging(directory)
             }

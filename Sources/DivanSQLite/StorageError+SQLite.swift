@@ -32,7 +32,7 @@ extension StorageError {
             return error
         }
         return StorageError(
-            error.code,
+            .io,
             "Reading the database needs permission to read its file in \(directory) and, unless the "
                 + "file system is read-only and there is no log, to make files beside it.",
             underlying: error.underlying)

@@ -15,6 +15,8 @@ import FoundationEssentials
 ///     DivanTestChild fixture DIRECTORY               makes the databases that bits are flipped in
 ///     DivanTestChild flip GOLDEN SCRATCH SEED FROM TO    flips bits and compares all answers
 ///     DivanTestChild judge GOLDEN DIRECTORY …        compares damaged copies of `closed` with it
+///     DivanTestChild replace DIRECTORY SEED          replaces the database `app` until it is killed
+///     DivanTestChild nobody DIRECTORY TARGET         reads and installs a database as an unprivileged user
 ///     DivanTestChild shared DIRECTORY                asks for the shared manager from many threads
 ///
 /// It reports on its output, a line each; trouble goes to the error output and ends it with 1.
@@ -43,6 +45,10 @@ enum DivanTestChild {
             case "serve": try Servant(arguments).run()
             case "fixture": try DamageFixture.make(in: arguments.argument(0))
             case "judge": try DamageJudge(arguments).run()
+            case "replace":
+                var replacer = try Replacer(arguments)
+                try replacer.run()
+            case "nobody": try UnprivilegedReader(arguments).run()
             case "shared": try SharedManager(arguments).run()
             case "flip": try FlipRounds(arguments).run()
             default: throw WrongArguments()

@@ -21,7 +21,7 @@ extension ExitCode {
         switch code {
         case .databaseNotFound, .documentNotFound, .revisionNotFound, .attachmentNotFound:
             self = .notFound
-        case .conflict:
+        case .conflict, .databaseExists:
             self = .conflict
         case .invalidDocument, .invalidID, .invalidName, .invalidQuery, .forbidden:
             self = .badInput

@@ -74,11 +74,10 @@ public final class Database: Sendable {
     public static func open(at url: URL, options: DatabaseOptions = DatabaseOptions()) throws
         -> Database
     {
-        let path = url.path(percentEncoded: false)
-        let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-        let directory = Files.lastComponent(of: trimmed)
+        let path = url.directoryPath
+        let directory = Files.lastComponent(of: path)
         let name = DatabaseName.name(ofDirectory: directory) ?? directory
-        return try DatabaseRegistry.shared.open(name: name, path: trimmed, options: options)
+        return try DatabaseRegistry.shared.open(name: name, path: path, options: options)
     }
 
     /// Makes a database in memory; it goes when it is closed.

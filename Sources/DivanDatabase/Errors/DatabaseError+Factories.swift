@@ -122,6 +122,31 @@ extension DatabaseError {
         )
     }
 
+    static func databaseExists(_ path: String) -> DatabaseError {
+        DatabaseError(
+            .databaseExists,
+            "There is something at '\(path)' already; name a path where nothing is yet, or remove it."
+        )
+    }
+
+    static func replacedWhileOpen(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .databaseBusy,
+            "The database '\(name)' is open in this process and cannot be replaced meanwhile; close "
+                + "every handle of it and try again."
+        )
+    }
+
+    static func damagedSource(_ problem: VerificationProblem, count: Int) -> DatabaseError {
+        let others = count == 1 ? "" : " (and \(count - 1) more problems)"
+        return DatabaseError(
+            .corrupted,
+            "The database to be copied is damaged, so nothing was replaced or made; run verify and "
+                + "salvage on it. First problem\(others): \(problem.message)",
+            documentID: problem.documentID
+        )
+    }
+
     static func writtenTooFast(_ name: String) -> DatabaseError {
         DatabaseError(
             .databaseBusy,
@@ -154,8 +179,8 @@ extension DatabaseError {
     static func insideBatch(_ name: String) -> DatabaseError {
         DatabaseError(
             .databaseBusy,
-            "The database '\(name)' cannot be compacted, synced or deleted inside a batch of its own; "
-                + "do that after the batch."
+            "The database '\(name)' cannot be compacted, copied, synced or deleted inside a batch of "
+                + "its own; do that after the batch."
         )
     }
 

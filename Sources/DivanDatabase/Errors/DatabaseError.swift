@@ -40,6 +40,8 @@ public struct DatabaseError: Error, Sendable {
         case forbidden
         /// No database has this name or path.
         case databaseNotFound
+        /// There is something already where a database was to be made.
+        case databaseExists
         /// The database was closed or deleted; open it again.
         case databaseClosed
         /// Another process or task holds the database for longer than the timeout; try again.

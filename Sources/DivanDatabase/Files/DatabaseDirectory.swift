@@ -189,6 +189,15 @@ final class DatabaseDirectory: Sendable {
         } catch let error as SystemError { throw DatabaseError.io(error) }
     }
 
+    /// Makes the shared lock exclusive if nobody else has the database open, and says whether.
+    ///
+    /// Without a lock file nobody has it open for writing.
+    func isHeldAlone() throws -> Bool {
+        do {
+            return try lock.map { try DirectoryLock.makeExclusive($0, of: path) } ?? true
+        } catch let error as SystemError { throw DatabaseError.io(error) }
+    }
+
     /// Gives up the lock, shared or exclusive.
     func unlock() { lock?.unlock() }
 
@@ -225,6 +234,11 @@ final class DatabaseDirectory: Sendable {
 }
 
 extension DatabaseDirectory {
+    /// The number of a generation's directory; nil for another name.
+    static func generation(_ name: String) -> Int? {
+        name.hasPrefix("data-") ? Int(name.dropFirst("data-".count)) : nil
+    }
+
     /// What lies in a directory and is none of a database's of that generation: other generations,
     /// and files that were to replace others.
     static func leftovers(at path: String, besides generation: Int?) throws(SystemError)

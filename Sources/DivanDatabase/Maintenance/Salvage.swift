@@ -30,15 +30,15 @@ extension Database {
     ///   - destination: Where the new database goes; nothing may be there.
     ///   - progress: Gets reports; throwing stops the work and leaves what was copied by then.
     /// - Returns: What was copied, and what could not be read.
-    /// - Throws: `DatabaseError` with code `.io` when something is at `destination`, or when the source
-    ///   cannot be opened at all; `.databaseBusy` when others write too much to it meanwhile.
+    /// - Throws: `DatabaseError` with code `.databaseExists` when something is at `destination`; as
+    ///   opening the source, when it cannot be opened at all; `.databaseBusy` when others write too much
+    ///   to it meanwhile.
     public static func salvage(
         from source: URL, to destination: URL, progress: ProgressHandler? = nil
     ) throws -> SalvageResult {
         let target = destination.path(percentEncoded: false)
         guard !Files.exists(target) else {
-            throw DatabaseError(
-                .io, "There is something at '\(target)' already; name a path that does not exist.")
+            throw DatabaseError.databaseExists(target)
         }
         let (damaged, manifestProblem) = try openDamaged(at: source)
         defer { damaged.close() }
@@ -63,8 +63,8 @@ extension Database {
         } catch let error as DatabaseError
             where error.code == .corrupted || error.code == .databaseNotFound
         {
-            let generations = ((try? Files.list(path)) ?? []).filter { $0.hasPrefix("data-") }
-                .compactMap { Int($0.dropFirst("data-".count)) }
+            let generations = ((try? Files.list(path)) ?? [])
+                .compactMap(DatabaseDirectory.generation)
             guard let newest = generations.max() else { throw error }
             let core = try DatabaseCore(
                 name: "damaged", directory: nil,

@@ -53,8 +53,7 @@ public final class Manager: Sendable {
     public init(directory: URL, options: ManagerOptions = ManagerOptions()) throws {
         self.directory = directory
         self.options = options
-        let path = directory.path(percentEncoded: false)
-        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        path = directory.directoryPath
         guard !options.readOnly else { return }
         do { try Files.makeDirectory(self.path) } catch { throw DatabaseError.io(error) }
     }
@@ -177,6 +176,17 @@ public final class Manager: Sendable {
             return Array(state.databases.values)
         }
         for database in open { database.close() }
+    }
+
+    /// How long copying waits for a database that is held exclusively.
+    var copyTimeout: Duration { options.databaseOptions.busyTimeout }
+
+    /// Where a database lies, or is to lie, that is copied.
+    func pathForCopy(_ name: String) throws -> String {
+        guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
+        guard !state.withLock({ $0.isClosed }) else { throw DatabaseError.closed(name) }
+        guard !options.readOnly else { throw DatabaseError.readOnly(name) }
+        return path(of: name)
     }
 
     private func path(of name: String) -> String {

@@ -65,11 +65,13 @@ final class DatabaseCore: Sendable {
 
     /// Opens the engine whose files lie at a path, or one in memory.
     static func openEngine(
-        at path: String?, _ options: DatabaseOptions, creating: Bool = false
+        at path: String?, _ options: DatabaseOptions, creating: Bool = false,
+        unchanging: Bool = false
     ) throws -> any StorageEngine {
         do {
             var storage = options.storageOptions
             storage.createsIfMissing = creating
+            storage.isUnchanging = unchanging
             guard let path else { return try SQLiteEngine.inMemory(options: storage) }
             return try SQLiteEngine(directory: path, options: storage)
         } catch let error as StorageError {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A database that is copied and not changed.
+///
+/// One that nobody has open is held exclusively meanwhile. Then nothing can change it, so the engine
+/// needs no lock and no index of a log, and not a byte of the directory is touched: it may lie in a
+/// package, belong to somebody else, or be on a medium that cannot be written. One that is open, here
+/// or in another process, is read like by any reader, and goes on being written.
+enum CopySource {
+    /// Lends the open core of the database in a directory.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy`, `.corrupted`,
+    ///   `.unsupportedVersion` or `.io`, and what `body` throws.
+    static func withCore<T>(
+        at path: String, busyTimeout: Duration, _ body: (DatabaseCore) throws -> T
+    ) throws -> T {
+        var options = DatabaseOptions()
+        options.readOnly = true
+        options.busyTimeout = busyTimeout
+        if !DatabaseRegistry.shared.isOpen(path) {
+            let directory = try DatabaseDirectory(
+                path: path, create: false, readOnly: true, engine: DatabaseCore.engineIdentifier,
+                busyTimeout: busyTimeout
+            ) { _ in }
+            defer { directory.unlock() }
+            if try directory.isHeldAlone() {
+                let core = try DatabaseCore(
+                    name: Files.lastComponent(of: path), directory: directory,
+                    engine: DatabaseCore.openEngine(
+                        at: directory.dataPath, options, unchanging: true),
+                    options: options)
+                defer { core.close() }
+                return try body(core)
+            }
+        }
+        let database = try DatabaseRegistry.shared.open(
+            name: Files.lastComponent(of: path), path: path, options: options)
+        defer { database.close() }
+        return try body(database.core)
+    }
+}

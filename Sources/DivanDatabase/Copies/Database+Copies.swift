@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+
+// Copies of whole databases; docs/copies-and-backups.md has the guide.
+extension Database {
+    /// Copies the database, as it is at one moment, into a new directory, while others use it.
+    ///
+    /// ```swift
+    /// try database.backup(to: URL(filePath: "/backups/app-monday.divan"))
+    /// ```
+    ///
+    /// The backup holds exactly what was committed when it began, attachments included, and is on the
+    /// disk when this returns. Readers and writers of all processes go on meanwhile; only the removal
+    /// of unused attachments waits. Attachments take no space of their own on the same file system,
+    /// since both directories then name the same files, which nobody ever changes.
+    ///
+    /// A backup is a database like any other: it can be opened, copied while closed, or installed by
+    /// `Manager.replaceDatabase(named:from:progress:)`. It has the UUIDs of the original.
+    ///
+    /// - Parameters:
+    ///   - url: Where the backup goes: a path where nothing is yet, an empty directory, or what an
+    ///     interrupted backup left. A name that ends in `.divan` is best.
+    ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.
+    /// - Throws: `DatabaseError` with code `.databaseExists`, `.storageFull`, `.io`, `.corrupted` when
+    ///   the file of an attachment is missing, `.databaseClosed`, `.databaseBusy` inside a batch of
+    ///   this thread, and what `progress` throws. Nothing is left at `url` then.
+    public func backup(to url: URL, progress: ProgressHandler? = nil) throws {
+        try checkOpen()
+        try checkNotInBatch()
+        try Self.backUp(core, to: url, progress)
+    }
+
+    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
+    ///
+    /// - Throws: also `CancellationError`; nothing is left at `url` then.
+    public func backup(
+        to url: URL, progress: (@Sendable (Progress) throws -> Void)? = nil
+    ) async throws {
+        try checkOpen()
+        try await BlockingWork.runReporting(to: progress) { [core] progress in
+            try Self.backUp(core, to: url, progress)
+        }
+    }
+
+    private static func backUp(
+        _ core: DatabaseCore, to url: URL, _ progress: ProgressHandler?
+    ) throws {
+        try Installation(
+            path: url.directoryPath, purpose: .backup, transfer: .linking, progress: progress
+        ).run(core)
+    }
+
+    /// Copies a database to another directory, as a database of its own.
+    ///
+    /// The source may be closed, open here or elsewhere, or on a medium that cannot be written; it is
+    /// only read. The copy has new UUIDs and an incarnation of its own, so it replicates as another
+    /// database than its original, and it is checked as `verify` does before it counts.
+    ///
+    /// - Parameters:
+    ///   - source: The directory of the database to copy.
+    ///   - destination: Where the copy goes, as for `backup(to:progress:)`.
+    ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.
+    /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseExists`, `.databaseBusy` when
+    ///   another process holds the source exclusively, `.corrupted` when it is damaged,
+    ///   `.unsupportedVersion`, `.storageFull` or `.io`, and what `progress` throws.
+    public static func copy(
+        from source: URL, to destination: URL, progress: ProgressHandler? = nil
+    ) throws {
+        try CopySource.withCore(
+            at: source.directoryPath, busyTimeout: DatabaseOptions().busyTimeout
+        ) { core in
+            try Installation(
+                path: destination.directoryPath, purpose: .copy, transfer: .copying,
+                progress: progress
+            ).run(core)
+        }
+    }
+
+    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
+    public static func copy(
+        from source: URL, to destination: URL,
+        progress: (@Sendable (Progress) throws -> Void)? = nil
+    ) async throws {
+        try await BlockingWork.runReporting(to: progress) { progress in
+            try copy(from: source, to: destination, progress: progress)
+        }
+    }
+}
+
+extension URL {
+    /// The path of a directory, without a slash at its end.
+    var directoryPath: String {
+        let path = path(percentEncoded: false)
+        return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+}
+
+extension BlockingWork {
+    /// Runs long work that reports, and stops it at a report once its task is cancelled.
+    ///
+    /// - Throws: as `runCancellably(_:)`, and what `progress` throws.
+    static func runReporting<T: Sendable>(
+        to progress: (@Sendable (Progress) throws -> Void)?,
+        _ body: @escaping @Sendable (@escaping ProgressHandler) throws -> T
+    ) async throws -> T {
+        try await runCancellably { flag in
+            try body { report in
+                try progress?(report)
+                try flag.check()
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// Copies the data of one moment of an open database into a new directory, while others go on.
+///
+///     source                          others                     the copy
+///     takes attachments.lock shared                              data-1/
+///     begins a snapshot               save, delete, compact        main.sqlite3
+///     copies its pages                attach, sweep: waits
+///     ends it
+///     lists its references                                         attachments/aaf4c6…
+///     links or copies those files
+///     gives the lock back             the sweep goes on
+///
+/// The copy has the attachments that its own rows refer to and no others: all of them are there,
+/// since a file is put in its place before the commit that refers to it, and only the sweep, which
+/// waits, removes any.
+struct GenerationCopy {
+    /// How a copy gets the files with the content of attachments.
+    enum FileTransfer {
+        /// By a second name where the file system can, else by copying; both sides never change them.
+        case linking
+        /// By copying: the files are another's, who may write into them.
+        case copying
+    }
+
+    private static let dataPhase = "copying the data"
+
+    let source: DatabaseCore
+    let transfer: FileTransfer
+    let progress: ProgressHandler?
+
+    /// Makes the copy in a directory that does not exist, and forces it to the disk.
+    ///
+    /// - Throws: `DatabaseError` with code `.storageFull`, `.io`, `.databaseClosed`, `.databaseBusy`,
+    ///   `.corrupted` when the content of an attachment is missing; and what `progress` throws. What
+    ///   was copied by then is left to the caller to remove.
+    func run(to dataPath: String) throws {
+        try progress?(Progress(phase: Self.dataPhase, completed: 0, total: nil))
+        let lock = try lockAttachments()
+        defer { lock?.unlock() }
+        do { try Files.makeDirectory(dataPath) } catch { throw DatabaseError.io(error) }
+        try source.blaming(nil) {
+            try source.engine.copy(to: dataPath) { report in
+                try progress?(
+                    Progress(
+                        phase: Self.dataPhase, completed: report.completed, total: report.total)
+                )
+            }
+        }
+        let keys = try attachmentKeys(of: dataPath)
+        if !keys.isEmpty { try copyAttachments(keys, to: dataPath) }
+        do { try Files.synchroniseDirectory(dataPath) } catch { throw DatabaseError.io(error) }
+    }
+
+    /// Holds off the sweep.
+    ///
+    /// Without a lock file there has been no attachment yet. Read-only it is not made: then the
+    /// database is on a medium that nobody writes, or a vanished file is noticed.
+    private func lockAttachments() throws -> FileHandle? {
+        // In memory there is no folder before the first attachment.
+        guard let root = source.attachments.root else { return nil }
+        let path = AttachmentStore.lockPath(in: root)
+        do {
+            guard !source.options.readOnly || Files.exists(path) else { return nil }
+            let flags = source.options.readOnly ? O_RDONLY : O_RDWR | O_CREAT
+            let lock = try FileHandle(path: path, flags: flags)
+            let deadline = ContinuousClock.now + source.options.busyTimeout
+            while try !lock.tryLock(exclusive: false) {
+                guard ContinuousClock.now < deadline else { throw DatabaseError.busy(root) }
+                usleep(5_000)
+            }
+            return lock
+        } catch let error as SystemError { throw DatabaseError.io(error) }
+    }
+
+    /// The contents that the copied rows refer to, in order, and whether each must be there.
+    private func attachmentKeys(of dataPath: String) throws -> [(AttachmentKey, isNeeded: Bool)] {
+        var options = DatabaseOptions()
+        options.readOnly = true
+        let engine = try DatabaseCore.openEngine(at: dataPath, options, unchanging: true)
+        defer { engine.close() }
+        let store = Stores(engine: engine).attachmentReferences
+        var keys: [(AttachmentKey, isNeeded: Bool)] = []
+        try source.blaming(nil) {
+            try engine.read { (reader: any StorageReader) throws -> Void in
+                let cursor = try reader.cursor(in: store)
+                defer { cursor.close() }
+                var found = try cursor.seekToFirst()
+                while found {
+                    try cursor.withRow { row, value in
+                        let key = try source.decoding(nil) {
+                            try AttachmentReference.decode(row).key
+                        }
+                        // Some revisions came without their contents.
+                        let isNeeded = value.count == 0
+                        if let last = keys.last, last.0 == key {
+                            keys[keys.count - 1].isNeeded = last.isNeeded || isNeeded
+                        } else {
+                            keys.append((key, isNeeded))
+                        }
+                    }
+                    found = try cursor.next()
+                }
+            }
+        }
+        return keys
+    }
+
+    private func copyAttachments(_ keys: [(AttachmentKey, isNeeded: Bool)], to dataPath: String)
+        throws
+    {
+        let folder = AttachmentStore.folder(in: dataPath)
+        do {
+            try Files.makeDirectory(folder)
+            for (number, (key, isNeeded)) in keys.enumerated() {
+                try report(number, of: keys.count)
+                guard let file = source.attachments.path(of: key), Files.exists(file) else {
+                    guard isNeeded else { continue }
+                    throw DatabaseError.corrupted("The attachment \(key.fileName)", nil)
+                }
+                switch transfer {
+                case .linking: try Files.linkOrCopy(file, to: folder + "/" + key.fileName)
+                case .copying: try Files.copy(file, to: folder + "/" + key.fileName)
+                }
+            }
+            try report(keys.count, of: keys.count)
+            try Files.synchroniseDirectory(folder)
+        } catch let error as SystemError { throw DatabaseError.io(error) }
+    }
+
+    private func report(_ completed: Int, of total: Int) throws {
+        try progress?(
+            Progress(phase: "copying attachments", completed: completed, total: total))
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Puts a copy of a database into a directory, so that at every moment it holds a whole database or
+/// none.
+///
+///     a new one                           in the place of another one
+///     NAME.divan/                         NAME.divan/
+///       lock      held exclusively          lock      held exclusively
+///       data-1/   built, checked, synced    data-8/   built, checked, synced
+///       changes   zeros                     changes   zeros
+///       manifest  renamed into place        manifest  renamed over the old one
+///                                           data-7/   removed
+///
+/// The manifest is the one switch: before its rename there is the old database or none, after it the
+/// new one. A crash leaves a `data-` that no manifest names, which the next opening removes, or the
+/// next attempt to put a database there.
+///
+/// ## Identity
+///
+/// Every copy begins a life of its own, with a new incarnation. A backup keeps the UUIDs: put back
+/// in its original's place, it is that database at an earlier time. All others are new databases.
+struct Installation {
+    /// What the copy is to be.
+    enum Purpose {
+        /// The same database at a time, kept aside.
+        case backup
+        /// A new database, where there is none.
+        case copy
+        /// A new database, also in the place of another one.
+        case replacement
+    }
+
+    let path: String
+    let purpose: Purpose
+    let transfer: GenerationCopy.FileTransfer
+    let progress: ProgressHandler?
+
+    /// Copies an open database.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseExists` when there is something that a purpose
+    ///   does not allow to replace, `.databaseBusy` when the database to be replaced is open, or as
+    ///   `GenerationCopy`. The directory is then as it was.
+    func run(_ source: DatabaseCore) throws {
+        // Nothing is made in a directory that is somebody's.
+        guard isFree || (purpose == .replacement && DatabaseDirectory.exists(at: path)) else {
+            throw DatabaseError.databaseExists(path)
+        }
+        let isOurs = !Files.exists(path)
+        do {
+            try Files.makeDirectory(path)
+            do {
+                try DirectoryLock.whileExclusive(at: path, timeout: DirectoryLock.moment) {
+                    try replace(by: source)
+                }
+            } catch {
+                if isOurs { removeEmptied() }
+                throw error
+            }
+            try Files.synchroniseDirectory(Files.parent(of: path))
+        } catch let error as SystemError { throw DatabaseError.io(error) }
+    }
+
+    private func replace(by source: DatabaseCore) throws {
+        // Somebody may have been faster since the first look.
+        let isOccupied = DatabaseDirectory.exists(at: path)
+        guard purpose == .replacement || !isOccupied else {
+            throw DatabaseError.databaseExists(path)
+        }
+        let current = isOccupied ? try currentGeneration() : nil
+        if !isOccupied || current != nil { try removeLeftovers(besides: current) }
+        // Nothing of a database whose manifest is damaged goes before the new one is whole.
+        let generation =
+            (try Files.list(path).compactMap(DatabaseDirectory.generation).max() ?? 0) + 1
+        do {
+            let manifest = try build(generation, source)
+            // A bell that says nothing fits the old data and the new.
+            try Files.replace(DatabaseDirectory.changesPath(path), with: ChangeMark().bytes)
+            try Files.replace(DatabaseDirectory.manifestPath(path), with: manifest.bytes)
+        } catch {
+            try? Files.remove(DatabaseDirectory.dataPath(path, generation))
+            if !isOccupied { removeRest() }
+            throw error
+        }
+        // It counts from here on; what cannot be removed now is removed by the next opening.
+        try? removeLeftovers(besides: generation)
+    }
+
+    /// The generation of the database that is to be replaced; nil when its manifest is damaged, which
+    /// is no reason to keep it.
+    private func currentGeneration() throws -> Int? {
+        do { return try Manifest(at: path).generation } catch let error as DatabaseError {
+            guard error.code == .corrupted else { throw error }
+            return nil
+        }
+    }
+
+    /// Builds a generation whole, and returns the manifest that makes it count.
+    private func build(_ generation: Int, _ source: DatabaseCore) throws -> Manifest {
+        let dataPath = DatabaseDirectory.dataPath(path, generation)
+        try GenerationCopy(source: source, transfer: transfer, progress: progress).run(to: dataPath)
+        if purpose != .backup { try check(dataPath) }
+        let original = source.identity
+        var manifest = Manifest(engine: original.engine)
+        manifest.generation = generation
+        if purpose == .backup {
+            manifest.publicUUID = original.publicUUID
+            manifest.privateUUID = original.privateUUID
+        }
+        try DatabaseDirectory.markPlace(in: &manifest, at: path)
+        try Files.synchroniseDirectory(dataPath)
+        return manifest
+    }
+
+    /// Refuses a copy of a damaged database, before anything is replaced by it.
+    private func check(_ dataPath: String) throws {
+        var options = DatabaseOptions()
+        options.readOnly = true
+        let core = try DatabaseCore(
+            name: Files.lastComponent(of: path), directory: nil,
+            engine: DatabaseCore.openEngine(at: dataPath, options, unchanging: true),
+            options: options, dataPath: dataPath)
+        defer { core.close() }
+        let problems = try Verification(core: core, readsAttachments: true) { report in
+            try progress?(
+                Progress(
+                    phase: "checking the copy", completed: report.completed, total: report.total))
+        }.run()
+        if let first = problems.first {
+            throw DatabaseError.damagedSource(first, count: problems.count)
+        }
+    }
+
+    // MARK: - The place
+
+    /// Whether there is nothing at the path, or an empty directory, or what an attempt that did not
+    /// finish left of one.
+    private var isFree: Bool {
+        guard Files.exists(path) else { return true }
+        guard Files.isDirectory(path), let names = try? Files.list(path) else { return false }
+        return names.allSatisfy {
+            $0 == "lock" || $0 == "changes" || $0.hasPrefix("data-")
+                || $0.contains(Files.temporaryMark)
+        }
+    }
+
+    private func removeLeftovers(besides generation: Int?) throws(SystemError) {
+        for name in try DatabaseDirectory.leftovers(at: path, besides: generation) {
+            try Files.remove(path + "/" + name)
+        }
+    }
+
+    /// Removes what there is of a database that did not come about, as far as that can be done.
+    private func removeRest() {
+        try? removeLeftovers(besides: nil)
+        try? Files.remove(DatabaseDirectory.changesPath(path))
+        try? Files.remove(DirectoryLock.path(path))
+    }
+
+    /// Removes the directory that was made for a database which did not come about.
+    private func removeEmptied() {
+        if (try? Files.list(path))?.isEmpty == true { try? Files.remove(path) }
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+
+// Copies of whole databases; docs/copies-and-backups.md has the guide.
+extension Manager {
+    /// Installs a database that was made elsewhere under a name here, also in another one's place.
+    ///
+    /// ```swift
+    /// // At the first launch:
+    /// if !manager.databaseExists(named: "app") {
+    ///     try manager.replaceDatabase(named: "app", from: URL(filePath: "/usr/share/app/app.divan"))
+    /// }
+    /// let database = try manager.database(named: "app")
+    /// ```
+    ///
+    /// The source is copied, attachments included, and only read: it may be a directory in a package,
+    /// belong to somebody else, be on a medium that cannot be written, or be a backup. If it is open,
+    /// its last committed state is taken. The copy gets new UUIDs and an incarnation of its own, so a
+    /// replication starts over, and keeps all documents, revision IDs, sequences and local documents.
+    ///
+    /// The copy is built beside the old data, checked as `verify` does, and forced to the disk before
+    /// it takes their place in one step. Whatever fails, and whenever power or process end, there is
+    /// the old database or the new one, whole. So for a while there must be room for both.
+    ///
+    /// A database that is to be replaced must be closed, in this process too: swapping it below open
+    /// handles would lose what they are just doing.
+    ///
+    /// - Parameters:
+    ///   - name: The name here.
+    ///   - source: The directory of the database to install.
+    ///   - progress: Gets reports; throwing stops the work, and all stays as it was.
+    /// - Throws: `DatabaseError` with code `.invalidName`, `.databaseNotFound` when there is no database
+    ///   at `source`, `.databaseBusy` when the one to be replaced is open, or another process holds the
+    ///   source exclusively, `.corrupted` or `.unsupportedVersion` when the source is damaged or newer
+    ///   than this release, `.readOnly`, `.storageFull`, `.io`, or `.databaseClosed` after `close()`;
+    ///   and what `progress` throws. All is then as it was.
+    public func replaceDatabase(
+        named name: String, from source: URL, progress: ProgressHandler? = nil
+    ) throws {
+        let target = try pathForCopy(name)
+        guard !DatabaseRegistry.shared.isOpen(target) else {
+            throw DatabaseError.replacedWhileOpen(name)
+        }
+        try CopySource.withCore(at: source.directoryPath, busyTimeout: copyTimeout) { core in
+            try Installation(
+                path: target, purpose: .replacement, transfer: .copying, progress: progress
+            ).run(core)
+        }
+    }
+
+    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
+    public func replaceDatabase(
+        named name: String, from source: URL,
+        progress: (@Sendable (Progress) throws -> Void)? = nil
+    ) async throws {
+        try await BlockingWork.runReporting(to: progress) { [self] progress in
+            try replaceDatabase(named: name, from: source, progress: progress)
+        }
+    }
+
+    /// Copies a database of this manager to a new name, as a database of its own.
+    ///
+    /// It may be open; then its last committed state is copied while others use it. The copy has new
+    /// UUIDs and an incarnation of its own, and is checked as `verify` does before it counts.
+    ///
+    /// - Parameters:
+    ///   - name: The database to copy.
+    ///   - newName: The name of the copy, which must not exist.
+    ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.
+    /// - Throws: `DatabaseError` as `replaceDatabase(named:from:progress:)`, and with code
+    ///   `.databaseExists` when there is a database of the new name.
+    public func copyDatabase(
+        named name: String, to newName: String, progress: ProgressHandler? = nil
+    ) throws {
+        let source = try pathForCopy(name)
+        let target = try pathForCopy(newName)
+        try CopySource.withCore(at: source, busyTimeout: copyTimeout) { core in
+            try Installation(
+                path: target, purpose: .copy, transfer: .linking, progress: progress
+            ).run(core)
+        }
+    }
+
+    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
+    public func copyDatabase(
+        named name: String, to newName: String,
+        progress: (@Sendable (Progress) throws -> Void)? = nil
+    ) async throws {
+        try await BlockingWork.runReporting(to: progress) { [self] progress in
+            try copyDatabase(named: name, to: newName, progress: progress)
+        }
+    }
+}
