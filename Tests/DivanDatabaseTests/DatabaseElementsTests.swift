@@ -122,8 +122,16 @@ import Testing
             }.max() ?? 0
         }
         #expect(try mapped(0) == 0)
-        #expect(try mapped(64 << 20) > 3_000_000)
-        #expect(try mapped(nil) > 3_000_000)
+        // The log may be moved by a later closing only, when the machine is busy.
+        func isMapped(_ size: Int?) throws -> Bool {
+            for _ in 0..<100 {
+                if try mapped(size) > 3_000_000 { return true }
+                Gate().wait(milliseconds: 50)
+            }
+            return false
+        }
+        #expect(try isMapped(64 << 20))
+        #expect(try isMapped(nil))
     }
     #endif
 
