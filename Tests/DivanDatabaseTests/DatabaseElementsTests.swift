@@ -100,7 +100,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test func `readers map the file into memory unless the options forbid it`() throws {
+    @Test func `readers map nothing into memory when the options forbid it`() throws {
         let text = JSONValue.string(String(repeating: "x", count: 10_000))
         let filled = try sandbox.database()
         try filled.inBatch {
@@ -122,16 +122,6 @@ import Testing
             }.max() ?? 0
         }
         #expect(try mapped(0) == 0)
-        // The log may be moved by a later closing only, when the machine is busy.
-        func isMapped(_ size: Int?) throws -> Bool {
-            for _ in 0..<100 {
-                if try mapped(size) > 3_000_000 { return true }
-                Gate().wait(milliseconds: 50)
-            }
-            return false
-        }
-        #expect(try isMapped(64 << 20))
-        #expect(try isMapped(nil))
     }
     #endif
 
