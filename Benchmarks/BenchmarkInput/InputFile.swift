@@ -12,6 +12,13 @@ import Foundation
 /// 8 + 8 (n + 1)     36 n          document IDs, UUID text
 /// …                               the JSON texts, one after another
 /// ```
+///
+/// A text is lent as a `Span` of the mapped file, never copied, as an app would hand on the bytes of
+/// an answer or of a file that it holds already:
+///
+/// ```swift
+/// let document = try input.withText(7) { try MutableDocument(json: $0, id: input.id(7)) }
+/// ```
 public struct InputFile: @unchecked Sendable {
     /// How document IDs are made.
     public enum IDKind: String, Sendable, CaseIterable {
@@ -21,37 +28,77 @@ public struct InputFile: @unchecked Sendable {
         case random
     }
 
+    /// The error for a file that is not one of these, or not all of one.
+    public struct InvalidInput: Error {
+        /// The file.
+        public var path: String
+    }
+
     /// The file in memory, for as long as the process runs: what is measured is not the reading.
-    private let bytes: UnsafeRawBufferPointer
+    ///
+    /// Nobody writes to it, so any thread may read it. It is looked at through spans only, which
+    /// check each range.
+    private let file: UnsafeBufferPointer<UInt8>
 
     /// The number of documents.
     public let count: Int
 
     /// Maps a file made by ``write(to:count:ids:)``.
+    ///
+    /// - Throws: ``InvalidInput`` when the file is too short for what its head announces.
     public init(path: String) throws {
-        let data = try NSData(contentsOfFile: path, options: .alwaysMapped)
-        bytes = UnsafeRawBufferPointer(
-            start: Unmanaged.passRetained(data).takeUnretainedValue().bytes, count: data.length)
-        count = Int(Self.number(in: bytes, at: 0))
+        file = try Self.map(path)
+        guard file.count >= 16 else { throw InvalidInput(path: path) }
+        count = Self.number(in: file.span, at: 0)
+        guard count >= 0, count < file.count / (8 + Self.idLength),
+            textStart(count) == file.count
+        else { throw InvalidInput(path: path) }
     }
 
     /// Returns a document's ID.
     public func id(_ index: Int) -> String {
-        let start = 8 + 8 * (count + 1) + 36 * index
-        return String(decoding: bytes[start..<start + 36], as: UTF8.self)
+        let start = 8 + 8 * (count + 1) + Self.idLength * index
+        return file.span.extracting(start..<start + Self.idLength).withUnsafeBufferPointer {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    /// The length of a document's JSON text, in bytes.
+    public func textLength(_ index: Int) -> Int {
+        textStart(index + 1) - textStart(index)
     }
 
     /// Lends the bytes of a document's JSON text.
     public func withText<R>(_ index: Int, _ body: (Span<UInt8>) throws -> R) rethrows -> R {
-        let base = 8 + 8 * (count + 1) + 36 * count
-        let start = base + Int(Self.number(in: bytes, at: 8 + 8 * index))
-        let end = base + Int(Self.number(in: bytes, at: 16 + 8 * index))
-        let text = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
-        return try body(Span(_unsafeElements: text.assumingMemoryBound(to: UInt8.self)))
+        try body(file.span.extracting(textStart(index)..<textStart(index + 1)))
     }
 
-    private static func number(in bytes: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
-        UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    /// Where a text begins; for `count`, where the last one ends.
+    private func textStart(_ index: Int) -> Int {
+        8 + 8 * (count + 1) + Self.idLength * count
+            + Self.number(in: file.span, at: 8 + 8 * index)
+    }
+
+    private static let idLength = 36
+
+    /// Foundation's mapped data is a copy here, which would count as the runner's own memory.
+    private static func map(_ path: String) throws -> UnsafeBufferPointer<UInt8> {
+        let descriptor = open(path, O_RDONLY)
+        guard descriptor >= 0 else { throw InvalidInput(path: path) }
+        defer { close(descriptor) }
+        let length = Int(lseek(descriptor, 0, SEEK_END))
+        guard length > 0,
+            let start = mmap(nil, length, PROT_READ, MAP_PRIVATE, descriptor, 0),
+            start != MAP_FAILED
+        else { throw InvalidInput(path: path) }
+        return UnsafeBufferPointer(
+            start: start.assumingMemoryBound(to: UInt8.self), count: length)
+    }
+
+    private static func number(in bytes: Span<UInt8>, at offset: Int) -> Int {
+        var number: UInt64 = 0
+        for index in (0..<8).reversed() { number = number << 8 | UInt64(bytes[offset + index]) }
+        return Int(truncatingIfNeeded: number)
     }
 
     /// Writes the documents of the benchmark; the same arguments make the same bytes.

@@ -9,9 +9,12 @@ extension DivanWork {
         for start in stride(from: 0, to: operations, by: 100) {
             try database.write { transaction in
                 for index in start..<min(start + 100, operations) {
+                    let body = try input.withText(index % input.count) {
+                        try PackedValue(parsing: $0)
+                    }
                     try transaction.putExistingRevision(
                         "conflicted", history: [Self.revision(2, index), Self.revision(1, 0)],
-                        body: try PackedValue(parsing: input.text(index % input.count)))
+                        body: body)
                 }
             }
         }
@@ -35,7 +38,9 @@ extension DivanWork {
             try database.write { transaction in
                 for index in start..<min(start + 1000, operations) {
                     let id = input.id(index)
-                    let document = try MutableDocument(json: input.text(index), id: id)
+                    let document = try input.withText(index) {
+                        try MutableDocument(json: $0, id: id)
+                    }
                     let first = try transaction.save(document).document
                     for age in [20, 30] as [Int64] {
                         var properties = first.properties
