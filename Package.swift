@@ -45,10 +45,18 @@ let package = Package(
             ]
         ),
 
+        // 3: replication.
+        .target(
+            name: "DivanReplication",
+            dependencies: ["DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging"]
+        ),
+
         // 4: one import for apps.
         .target(
             name: "Divan",
-            dependencies: ["DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging"]
+            dependencies: [
+                "DivanReplication", "DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging",
+            ]
         ),
 
         // 6: the program.
@@ -110,6 +118,10 @@ let package = Package(
                 "Divan", "DivanLogging", "DivanStorage", "DivanSQLite", "DivanStorageConformance",
                 "DivanTestSupport", "DivanTestChild",
             ]
+        ),
+        .testTarget(
+            name: "DivanReplicationTests",
+            dependencies: ["DivanReplication", "Divan", "DivanTestSupport"]
         ),
         .testTarget(
             name: "DivanCommandTests",

@@ -104,6 +104,25 @@ public struct Attachment: Sendable {
         AttachmentChunks(content: stored, size: Swift.max(1, size))
     }
 
+    /// The bytes that are stored: of coded content, the coded ones.
+    package var storedLength: Int { encodedLength ?? length }
+
+    /// Opens the stored bytes, coded or not, to be read piece by piece.
+    ///
+    /// - Throws: As `content()`.
+    package func makeStoredReader() throws -> any AttachmentReader {
+        try stored.makeStoredReader()
+    }
+
+    /// The stored content on its way into another database, with its coding and digest.
+    ///
+    /// - Throws: As `content()`.
+    package func transferContent() throws -> AttachmentContent {
+        var content = AttachmentContent.stream(try makeStoredReader())
+        if encoding != nil { content = content.gzipped(decodedLength: length) }
+        return content.expecting(length: storedLength, digest: digest)
+    }
+
     /// Reads the content and compares its digest.
     ///
     /// - Throws: As `content()`; `.corrupted` also when the digest is another one.

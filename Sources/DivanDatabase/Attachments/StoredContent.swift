@@ -66,6 +66,12 @@ struct StoredContent: Sendable {
             damage: .attachmentDamaged(label, documentID, revision))
     }
 
+    /// A reader of the stored bytes as they are.
+    func makeStoredReader() throws -> any AttachmentReader {
+        let (file, length) = try openStored()
+        return FileReader(file, range: 0..<length)
+    }
+
     /// All or a part of the decoded content.
     func bytes(_ range: Range<Int>? = nil) throws -> [UInt8] {
         let reader = try makeReader(range)

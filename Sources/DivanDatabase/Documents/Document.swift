@@ -18,8 +18,10 @@ public import DivanModel
 /// The accessors of `PropertyReader` give typed values with defaults; subscripts give optionals.
 /// Attachments are no properties: see `attachment(named:)`.
 public struct Document: Sendable {
-    let documentID: DocumentID
-    let revision: RevisionID
+    /// The document's ID, parsed.
+    package let documentID: DocumentID
+    /// The revision's ID, parsed.
+    package let revision: RevisionID
     /// The properties in their stored form.
     public let body: PackedValue
     /// The place of this revision in the database's order of changes.

@@ -38,6 +38,13 @@ extension WriteContext {
         return (open.writer, open.snapshot)
     }
 
+    /// Keys with an underscore that bodies made elsewhere may hold: attachments, the mark of a revision
+    /// that its reader may no longer see, and what CouchDB keeps in documents about replications.
+    private static let reservedInBodies: Set<String> = [
+        "_attachments", "_removed", "_access", "_replication_id", "_replication_state",
+        "_replication_state_time", "_replication_state_reason", "_replication_stats",
+    ]
+
     /// Checks a body against the rules for documents and the size limit.
     ///
     /// - Returns: The reserved keys that replicated revisions may hold, and an app may not set.
@@ -45,7 +52,7 @@ extension WriteContext {
     func check(_ content: RevisionContent, of id: DocumentID, limit: Int) throws -> [String] {
         guard content.body.isObject else { throw DatabaseError.notAnObject(id) }
         let reserved = content.body.reservedKeys
-        if let key = reserved.first(where: { $0 != "_attachments" && $0 != "_removed" }) {
+        if let key = reserved.first(where: { !Self.reservedInBodies.contains($0) }) {
             throw DatabaseError.reservedKey(key, id)
         }
         let size = content.body.byteCount
