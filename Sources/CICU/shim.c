@@ -5,7 +5,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <unicode/ucol.h>
+#include <unicode/uregex.h>
 #include <unicode/ustring.h>
+#include <unicode/utext.h>
 #include <unicode/uversion.h>
 
 static UCollator *root;
@@ -75,4 +77,46 @@ void divan_root_version(char out[64]) {
     u_versionToString(library, libraryText);
     u_versionToString(collation, collationText);
     snprintf(out, 64, "icu-%s-%s", libraryText, collationText);
+}
+
+// About a second for one text: ICU counts in batches of 10,000 steps of its machine.
+#define DIVAN_PATTERN_BATCHES 1000
+
+divan_pattern *divan_pattern_open(
+    const uint16_t *text, size_t count, int is_caseless, int32_t *error_offset) {
+    UErrorCode status = U_ZERO_ERROR;
+    UParseError error = {.offset = -1};
+    static const UChar empty[1] = {0};
+    URegularExpression *expression = uregex_open(
+        count ? (const UChar *)text : empty, (int32_t)count,
+        is_caseless ? UREGEX_CASE_INSENSITIVE : 0, &error, &status);
+    *error_offset = error.offset;
+    if (U_FAILURE(status)) return NULL;
+    uregex_setTimeLimit(expression, DIVAN_PATTERN_BATCHES, &status);
+    if (U_FAILURE(status)) {
+        uregex_close(expression);
+        return NULL;
+    }
+    return (divan_pattern *)expression;
+}
+
+void divan_pattern_close(divan_pattern *pattern) {
+    uregex_close((URegularExpression *)pattern);
+}
+
+int divan_pattern_find(divan_pattern *pattern, const uint8_t *text, size_t count) {
+    URegularExpression *expression = (URegularExpression *)pattern;
+    UErrorCode status = U_ZERO_ERROR;
+    UText utf8 = UTEXT_INITIALIZER;
+    utext_openUTF8(&utf8, count ? (const char *)text : "", (int64_t)count, &status);
+    if (U_FAILURE(status)) return -1;
+    uregex_setUText(expression, &utf8, &status);
+    UBool found = uregex_find(expression, 0, &status);
+    // The expression must not keep what belongs to the caller.
+    UErrorCode reset = U_ZERO_ERROR;
+    static const UChar empty[1] = {0};
+    uregex_setText(expression, empty, 0, &reset);
+    utext_close(&utf8);
+    if (U_FAILURE(status)) return -1;
+    return found ? 1 : 0;
 }

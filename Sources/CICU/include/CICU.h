@@ -34,4 +34,20 @@ ptrdiff_t divan_root_sort_key(
 /// Writes "icu-LIBRARY-COLLATION", for example "icu-72.1-153.120", and a closing zero byte.
 void divan_root_version(char out[64]);
 
+/// A compiled regular expression of ICU. One thread at a time may use it.
+typedef struct divan_pattern divan_pattern;
+
+/// Compiles a regular expression given as UTF-16; NULL if it is none.
+///
+/// `error_offset` then gets the offset in units at which it goes wrong, or -1 if that is unknown.
+divan_pattern *divan_pattern_open(
+    const uint16_t *text, size_t count, int is_caseless, int32_t *error_offset);
+
+/// Frees a compiled regular expression.
+void divan_pattern_close(divan_pattern *pattern);
+
+/// Says whether a regular expression matches anywhere in a UTF-8 text: 1 or 0; -1 if that would
+/// take more steps or memory than ICU is allowed.
+int divan_pattern_find(divan_pattern *pattern, const uint8_t *text, size_t count);
+
 #endif

@@ -54,7 +54,7 @@ public struct ValueOrder: Sendable {
         compare(left, right, numberTies: false) == 0
     }
 
-    private func compare(_ left: JSONValue, _ right: JSONValue, numberTies: Bool) -> Int {
+    func compare(_ left: JSONValue, _ right: JSONValue, numberTies: Bool) -> Int {
         switch (left, right) {
         case (.integer(let left), .integer(let right)):
             return left < right ? -1 : left > right ? 1 : 0
