@@ -59,7 +59,7 @@ enum DatabasePlace: Sendable {
     }
 
     /// Writes the characters that mean something in a URI as percent and two digits.
-    private static func escaped(_ path: String) -> String {
+    static func escaped(_ path: String) -> String {
         path.utf8.reduce(into: "") { uri, byte in
             switch byte {
             case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0x80...:

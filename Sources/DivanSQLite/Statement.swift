@@ -138,6 +138,12 @@ final class Statement {
         unsafe sqlite3_column_int64(handle, column)
     }
 
+    /// Returns whether a value of the current row is NULL.
+    func isNull(at column: Int32) -> Bool {
+        // SAFETY: the handle is valid.
+        unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
     /// Returns a text of the current row.
     func text(at column: Int32) -> String {
         // SAFETY: the handle is valid; the text is copied before anything else is called.

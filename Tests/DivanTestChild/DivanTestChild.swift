@@ -16,6 +16,7 @@ import FoundationEssentials
 ///     DivanTestChild flip GOLDEN SCRATCH SEED FROM TO    flips bits and compares all answers
 ///     DivanTestChild judge GOLDEN DIRECTORY …        compares damaged copies of `closed` with it
 ///     DivanTestChild replace DIRECTORY SEED          replaces the database `app` until it is killed
+///     DivanTestChild import DIRECTORY SOURCE         imports a Couchbase Lite database until it is killed
 ///     DivanTestChild nobody DIRECTORY TARGET         reads and installs a database as an unprivileged user
 ///     DivanTestChild shared DIRECTORY                asks for the shared manager from many threads
 ///
@@ -48,6 +49,7 @@ enum DivanTestChild {
             case "replace":
                 var replacer = try Replacer(arguments)
                 try replacer.run()
+            case "import": try Migrator(arguments).run()
             case "nobody": try UnprivilegedReader(arguments).run()
             case "shared": try SharedManager(arguments).run()
             case "flip": try FlipRounds(arguments).run()

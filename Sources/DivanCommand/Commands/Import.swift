@@ -7,7 +7,7 @@ extension Command {
     static let importing = Command(
         CommandSchema(
             name: "import",
-            summary: "Import documents from a file or standard input.",
+            summary: "Import documents, or a whole Couchbase Lite 1.x database.",
             discussion: """
                 The input is a JSON array, JSON lines, objects one after the other, or a dump of \
                 CouchDB: what _all_docs or _changes answer with include_docs=true, or what \
@@ -43,12 +43,22 @@ extension Command {
             ],
             examples: [
                 "divan import notes.divan notes.jsonl",
+                "divan import old/notes.cblite2",
+                "divan import new.divan old/notes.cblite2",
                 "divan import geo.divan iso_3166-1.json --key 3166-1 --id-field alpha_3",
                 "curl -s 'http://host/db/_all_docs?include_docs=true' | divan import db.divan",
             ])
     ) { invocation in
+        let first = try invocation.arguments.argument("DB")
+        let file = invocation.arguments.optionalArgument("FILE")
+        if let file, CouchbaseLiteCommand.isMeant(by: file) {
+            return try CouchbaseLiteCommand.run(invocation, source: file, target: first)
+        }
+        if file == nil, CouchbaseLiteCommand.isMeant(by: first) {
+            return try CouchbaseLiteCommand.run(invocation, source: first, target: nil)
+        }
         let source = try InputSource(
-            path: invocation.arguments.optionalArgument("FILE") ?? "-",
+            path: file ?? "-",
             interruption: invocation.interruption)
         let database = try invocation.openDatabase(
             forWriting: true, creating: invocation.arguments.flag("create"))

@@ -37,10 +37,30 @@ struct Installation {
 
     /// Copies an open database.
     ///
-    /// - Throws: `DatabaseError` with code `.databaseExists` when there is something that a purpose
-    ///   does not allow to replace, `.databaseBusy` when the database to be replaced is open, or as
-    ///   `GenerationCopy`. The directory is then as it was.
+    /// - Throws: As `run(making:)`, or as `GenerationCopy`. The directory is then as it was.
     func run(_ source: DatabaseCore) throws {
+        try run { dataPath in
+            try GenerationCopy(source: source, transfer: transfer, progress: progress)
+                .run(to: dataPath)
+            if purpose != .backup { try check(dataPath) }
+            let original = source.identity
+            var manifest = Manifest(engine: original.engine)
+            if purpose == .backup {
+                manifest.publicUUID = original.publicUUID
+                manifest.privateUUID = original.privateUUID
+            }
+            return manifest
+        }
+    }
+
+    /// Puts a database into the directory whose data `make` makes, in a directory that does not exist.
+    ///
+    /// - Parameter make: Gets the path of that directory, and returns a manifest with the UUIDs and the
+    ///   incarnation; where the data lie is filled in here.
+    /// - Throws: `DatabaseError` with code `.databaseExists` when there is something that a purpose
+    ///   does not allow to replace, `.databaseBusy` when the database to be replaced is open; and what
+    ///   `make` throws. The directory is then as it was.
+    func run(making make: (_ dataPath: String) throws -> Manifest) throws {
         // Nothing is made in a directory that is somebody's.
         guard isFree || (purpose == .replacement && DatabaseDirectory.exists(at: path)) else {
             throw DatabaseError.databaseExists(path)
@@ -50,7 +70,7 @@ struct Installation {
             try Files.makeDirectory(path)
             do {
                 try DirectoryLock.whileExclusive(at: path, timeout: DirectoryLock.moment) {
-                    try replace(by: source)
+                    try replace(by: make)
                 }
             } catch {
                 if isOurs { removeEmptied() }
@@ -60,7 +80,7 @@ struct Installation {
         } catch let error as SystemError { throw DatabaseError.io(error) }
     }
 
-    private func replace(by source: DatabaseCore) throws {
+    private func replace(by make: (_ dataPath: String) throws -> Manifest) throws {
         // Somebody may have been faster since the first look.
         let isOccupied = DatabaseDirectory.exists(at: path)
         guard purpose == .replacement || !isOccupied else {
@@ -72,7 +92,7 @@ struct Installation {
         let generation =
             (try Files.list(path).compactMap(DatabaseDirectory.generation).max() ?? 0) + 1
         do {
-            let manifest = try build(generation, source)
+            let manifest = try build(generation, make)
             // A bell that says nothing fits the old data and the new.
             try Files.replace(DatabaseDirectory.changesPath(path), with: ChangeMark().bytes)
             try Files.replace(DatabaseDirectory.manifestPath(path), with: manifest.bytes)
@@ -95,24 +115,19 @@ struct Installation {
     }
 
     /// Builds a generation whole, and returns the manifest that makes it count.
-    private func build(_ generation: Int, _ source: DatabaseCore) throws -> Manifest {
+    private func build(
+        _ generation: Int, _ make: (_ dataPath: String) throws -> Manifest
+    ) throws -> Manifest {
         let dataPath = DatabaseDirectory.dataPath(path, generation)
-        try GenerationCopy(source: source, transfer: transfer, progress: progress).run(to: dataPath)
-        if purpose != .backup { try check(dataPath) }
-        let original = source.identity
-        var manifest = Manifest(engine: original.engine)
+        var manifest = try make(dataPath)
         manifest.generation = generation
-        if purpose == .backup {
-            manifest.publicUUID = original.publicUUID
-            manifest.privateUUID = original.privateUUID
-        }
         try DatabaseDirectory.markPlace(in: &manifest, at: path)
         try Files.synchroniseDirectory(dataPath)
         return manifest
     }
 
     /// Refuses a copy of a damaged database, before anything is replaced by it.
-    private func check(_ dataPath: String) throws {
+    func check(_ dataPath: String) throws {
         var options = DatabaseOptions()
         options.readOnly = true
         let core = try DatabaseCore(

@@ -167,6 +167,30 @@ enum Files {
         return Int(status.st_size)
     }
 
+    /// What tells whether a file has been written since: its length, its times, which file it is.
+    struct Stamp: Equatable {
+        var length: Int
+        var words: [Int]
+    }
+
+    /// The stamp of a file; nil when there is none.
+    static func stamp(of path: String) -> Stamp? {
+        var status = stat()
+        // SAFETY: `status` is a local that outlives the call.
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        #if canImport(Glibc)
+        let (written, changed) = (status.st_mtim, status.st_ctim)
+        #else
+        let (written, changed) = (status.st_mtimespec, status.st_ctimespec)
+        #endif
+        return Stamp(
+            length: Int(status.st_size),
+            words: [
+                Int(status.st_ino), Int(written.tv_sec), Int(written.tv_nsec),
+                Int(changed.tv_sec), Int(changed.tv_nsec),
+            ])
+    }
+
     /// The bytes of all files below a path.
     static func size(of path: String) -> Int {
         var status = stat()

@@ -184,7 +184,7 @@ extension WriteContext {
     // MARK: - Local documents and settings
 
     /// Replaces a local document; nil removes it. There are no revisions to conflict with.
-    func putLocal(_ id: String, _ body: PackedValue?) throws {
+    func putLocal(_ id: String, _ body: PackedValue?, revision: UInt64? = nil) throws {
         let (writer, snapshot) = try transaction()
         let old = try snapshot.localDocument(id)
         try id.withSpan { key in
@@ -192,7 +192,7 @@ extension WriteContext {
                 _ = try writer.remove(key: key, in: snapshot.core.stores.local)
                 return
             }
-            let new = LocalRecord(revision: (old?.revision ?? 0) + 1, body: body)
+            let new = LocalRecord(revision: revision ?? (old?.revision ?? 0) + 1, body: body)
             try withRow {
                 new.encode(into: &$0)
             } lent: {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+
+// The sentences about databases of Couchbase Lite 1.x.
+extension DatabaseError {
+    static func importUnsupported(_ path: String, _ reason: String) -> DatabaseError {
+        DatabaseError(
+            .unsupportedVersion,
+            "'\(path)' \(reason); only unencrypted databases of Couchbase Lite 1.x in SQLite can be "
+                + "imported.")
+    }
+
+    static func importBusy(_ path: String) -> DatabaseError {
+        DatabaseError(
+            .databaseBusy,
+            "'\(path)' was written to while it was being imported; close the app that uses it and try "
+                + "again.")
+    }
+
+    static func importUnreadable(_ path: String, _ error: StorageError) -> DatabaseError {
+        guard error.code == .corrupted else { return DatabaseError(error, documentID: nil) }
+        return DatabaseError(
+            .corrupted,
+            "'\(path)' cannot be read as an SQLite database: it is damaged, or encrypted, and then the "
+                + "app must remove its encryption first.", underlying: error)
+    }
+}
