@@ -28,6 +28,9 @@ final class CommitBell: Sendable {
         self.token.withLock { $0 = token }
     }
 
+    /// Rings only when it is told to.
+    init() {}
+
     /// How often it has rung.
     var count: Int { state.withLock { $0.count } }
 
@@ -52,7 +55,8 @@ final class CommitBell: Sendable {
         }
     }
 
-    private func ring(closing: Bool) {
+    /// Rings; after closing, nobody waits any more.
+    func ring(closing: Bool = false) {
         let waiters = state.withLock { state in
             defer { state.waiters = [:] }
             state.count += 1

@@ -94,7 +94,7 @@ public final class Database: Sendable {
         live.stop()
         if let registration { DatabaseRegistry.shared.release(registration) } else { core.close() }
         core.hub.wakeAll()
-        views.removeAll()
+        views.close()
     }
 
     /// Whether the database has been closed or deleted.

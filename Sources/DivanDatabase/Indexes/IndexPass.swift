@@ -123,17 +123,27 @@ struct IndexPass {
         ).run()
         let middle = clock.now
         var failures: [[IndexingFailure]] = []
-        report.rows += try core.write { context in
+        var written: [Written?] = []
+        // What is written in a batch is not committed yet, and may never be.
+        let isOwnTransaction = !core.isInTransaction
+        try core.write { context in
             failures = []
-            var rows = 0
+            written = []
             for (position, index) in piece.indexes.enumerated() {
                 var failed: [IndexingFailure] = []
-                rows += try write(
-                    mapped[position], of: index, piece.feed,
-                    builtAt: began[index.definition.name] ?? 0, context, &failed)
+                written.append(
+                    try write(
+                        mapped[position], of: index, piece.feed,
+                        builtAt: began[index.definition.name] ?? 0, context, &failed))
                 failures.append(failed)
             }
-            return rows
+        }
+        for (index, part) in zip(piece.indexes, written) {
+            guard let part else { continue }
+            report.rows += part.keys.count
+            guard isOwnTransaction else { continue }
+            core.indexTouches.note(
+                index.definition.name, from: index.record.place, to: part.place, keys: part.keys)
         }
         report.documents += piece.feed.items.count
         report.mapping += middle - start
@@ -145,14 +155,24 @@ struct IndexPass {
         }
     }
 
-    /// Writes one index's part of a piece, unless somebody else has written there since.
+    /// What was written of one index.
+    private struct Written {
+        /// Where it stands now.
+        var place: IndexTouches.Place
+        /// The rows that changed.
+        var keys: [[UInt8]]
+    }
+
+    /// Writes one index's part of a piece; nil when somebody else has written there since.
     private func write(
         _ mapped: [Result<Emissions, any Error>?], of index: Behind, _ feed: IndexFeed,
         builtAt: SequenceNumber, _ context: WriteContext, _ failures: inout [IndexingFailure]
-    ) throws -> Int {
+    ) throws -> Written? {
         let (writer, snapshot) = try context.transaction()
         let name = index.definition.name
-        guard var record = try snapshot.indexRecord(name), record == index.record else { return 0 }
+        guard var record = try snapshot.indexRecord(name), record == index.record else {
+            return nil
+        }
         let isBuild = record.lastSequence == 0
         let pending = feed.state.lastSequence - min(feed.state.lastSequence, record.lastSequence)
         // What would touch a good part of the partial reductions writes them anew at the end.
@@ -163,7 +183,7 @@ struct IndexPass {
         target.maintainsPartials = record.hasPartials
         var present: Set<DocumentID> = []
         if !feed.purged.isEmpty { present = Set(feed.items.map(\.id)) }
-        let edits: Int
+        let keys: [[UInt8]]
         do {
             // A document purged before the index last looked may be back, and its rows right.
             let gone = Set(feed.purged.filter { $0.purge > record.lastPurge }.map(\.id))
@@ -178,14 +198,14 @@ struct IndexPass {
                 try target.replace(
                     item.id, with: emissions, isNew: item.sequence <= builtAt)
             }
-            edits = try target.finish().count
+            keys = try target.finish().map(\.key)
         } catch let error as IndexCorruption {
             throw DatabaseError.damagedIndex(name.name, error)
         }
         record.lastSequence = max(record.lastSequence, feed.lastSequence)
         record.lastPurge = feed.lastPurge
         try context.setIndexRecord(record, of: name)
-        return edits
+        return Written(place: record.place, keys: keys)
     }
 
     // MARK: - Reducing

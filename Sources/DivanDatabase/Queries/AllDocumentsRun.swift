@@ -20,6 +20,32 @@ struct AllDocumentsRun {
         }
     }
 
+    /// The IDs that can be found, whatever the other properties leave of them.
+    struct IDRange: Sendable {
+        var lower: String?
+        var upper: String?
+        /// Only these; nil for all of the range.
+        var list: Set<String>?
+
+        func contains(_ id: String) -> Bool {
+            if let list { return list.contains(id) }
+            // In the order of the store, which is that of bytes.
+            if let lower, id.utf8.lexicographicallyPrecedes(lower.utf8) { return false }
+            if let upper, upper.utf8.lexicographicallyPrecedes(id.utf8) { return false }
+            return true
+        }
+    }
+
+    var idRange: IDRange {
+        get throws {
+            if let keys = query.keys { return IDRange(list: Set(keys.compactMap(\.string))) }
+            let start = try bound(query.startKey, isHigh: query.descending)
+            let end = try bound(query.endKey, isHigh: !query.descending)
+            return query.descending
+                ? IDRange(lower: end, upper: start) : IDRange(lower: start, upper: end)
+        }
+    }
+
     // MARK: - A range
 
     private func rows(_ snapshot: Snapshot) throws -> [QueryRow] {

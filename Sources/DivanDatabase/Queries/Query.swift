@@ -17,7 +17,7 @@ public import DivanJSON
 public struct Query: Sendable {
     enum Source: Sendable {
         case view(View)
-        case allDocuments(DatabaseCore)
+        case allDocuments(DatabaseCore, ViewRegistry)
     }
 
     /// When the index is brought up to date.
@@ -53,7 +53,7 @@ public struct Query: Sendable {
         case onlyConflicts
     }
 
-    let source: Source
+    var source: Source
 
     // MARK: - Which rows
 
@@ -90,7 +90,7 @@ public struct Query: Sendable {
     public var grouping = Grouping.none
     /// Whether rows carry their documents, read in the same snapshot.
     public var includeDocuments = false
-    /// When the index is brought up to date.
+    /// When the index is brought up to date; a live query always does so before.
     public var updateMode = UpdateMode.before
     /// For a query of all documents: which of them.
     public var allDocumentsMode = AllDocumentsMode.allDocuments
@@ -140,6 +140,6 @@ extension Database {
     /// query.limit = 100
     /// ```
     public func allDocumentsQuery(_ keys: KeySelection = .all) -> Query {
-        Query(source: .allDocuments(core), keys: keys)
+        Query(source: .allDocuments(core, views), keys: keys)
     }
 }

@@ -11,15 +11,17 @@ public struct QueryResult: RandomAccessCollection, Sendable {
     private let core: DatabaseCore
     /// Every change up to here is in the result.
     public let sequence: SequenceNumber
-    private let purge: UInt64
+    let purge: UInt64
     /// The number of rows of the whole view or database, whatever the query narrowed it to.
     public let totalRows: Int
     /// How many rows of the view come before the first of the result; nil for reduced results.
     public let offset: Int?
+    /// Where the index stood; nil when the answer is not from an index.
+    let place: IndexTouches.Place?
 
     init(
         _ rows: [QueryRow], core: DatabaseCore, sequence: SequenceNumber, purge: UInt64,
-        totalRows: Int, offset: Int?
+        totalRows: Int, offset: Int?, place: IndexTouches.Place? = nil
     ) {
         self.rows = rows
         self.core = core
@@ -27,6 +29,7 @@ public struct QueryResult: RandomAccessCollection, Sendable {
         self.purge = purge
         self.totalRows = totalRows
         self.offset = offset
+        self.place = place
     }
 
     /// The position of the first row.

@@ -104,9 +104,12 @@ public struct QueryRow: Sendable {
 }
 
 extension QueryRow: Equatable {
-    /// Rows are equal when key, value and document ID are, and the documents, where they came along.
+    /// Rows are equal when key, value and document ID are, and the documents and the leaves in
+    /// conflict, where they came along.
     public static func == (left: QueryRow, right: QueryRow) -> Bool {
-        guard left.includedDocument == right.includedDocument else { return false }
+        guard left.includedDocument == right.includedDocument,
+            left.conflictingRevisions == right.conflictingRevisions
+        else { return false }
         if case .index(let leftKey, let leftValue, _) = left.content,
             case .index(let rightKey, let rightValue, _) = right.content
         {

@@ -13,7 +13,7 @@ struct QueryRun {
     func run() throws -> QueryResult {
         switch query.source {
         case .view(let view): return try run(view)
-        case .allDocuments(let core): return try AllDocumentsRun(query: query, core: core).run()
+        case .allDocuments(let core, _): return try AllDocumentsRun(query: query, core: core).run()
         }
     }
 
@@ -88,7 +88,8 @@ private struct IndexRun {
     private func result(_ rows: [QueryRow], totalRows: Int, offset: Int?) -> QueryResult {
         QueryResult(
             rows, core: snapshot.core, sequence: record?.lastSequence ?? 0,
-            purge: record?.lastPurge ?? 0, totalRows: totalRows, offset: offset)
+            purge: record?.lastPurge ?? 0, totalRows: totalRows, offset: offset,
+            place: record?.place)
     }
 
     // MARK: - Rows

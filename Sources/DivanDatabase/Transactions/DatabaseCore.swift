@@ -37,6 +37,7 @@ final class DatabaseCore: Sendable {
     let attachments: AttachmentStore
     let hub: ChangeHub
     let live = LiveRegistries()
+    let indexTouches = IndexTouches()
     let waits: WriterWaits
     /// What the app lets pass and asks for by name; in this process only.
     let validations = FunctionTable<ValidationFunction>()

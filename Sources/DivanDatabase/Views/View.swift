@@ -49,7 +49,7 @@ public final class View: Sendable {
     /// The view's name.
     public let name: String
     let core: DatabaseCore
-    private let registry: ViewRegistry
+    let registry: ViewRegistry
     private let state = Mutex(State())
 
     init(name: String, core: DatabaseCore, registry: ViewRegistry) {
@@ -75,6 +75,7 @@ public final class View: Sendable {
             state.map = map
             state.reduce = reduce
         }
+        registry.definitionChanged(name)
         guard let definition = try? definition() else { return true }
         let stored = try? core.read { try $0.indexRecord(indexName) }
         return stored?.signature != definition.signature
@@ -83,14 +84,20 @@ public final class View: Sendable {
     /// The order of keys; `.unicode` unless set. Setting it to another one builds the index anew.
     public var collation: Collation {
         get { state.withLock(\.collation) }
-        set { state.withLock { $0.collation = newValue } }
+        set {
+            state.withLock { $0.collation = newValue }
+            registry.definitionChanged(name)
+        }
     }
 
     /// The documents that are mapped: those whose `type` is this; nil for all. Setting it to another
     /// one builds the index anew.
     public var documentType: String? {
         get { state.withLock(\.documentType) }
-        set { state.withLock { $0.documentType = newValue } }
+        set {
+            state.withLock { $0.documentType = newValue }
+            registry.definitionChanged(name)
+        }
     }
 
     /// Whether a map function has been set in this process.
@@ -223,6 +230,7 @@ public final class View: Sendable {
         try deleteIndex()
         state.withLock { $0.isDeleted = true }
         registry.remove(self)
+        registry.definitionChanged(name)
     }
 }
 

@@ -2,36 +2,103 @@
 
 internal import Synchronization
 
-/// The views that an app has named on one database object. One mutex guards the table.
+/// The views that an app has named on one database object, and who wants to hear when one of them gets
+/// another meaning. One mutex guards both.
 final class ViewRegistry: Sendable {
-    private let views = Mutex<[String: View]>([:])
+    private struct Follower {
+        /// The view it follows; nil for none, only the closing.
+        var name: String?
+        var changed: @Sendable () -> Void
+    }
+
+    private struct State {
+        var views: [String: View] = [:]
+        var followers: [Int: Follower] = [:]
+        var nextNumber = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether the database object has been closed.
+    var isClosed: Bool { state.withLock(\.isClosed) }
 
     /// The view of a name, made when it is first asked for.
     func view(_ name: String, in core: DatabaseCore) -> View {
-        views.withLock { views in
-            if let view = views[name] { return view }
+        state.withLock { state in
+            if let view = state.views[name] { return view }
             let view = View(name: name, core: core, registry: self)
-            views[name] = view
+            state.views[name] = view
             return view
         }
     }
 
-    func view(_ name: String) -> View? { views.withLock { $0[name] } }
+    func view(_ name: String) -> View? { state.withLock { $0.views[name] } }
+
+    /// The view that has the name of a view now.
+    func current(_ view: View) -> View { self.view(view.name) ?? view }
 
     func remove(_ view: View) {
-        views.withLock { views in
-            if views[view.name] === view { views[view.name] = nil }
+        state.withLock { state in
+            if state.views[view.name] === view { state.views[view.name] = nil }
         }
     }
 
     /// What the indexer may bring up to date in the same pass.
     func otherDefinitions(than view: View) -> [IndexDefinition] {
-        let others = views.withLock { $0.values.filter { $0 !== view && $0.isDefined } }
+        let others = state.withLock { $0.views.values.filter { $0 !== view && $0.isDefined } }
         return others.compactMap { try? $0.definition() }
     }
 
     /// Views refer to their registry, so it lets go of them when the database is closed.
-    func removeAll() { views.withLock { $0 = [:] } }
+    func close() {
+        let followers = state.withLock { state in
+            state.views = [:]
+            state.isClosed = true
+            defer { state.followers = [:] }
+            return Array(state.followers.values)
+        }
+        for follower in followers { follower.changed() }
+    }
+
+    // MARK: - Following
+
+    /// Calls `changed` when the view of a name gets other functions, is deleted or made anew, and when
+    /// the database object is closed, until the token goes.
+    func follow(_ name: String?, _ changed: @escaping @Sendable () -> Void) -> Token {
+        let (number, isClosed) = state.withLock { state in
+            state.nextNumber += 1
+            if !state.isClosed {
+                state.followers[state.nextNumber] = Follower(name: name, changed: changed)
+            }
+            return (state.nextNumber, state.isClosed)
+        }
+        if isClosed { changed() }
+        return Token(registry: self, number: number)
+    }
+
+    /// Tells that the view of a name has another meaning.
+    func definitionChanged(_ name: String) {
+        let followers = state.withLock { $0.followers.values.filter { $0.name == name } }
+        for follower in followers { follower.changed() }
+    }
+
+    /// Keeps a follower.
+    final class Token: Sendable {
+        private let registry: ViewRegistry
+        private let number: Int
+
+        fileprivate init(registry: ViewRegistry, number: Int) {
+            self.registry = registry
+            self.number = number
+        }
+
+        deinit {
+            // The closure is let go of outside the lock.
+            let follower = registry.state.withLock { $0.followers.removeValue(forKey: number) }
+            _ = follower
+        }
+    }
 }
 
 extension Database {

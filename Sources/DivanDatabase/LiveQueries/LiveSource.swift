@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+
+/// A question that a live query keeps asking.
+protocol LiveSource<Rows>: Sendable {
+    associatedtype Rows: Sendable & Equatable
+
+    var core: DatabaseCore { get }
+    /// Whether nothing can be asked any more.
+    var isClosed: Bool { get }
+
+    /// Has `changed` called when the question itself means something else from now on, and whatever
+    /// the dependencies need kept, until the tokens go.
+    func follow(_ changed: @escaping @Sendable () -> Void) -> [any Sendable]
+    /// Asks.
+    func fetch() throws -> LiveFetch<Rows>
+    /// How to come from one answer to the next; from nothing, all rows are inserted.
+    func difference(from old: Rows?, to new: Rows) -> RowDifference
+}
+
+/// An answer, and what it hangs on.
+struct LiveFetch<Rows: Sendable>: Sendable {
+    var rows: Rows
+    var dependency: any LiveDependency
+}
+
+/// What an answer hangs on: tells whether a commit can have changed it, for less than asking again.
+protocol LiveDependency: Sendable {
+    /// Whether what was committed since the answer can have changed it, where `documentIDs` are the
+    /// documents that changed or were purged, nil for any. If not, later calls need not look at it
+    /// again.
+    mutating func isTouched(by documentIDs: Set<DocumentID>?) throws -> Bool
+}
+
+/// Hangs on everything.
+struct DependencyOnEverything: LiveDependency {
+    func isTouched(by documentIDs: Set<DocumentID>?) -> Bool { true }
+}
+
+/// What a live query has been told since it last looked.
+struct LivePending: Sendable {
+    /// Beyond this, all documents count as changed.
+    private static let mostIDs = 10_000
+
+    /// The documents that changed; nil for any.
+    private(set) var documentIDs: Set<DocumentID>? = []
+    /// Whether to ask whatever changed.
+    var mustFetch = false
+    /// Whether somebody else's changes are all there is: those come in bursts.
+    private(set) var isRemote = true
+
+    var isEmpty: Bool { documentIDs?.isEmpty == true && !mustFetch }
+
+    mutating func add(_ change: HubChange) {
+        documentIDs?.formUnion(change.documentIDs)
+        if let count = documentIDs?.count, count > Self.mostIDs { documentIDs = nil }
+        if change.source == .local { isRemote = false }
+    }
+
+    /// Begins with asking.
+    static var everything: LivePending {
+        var pending = LivePending()
+        pending.mustFetch = true
+        pending.isRemote = false
+        return pending
+    }
+}

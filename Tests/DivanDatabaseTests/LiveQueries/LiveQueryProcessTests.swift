@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanTestChild
+import DivanTestSupport
+import FoundationEssentials
+import Testing
+
+@testable import DivanDatabase
+
+/// What another process writes and purges, a live query shows.
+@Suite struct LiveQueryProcessTests {
+    @Test func `another process's writes and purges reach a live query`() async throws {
+        let directory = try TestDirectory("live")
+        let database = try Database.forTest(at: directory.path("app.divan"), create: true)
+        defer { database.close() }
+        let view = database.view(named: "n")
+        view.setMap(version: "1") { document, emit in emit(document["n"]) }
+        let told = Told()
+        let token = told.follow(view.query().live(interval: .zero))
+        let all = Told()
+        let other = all.follow(database.allDocumentsQuery().live(interval: .zero))
+        await eventually { told.last == [] && all.last == [] }
+        let child = try await offPool {
+            let child = try TestChild("serve", directory.path("app.divan"))
+            #expect(child.readLine() == "ready")
+            return UncheckedBox(child)
+        }
+        _ = try await offPool { try child.value.ask("save a 1") }
+        await eventually { told.last == [1] && all.last == ["a"] }
+        try database.create("b", ["n": 2])
+        _ = try await offPool { try child.value.ask("save c 3") }
+        await eventually { told.last == [1, 2, 3] && all.last == ["a", "b", "c"] }
+        _ = try await offPool { try child.value.ask("purge a") }
+        await eventually { told.last == [2, 3] && all.last == ["b", "c"] }
+        let rounds = Soak.count(test: 200, soak: 5_000)
+        _ = try await offPool { try child.value.ask("churn \(rounds) 7") }
+        let fresh = try await view.query().run()
+        let documents = try await database.allDocumentsQuery().run()
+        await eventually {
+            told.updates.all.last?.rows == fresh && all.updates.all.last?.rows == documents
+        }
+        #expect(try await offPool { child.value.finish() } == 0)
+        token.remove()
+        other.remove()
+    }
+}
