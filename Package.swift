@@ -33,6 +33,9 @@ let package = Package(
         .target(name: "DivanPlatform", dependencies: ["DivanJSON", "CICU", "COpenSSL", "CZlib"]),
         .target(name: "DivanSQLite", dependencies: ["DivanStorage", "CSQLite"]),
 
+        // The wire.
+        .target(name: "DivanHTTP", dependencies: ["DivanJSON", "CZlib"]),
+
         // Sorted rows with stored partial reductions, over any engine.
         .target(name: "DivanIndex", dependencies: ["DivanJSON", "DivanModel", "DivanStorage"]),
 
@@ -93,6 +96,9 @@ let package = Package(
         .testTarget(
             name: "DivanPlatformTests",
             dependencies: ["DivanPlatform", "DivanJSON", "DivanTestSupport"]
+        ),
+        .testTarget(
+            name: "DivanHTTPTests", dependencies: ["DivanHTTP", "DivanJSON", "DivanTestSupport"]
         ),
         .testTarget(
             name: "DivanStorageTests",

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The header fields of a message, in order, with names that are compared without regard to case.
+///
+/// ```swift
+/// var headers: HTTPHeaders = ["Accept": "application/json"]
+/// headers["content-type"] = "application/json"     // replaces every field of this name
+/// headers.add("Set-Cookie", "AuthSession=…")       // adds one more
+/// headers["ACCEPT"]                                // "application/json"
+/// ```
+///
+/// Carriage returns, line feeds and NUL in a value would begin a new field on the wire, so each becomes a
+/// space; white space around a value is dropped. `description` hides the values of fields that carry
+/// credentials, so headers may be logged.
+public struct HTTPHeaders: Sendable {
+    /// One header field.
+    public struct Field: Sendable, Hashable {
+        /// The name as it was written.
+        public let name: String
+        /// The value.
+        public let value: String
+
+        /// Makes a field; see ``HTTPHeaders`` for what becomes of the value.
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = HTTPHeaders.cleaned(value)
+        }
+    }
+
+    private var fields: [Field] = []
+
+    /// Makes an empty list.
+    public init() {}
+
+    /// Makes a list of fields.
+    public init(_ fields: some Sequence<(name: String, value: String)>) {
+        for (name, value) in fields { add(name, value) }
+    }
+
+    /// The value of the first field of this name.
+    ///
+    /// Setting a value replaces all fields of this name, in the place of the first; setting `nil` removes them.
+    public subscript(name: String) -> String? {
+        get { fields.first { Self.isSame($0.name, name) }?.value }
+        set {
+            let place = fields.firstIndex { Self.isSame($0.name, name) }
+            fields.removeAll { Self.isSame($0.name, name) }
+            if let newValue {
+                fields.insert(Field(name, newValue), at: place ?? fields.endIndex)
+            }
+        }
+    }
+
+    /// The values of all fields of this name, in order.
+    public func values(of name: String) -> [String] {
+        fields.filter { Self.isSame($0.name, name) }.map(\.value)
+    }
+
+    /// Adds a field after those that are there.
+    public mutating func add(_ name: String, _ value: String) {
+        fields.append(Field(name, value))
+    }
+
+    /// Sets every field of `others`, in the place of fields of the same names.
+    public mutating func merge(_ others: HTTPHeaders) {
+        for name in Set(others.fields.map { $0.name.lowercased() }) { self[name] = nil }
+        fields += others.fields
+    }
+
+    /// Adds a field given as `Name: value`, as it stands in a message; `false` when it is none.
+    ///
+    /// A line that begins with white space continues the field before it.
+    package mutating func add(line: some Collection<UInt8>) -> Bool {
+        if let first = line.first, first == 0x20 || first == 0x09 {
+            guard let last = fields.popLast() else { return false }
+            let more = Field("", String(decoding: line, as: UTF8.self)).value
+            fields.append(Field(last.name, "\(last.value) \(more)"))
+            return true
+        }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let name = String(decoding: line[..<colon], as: UTF8.self)
+        guard Self.isName(name) else { return false }
+        add(name, String(decoding: line[line.index(after: colon)...], as: UTF8.self))
+        return true
+    }
+
+    /// Whether a text can be the name of a field: a token, by RFC 9110.
+    public static func isName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
+    }
+
+    /// Whether a byte may stand in a token.
+    static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
+        default: false
+        }
+    }
+
+    /// Whether two names are equal but for the case of ASCII letters.
+    static func isSame(_ left: String, _ right: String) -> Bool {
+        left.utf8.count == right.utf8.count
+            && zip(left.utf8, right.utf8).allSatisfy { lowered($0) == lowered($1) }
+    }
+
+    private static func lowered(_ byte: UInt8) -> UInt8 {
+        (0x41...0x5A).contains(byte) ? byte + 0x20 : byte
+    }
+
+    private static func cleaned(_ value: String) -> String {
+        let bytes = value.utf8
+        let isWhite: (UInt8) -> Bool = { $0 <= 0x20 && ($0 != 0x0B && $0 != 0x0C) }
+        guard let first = bytes.firstIndex(where: { !isWhite($0) }),
+            let last = bytes.lastIndex(where: { !isWhite($0) })
+        else { return "" }
+        let kept = value[first...last]
+        guard kept.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
+            return String(kept)
+        }
+        let spaced = kept.utf8.map { $0 == 0x0D || $0 == 0x0A || $0 == 0 ? 0x20 : $0 }
+        return String(decoding: spaced, as: UTF8.self)
+    }
+}
+
+extension HTTPHeaders: RandomAccessCollection {
+    /// The place of the first field.
+    public var startIndex: Int { 0 }
+    /// The place after the last field.
+    public var endIndex: Int { fields.count }
+
+    /// The field at a place.
+    public subscript(position: Int) -> Field { fields[position] }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral {
+    /// Makes a list of fields from names and values.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements { add(name, value) }
+    }
+}
+
+extension HTTPHeaders: Hashable {
+    /// Whether two lists hold the same fields in the same order; the case of names does not count.
+    public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
+        left.count == right.count
+            && zip(left, right).allSatisfy { isSame($0.name, $1.name) && $0.value == $1.value }
+    }
+
+    /// Hashes what counts for equality.
+    public func hash(into hasher: inout Hasher) {
+        for field in fields {
+            hasher.combine(field.name.lowercased())
+            hasher.combine(field.value)
+        }
+    }
+}
+
+extension HTTPHeaders: CustomStringConvertible {
+    /// The names of fields whose values are secrets.
+    static let secretNames: Set<String> = [
+        "authorization", "cookie", "set-cookie", "proxy-authorization", "x-auth-couchdb-token",
+    ]
+
+    /// One `Name: value` a line, without credentials.
+    public var description: String {
+        fields.map { field in
+            let isSecret = Self.secretNames.contains(field.name.lowercased())
+            return "\(field.name): \(isSecret ? "(hidden)" : field.value)"
+        }.joined(separator: "\n")
+    }
+}

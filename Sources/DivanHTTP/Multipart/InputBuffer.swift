@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Bytes that came and were not yet consumed. A piece that comes when nothing is left is not copied.
+struct InputBuffer: Sendable {
+    private var bytes: ArraySlice<UInt8> = []
+
+    /// What is left.
+    var rest: ArraySlice<UInt8> { bytes }
+
+    /// Whether nothing is left.
+    var isEmpty: Bool { bytes.isEmpty }
+
+    /// Adds a piece.
+    mutating func append(_ piece: ArraySlice<UInt8>) {
+        if bytes.isEmpty {
+            bytes = piece
+        } else {
+            bytes = ArraySlice(Array(bytes) + piece)
+        }
+    }
+
+    /// Consumes bytes from the front.
+    mutating func drop(_ count: Int) { bytes = bytes.dropFirst(count) }
+
+    /// Consumes everything.
+    mutating func removeAll() { bytes = [] }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanHTTP
+import Testing
+
+@Suite struct HTTPHeadersTests {
+    @Test func `names are compared without case and setting replaces every field of a name`() {
+        var headers: HTTPHeaders = ["Accept": "a", "X": "1", "accept": "b"]
+        #expect(headers["ACCEPT"] == "a")
+        #expect(headers.values(of: "Accept") == ["a", "b"])
+        headers["ACCEPT"] = "c"
+        #expect(headers == ["accept": "c", "x": "1"])
+        headers["X"] = nil
+        #expect(headers == ["Accept": "c"])
+        headers.merge(["accept": "d", "Y": "2", "y": "3"])
+        #expect(headers == ["accept": "d", "Y": "2", "Y": "3"])
+    }
+
+    @Test func `a value cannot begin another field`() {
+        let headers: HTTPHeaders = ["X": " a\r\nEvil: yes\0 "]
+        #expect(headers["X"] == "a  Evil: yes")
+        #expect(headers.count == 1)
+    }
+
+    @Test func `a description never shows credentials`() {
+        let headers: HTTPHeaders = [
+            "Authorization": "Basic c2VjcmV0", "cookie": "AuthSession=secret", "Accept": "x",
+        ]
+        #expect("\(headers)" == "Authorization: (hidden)\ncookie: (hidden)\nAccept: x")
+    }
+
+    @Test func `parameters are read in quotes, without, and in the extended form`() {
+        let value = HeaderParameters(
+            "Attachment ; filename=\"a;\\\"b\" ; x = 1; filename*=UTF-8''%C3%A9")
+        #expect(value.value == "attachment")
+        #expect(value["filename"] == "\u{E9}")
+        #expect(value["x"] == "1")
+        #expect(HeaderParameters("a; f=\(HeaderParameters.quoted("x\"\\y"))")["f"] == "x\"\\y")
+    }
+}
+
+@Suite struct HTTPURLTests {
+    @Test func `a path stays as it was written and a password is never shown`() throws {
+        let url = try HTTPURL(
+            "HTTP://ann%40home:s%3Acret@Example.COM:5984/db/a%2Fb/../%41?x=%31#part")
+        #expect(url.path == "/db/a%2Fb/../%41" && url.query == "x=%31")
+        #expect(url.user == HTTPURL.User(name: "ann@home", password: "s:cret"))
+        #expect("\(url)" == "http://example.com:5984/db/a%2Fb/../%41?x=%31")
+        #expect(!"\(url) \(String(describing: url.user))".contains("cret"))
+    }
+
+    @Test func `ports are those of the scheme unless given, and hosts may be addresses`() throws {
+        #expect(try HTTPURL("http://a").port == 80)
+        #expect(try HTTPURL("https://a/").port == 443)
+        #expect(try HTTPURL("https://a:443").description == "https://a/")
+        let local = try HTTPURL("http://[::1]:8080/x")
+        #expect(local.host == "[::1]" && local.port == 8_080)
+    }
+
+    @Test func `what is no URL is refused without being quoted`() {
+        for text in [
+            "", "example.com", "ftp://a", "http://", "http://:80", "http://a:x", "http://a:0",
+            "http://a:65536", "http://a/b c", "http://a/\r\nX: 1", "http://%zz@a/",
+        ] {
+            #expect(throws: HTTPURL.Failure.self, "\(text)") { try HTTPURL(text) }
+        }
+    }
+
+    @Test func `components and queries are appended, locations resolved`() throws {
+        let database = try HTTPURL("http://a/base/db?old=1")
+        #expect(
+            database.appending("_changes", query: [("since", "7-g=&")]).target
+                == "/base/db/_changes?since=7-g%3D%26")
+        #expect(try HTTPURL("http://a").appending("db").target == "/db")
+        for (reference, target) in [
+            ("/x?y", "http://a/x?y"), ("?y", "http://a/base/db?y"), ("x", "http://a/base/x"),
+            ("https://b/c", "https://b/c"), ("//b/c", "http://b/c"),
+        ] {
+            #expect(try database.resolving(reference).description == target)
+        }
+        #expect(throws: HTTPURL.Failure.self) { try database.resolving("file:///etc/passwd") }
+    }
+
+    @Test func `paths of documents keep the slashes that CouchDB reads`() {
+        #expect(DocumentPath.document("a/b c") == "a%2Fb%20c")
+        #expect(DocumentPath.document("_design/a/b") == "_design/a%2Fb")
+        #expect(DocumentPath.document("_local/x=") == "_local/x%3D")
+        #expect(DocumentPath.attachment("p/q 1", of: "a") == "a/p%2Fq%201")
+        #expect(PercentEncoding.decode("a%2Fb+c%C3%A9", plusIsSpace: true) == "a/b c\u{E9}")
+        #expect(PercentEncoding.decode("%C3") == nil && PercentEncoding.decode("%4") == nil)
+    }
+}
