@@ -33,6 +33,11 @@ final class EmissionSink {
         emit(value) { coder.append(key, to: &$0) }
     }
 
+    /// Adds a row whose key is already in its row form.
+    func emit(rowKey: [UInt8]) {
+        emissions.append(nil) { $0.append(contentsOf: rowKey) }
+    }
+
     func fail(_ failure: EmissionFailure) { self.failure = self.failure ?? failure }
 
     private func emit(_ value: PackedValue?, key: (inout [UInt8]) -> Void) {

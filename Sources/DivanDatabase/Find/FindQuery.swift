@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+
+/// A question to a database by selector: CouchDB's `_find` as a value.
+///
+/// ```swift
+/// var query = FindQuery(try Selector(json: ["type": "post", "stars": ["$gte": 3]]))
+/// query.sort = [.descending("createdAt"), .ascending("title")]
+/// query.fields = ["_id", "title", "author.name"]
+/// query.limit = 20
+/// let page = try database.find(query)
+/// query.bookmark = page.bookmark
+/// let next = try database.find(query)
+/// ```
+///
+/// Indexes make it fast and change nothing else: any selector and any order work without one. See
+/// ``PropertyIndex``, and `Database.explain(_:)` for what a query does.
+///
+/// ## Order
+///
+/// Documents are sorted by the collation `.unicode`; equal ones by their IDs. A document without a property
+/// that is sorted by comes before those that have it, be it null. Without `sort` documents come in
+/// an order that is the same from page to page, and otherwise no certain one.
+///
+/// Design documents are not found.
+public struct FindQuery: Sendable {
+    /// What documents must match.
+    public var selector: Selector
+    /// What they are sorted by; empty for any order.
+    public var sort: [SortKey] = []
+    /// The paths of the properties to give; nil for whole documents.
+    public var fields: [String]?
+    /// How many documents at most; nil for all. (Over HTTP `_find` gives 25 unless told.)
+    public var limit: Int?
+    /// How many documents to pass over first.
+    public var skip = 0
+    /// Where to go on: the bookmark of the page before; nil for the beginning.
+    public var bookmark: String?
+    /// The name of the index to use; nil for the best. One with a filter must be named, and finds only
+    /// what its filter lets through.
+    public var useIndex: String?
+    /// Whether the indexes are brought up to date first; otherwise the result may be old.
+    public var updatesIndexes = true
+
+    /// Makes a query.
+    public init(_ selector: Selector) { self.selector = selector }
+}
+
+/// A property to sort by.
+public struct SortKey: Sendable, Hashable {
+    /// The path to the property, as in a selector.
+    public var path: String
+    /// Whether greater values come first.
+    public var isDescending: Bool
+
+    /// Makes a sort key.
+    public init(_ path: String, isDescending: Bool = false) {
+        self.path = path
+        self.isDescending = isDescending
+    }
+
+    /// The least value first.
+    public static func ascending(_ path: String) -> SortKey { SortKey(path) }
+
+    /// The greatest value first.
+    public static func descending(_ path: String) -> SortKey { SortKey(path, isDescending: true) }
+
+    /// Reads the form that CouchDB has: `"name"` or `{"name": "desc"}`.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidQuery`.
+    public init(json: JSONValue) throws {
+        if let path = json.string {
+            self.init(path)
+            return
+        }
+        guard case .object(let object) = json, object.count == 1,
+            let direction = object.values[0].string, direction == "asc" || direction == "desc"
+        else {
+            throw DatabaseError(
+                .invalidQuery,
+                "What is sorted by is a name, or an object of a name and \"asc\" or \"desc\".")
+        }
+        self.init(object.keys[0], isDescending: direction == "desc")
+    }
+}

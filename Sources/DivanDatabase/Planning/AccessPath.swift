@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+
+/// A way to come by documents among which are all that a query finds.
+indirect enum AccessPath: Sendable {
+    /// Nothing can be found.
+    case nothing
+    /// The documents of a range of IDs, in order of ID.
+    case documents(RowRange)
+    /// Rows of an index: ranges of keys that do not overlap, in order.
+    case index(IndexAccess)
+    /// Documents that expire in a range of times, the next one first.
+    case expirations(RowRange)
+    /// What several ways give.
+    case union([AccessPath])
+}
+
+/// Rows of one index that are read.
+struct IndexAccess: Sendable {
+    var map: PropertyIndexMap
+    var record: IndexRecord
+    var ranges: [RowRange]
+    /// How many components of the keys are the same in all the ranges.
+    var fixedComponents = 0
+
+    /// Whether a document may have several of the rows.
+    var mayRepeat: Bool { map.hasElements }
+}
+
+/// A way, and what it costs: rows of indexes, and documents of a scan, that are read.
+struct PricedAccess: Sendable {
+    var path: AccessPath
+    /// Exact for indexes; for a range of IDs, at most.
+    var rows: Int
+    /// Whether a query may hope for fewer, since the number is a bound only.
+    var isBound = false
+
+    static let nothing = PricedAccess(path: .nothing, rows: 0)
+}
+
+extension AccessPath {
+    /// The names of the indexes that are read.
+    var indexNames: [String] {
+        switch self {
+        case .nothing, .documents, .expirations: []
+        case .index(let access): [access.map.index.name]
+        case .union(let paths): paths.flatMap(\.indexNames)
+        }
+    }
+
+    /// What is read, in words.
+    var words: String {
+        switch self {
+        case .nothing: return "nothing: no document can match"
+        case .documents(.all): return "all documents, by ID"
+        case .documents: return "documents in a range of IDs"
+        case .expirations: return "documents that expire in a range of times"
+        case .index(let access):
+            let count = access.ranges.count
+            let ranges = count == 1 ? "1 range" : "\(count) ranges"
+            return "\(ranges) of the index '\(access.map.index.name)'"
+        case .union(let paths): return paths.map(\.words).joined(separator: "; ")
+        }
+    }
+}
+
+/// What a query has read, for whoever wants to know whether a change concerns it.
+///
+/// A live query runs again when a document changes that has, or had, a row in these ranges.
+enum QueryFootprint: Sendable {
+    /// Any change may concern it.
+    case everything
+    /// Ranges of rows of indexes on properties.
+    case rows([(index: IndexName, ranges: [RowRange])])
+
+    init(_ path: AccessPath) {
+        var rows: [(index: IndexName, ranges: [RowRange])] = []
+        self = Self.collect(path, &rows) ? .rows(rows) : .everything
+    }
+
+    private static func collect(
+        _ path: AccessPath, _ rows: inout [(index: IndexName, ranges: [RowRange])]
+    ) -> Bool {
+        switch path {
+        case .nothing: return true
+        case .documents, .expirations: return false
+        case .index(let access):
+            rows.append((access.map.index.indexName, access.ranges))
+            return true
+        case .union(let paths): return paths.allSatisfy { collect($0, &rows) }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import DivanDatabase
+import DivanIndex
+import DivanJSON
+import DivanStorage
+import Testing
+
+/// Indexes on properties are declared once, kept, and followed by queries.
+@Suite struct PropertyIndexTests {
+    private let database: Database
+
+    init() throws { database = try Database.inMemory() }
+
+    private func ids(_ selector: JSONValue, index: String? = nil) throws -> [String] {
+        try database.find(selector: selector, useIndex: index).map(\.id).sorted()
+    }
+
+    private func index(of selector: JSONValue) throws -> String? {
+        try database.explain(FindQuery(Selector(json: selector))).index?.name
+    }
+
+    /// Enough other documents that an index is worth while.
+    private func fill() throws {
+        try database.inBatch {
+            for number in 0..<50 { try database.create("other-\(number)", ["kind": "other"]) }
+        }
+    }
+
+    @Test func `an index is listed until it is deleted`() throws {
+        let index = PropertyIndex(on: "type", "age")
+        #expect(try database.createIndex(index))
+        #expect(try !database.createIndex(index))
+        #expect(try database.indexes() == [index])
+        #expect(index.name == "type, age")
+        #expect(try database.deleteIndex(named: index.name))
+        #expect(try !database.deleteIndex(named: index.name))
+        #expect(try database.indexes().isEmpty)
+    }
+
+    @Test func `an index outlives its process, with collation and filter`() throws {
+        let sandbox = Sandbox()
+        let index = PropertyIndex(
+            named: "n", on: ["a.b", "tags[]"], collation: .raw,
+            filter: try Selector(json: ["type": "x"]))
+        do {
+            let database = try sandbox.database()
+            try database.createIndex(index)
+            database.close()
+        }
+        #expect(try sandbox.database().indexes() == [index])
+    }
+
+    @Test func `another index of the same name takes the place of the first`() throws {
+        try fill()
+        try database.create("a", ["x": 1, "y": 2])
+        try database.createIndex(PropertyIndex(named: "i", on: "x"))
+        #expect(try ids(["x": 1]) == ["a"])
+        try database.createIndex(PropertyIndex(named: "i", on: "y"))
+        #expect(try index(of: ["y": 2]) == "i")
+        #expect(try index(of: ["x": 1]) == nil)
+        #expect(try ids(["y": 2]) == ["a"])
+    }
+
+    @Test(arguments: [
+        ["a..b"], ["a[x]"], [""], ["a[]", "b[]"], ["a[][]"], ["a", "a"], [], ["a[]b"],
+    ])
+    func `a path that cannot be is refused`(_ paths: [String]) {
+        #expect(
+            code { try database.createIndex(PropertyIndex(named: "i", on: paths)) } == .invalidQuery
+        )
+    }
+
+    @Test func `nested properties and elements are indexed`() throws {
+        try fill()
+        try database.create("a", ["address": ["zip": "1010"], "tags": ["x", "y", "x"]])
+        try database.create("b", ["address": ["zip": "2020"], "tags": ["y"]])
+        try database.create("c", ["address": "1010", "tags": "x"])
+        try database.create("d", ["items": [["n": 1], ["n": 2, "m": 3]]])
+        try database.createIndex(PropertyIndex(named: "zip", on: "address.zip"))
+        try database.createIndex(PropertyIndex(named: "tags", on: "tags[]"))
+        try database.createIndex(PropertyIndex(named: "n", on: "items[].n"))
+        #expect(try ids(["address.zip": "1010"]) == ["a"])
+        #expect(try index(of: ["address": ["zip": "1010"]]) == "zip")
+        #expect(try ids(["tags": ["$all": ["x", "y"]]]) == ["a"])
+        #expect(try index(of: ["tags": ["$all": ["x", "y"]]]) == "tags")
+        #expect(try ids(["tags": ["$elemMatch": ["$gte": "y"]]]) == ["a", "b"])
+        #expect(try index(of: ["tags": ["$elemMatch": ["$gte": "y"]]]) == "tags")
+        #expect(try ids(["items": ["$elemMatch": ["n": 2, "m": ["$gt": 2]]]]) == ["d"])
+        #expect(try index(of: ["items": ["$elemMatch": ["n": 2, "m": 3]]]) == "n")
+        // A value of its own is one of these, too; the index of elements does not know it.
+        #expect(try ids(["tags": ["$in": ["x"]]]) == ["a", "c"])
+    }
+
+    @Test func `an index follows edits, deletions and purges`() throws {
+        try fill()
+        try database.createIndex(PropertyIndex(on: "x"))
+        for name in ["a", "b", "c", "d"] { try database.create(name, ["x": 1]) }
+        #expect(try ids(["x": 1]) == ["a", "b", "c", "d"])
+        try database.update("a") { $0["x"] = 2 }
+        try database.delete("b")
+        try database.purge("c")
+        #expect(try ids(["x": 1]) == ["d"])
+        #expect(try ids(["x": 2]) == ["a"])
+        #expect(try index(of: ["x": 1]) == "x")
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `missing, null and values are told apart by the index`() throws {
+        try fill()
+        try database.create("none", ["type": "t"])
+        try database.create("null", ["type": "t", "x": .null])
+        try database.create("one", ["type": "t", "x": 1.0])
+        try database.createIndex(PropertyIndex(on: "type", "x"))
+        #expect(try ids(["type": "t", "x": ["$exists": false]]) == ["none"])
+        #expect(try ids(["type": "t", "x": .null]) == ["null"])
+        #expect(try ids(["type": "t", "x": 1]) == ["one"])
+        #expect(try ids(["type": "t", "x": ["$lt": 1]]) == ["null"])
+        #expect(try index(of: ["type": "t", "x": ["$exists": false]]) == "type, x")
+    }
+
+    @Test func `a document with something too large for a key is found nevertheless`() throws {
+        try fill()
+        let long = String(repeating: "x", count: 1 << 20)
+        try database.createIndex(PropertyIndex(on: "x"))
+        try database.create("long", ["x": .string(long)])
+        try database.create("short", ["x": "x"])
+        #expect(try ids(["x": .string(long)]) == ["long"])
+        #expect(try ids(["x": ["$beginsWith": "x"]]) == ["long", "short"])
+        let sorted = try database.find(
+            selector: ["x": ["$exists": true]], sort: [.ascending("x")])
+        #expect(sorted.map(\.id) == ["short", "long"])
+    }
+
+    @Test func `an index with a filter is used by queries that name it`() throws {
+        try fill()
+        try database.create("a", ["x": 1, "live": true])
+        try database.create("b", ["x": 1])
+        try database.createIndex(
+            PropertyIndex(named: "live", on: "x", filter: Selector(json: ["live": true])))
+        #expect(try ids(["x": 1]) == ["a", "b"])
+        #expect(try ids(["x": 1, "live": true], index: "live") == ["a"])
+    }
+
+    @Test func `a query in a batch sees its writes, and a rollback leaves a right index`() throws {
+        struct Undo: Error {}
+        try fill()
+        try database.createIndex(PropertyIndex(on: "x"))
+        try database.create("a", ["x": 1])
+        #expect(throws: Undo.self) {
+            try database.inBatch {
+                try database.create("b", ["x": 1])
+                #expect(try ids(["x": 1]) == ["a", "b"])
+                throw Undo()
+            }
+        }
+        #expect(try ids(["x": 1]) == ["a"])
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `a damaged index is built anew by the next query`() throws {
+        try fill()
+        try database.create("a", ["x": 1])
+        try database.createIndex(PropertyIndex(on: "x"))
+        #expect(try ids(["x": 1]) == ["a"])
+        _ = try database.core.write { context in
+            let (writer, snapshot) = try context.transaction()
+            let record = try #require(try snapshot.indexRecord(IndexName(.property, "x")))
+            let stores = IndexStores(number: record.number, engine: database.core.engine)
+            try writer.removeAll(in: stores.rows)
+        }
+        try database.update("a") { $0["x"] = 2 }
+        #expect(try ids(["x": 2]) == ["a"])
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `all indexes are brought up to date in one pass`() throws {
+        try fill()
+        try database.createIndex(PropertyIndex(on: "x"))
+        try database.createIndex(PropertyIndex(on: "kind"))
+        try database.updateIndexes()
+        let counts = try database.core.read { snapshot in
+            try ["x", "kind"].map { name in
+                let record = try #require(try snapshot.indexRecord(IndexName(.property, name)))
+                return try snapshot.reader(of: record).count()
+            }
+        }
+        #expect(counts == [50, 50])
+    }
+
+    @Test func `a query of old indexes finds what they knew`() throws {
+        try fill()
+        try database.createIndex(PropertyIndex(on: "x"))
+        try database.create("a", ["x": 1])
+        #expect(try ids(["x": 1]) == ["a"])
+        try database.create("b", ["x": 1])
+        var query = FindQuery(try Selector(json: ["x": 1]))
+        query.updatesIndexes = false
+        #expect(try database.find(query).map(\.id) == ["a"])
+        query.updatesIndexes = true
+        #expect(try database.find(query).map(\.id) == ["a", "b"])
+    }
+
+    @Test func `a database that is read only is scanned where an index is behind`() throws {
+        let sandbox = Sandbox()
+        do {
+            let database = try sandbox.database()
+            for number in 0..<20 {
+                try database.create("d\(number)", ["x": .integer(Int64(number))])
+            }
+            try database.createIndex(PropertyIndex(on: "x"))
+            database.close()
+        }
+        let database = try sandbox.database { $0.readOnly = true }
+        #expect(try database.find(selector: ["x": 7]).map(\.id) == ["d7"])
+        #expect(code { try database.createIndex(PropertyIndex(on: "y")) } == .readOnly)
+    }
+}
