@@ -97,8 +97,7 @@ struct Installation {
             try Files.replace(DatabaseDirectory.changesPath(path), with: ChangeMark().bytes)
             try Files.replace(DatabaseDirectory.manifestPath(path), with: manifest.bytes)
         } catch {
-            try? Files.remove(DatabaseDirectory.dataPath(path, generation))
-            if !isOccupied { removeRest() }
+            discard(generation, isOccupied: isOccupied)
             throw error
         }
         // It counts from here on; what cannot be removed now is removed by the next opening.
@@ -162,6 +161,17 @@ struct Installation {
         for name in try DatabaseDirectory.leftovers(at: path, besides: generation) {
             try Files.remove(path + "/" + name)
         }
+    }
+
+    /// Removes a generation that did not come about, as far as that can be done.
+    ///
+    /// An error after the manifest's rename, when the directory cannot be forced to the disk, leaves
+    /// a manifest that names it. Then nothing goes: after a power failure either manifest may be the
+    /// one that is found, and each has its data.
+    func discard(_ generation: Int, isOccupied: Bool) {
+        if let manifest = try? Manifest(at: path), manifest.generation == generation { return }
+        try? Files.remove(DatabaseDirectory.dataPath(path, generation))
+        if !isOccupied { removeRest() }
     }
 
     /// Removes what there is of a database that did not come about, as far as that can be done.

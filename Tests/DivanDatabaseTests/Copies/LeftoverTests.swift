@@ -28,6 +28,19 @@ import Testing
         #expect(try names() == before)
     }
 
+    @Test func `a generation is discarded unless the manifest names it`() throws {
+        try makeWithLeftovers()
+        let path = sandbox.url().path(percentEncoded: false)
+        let installation = Installation(
+            path: path, purpose: .replacement, transfer: .copying, progress: nil)
+        // The rename was done and the directory could not be forced to the disk.
+        installation.discard(1, isOccupied: true)
+        #expect(try names().contains("data-1"))
+        installation.discard(2, isOccupied: true)
+        #expect(try !names().contains("data-2"))
+        #expect(try sandbox.database().contains("a"))
+    }
+
     @Test func `nothing is removed while another process has the database open`() async throws {
         try makeWithLeftovers()
         try await offPool { [self] in
