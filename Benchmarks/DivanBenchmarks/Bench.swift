@@ -68,7 +68,11 @@ struct Bench {
 
     private func engines(for workload: Workload) -> [Engine] {
         if workload.isJSON { return jsonEngines }
-        return workload.hasFloors ? engines : engines.filter { $0.name == Engine.divan }
+        return switch workload.floors {
+        case .both: engines
+        case .plain: engines.filter { $0.name != Engine.layoutFloor }
+        case .none: engines.filter { $0.name == Engine.divan }
+        }
     }
 
     /// The size on disk and the peak of memory are seen beside `insert_batch`.

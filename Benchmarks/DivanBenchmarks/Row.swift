@@ -93,7 +93,7 @@ extension Row {
             // An opening and a look-up are told better by how long they take than by how many fit
             // in a second; work on text by its bytes.
             return switch work {
-            case _ where work.hasPrefix("open"): String(format: "%.3f ms", 1000 / number)
+            case _ where Self.isTime(work): String(format: "%.3f ms", 1000 / number)
             case "property_lookup": String(format: "%.0f ns", 1e9 / number)
             case _ where work.hasPrefix("json_"): String(format: "%.3f GB", number / 1e9)
             default: String(format: "%.0f", number)
@@ -105,6 +105,11 @@ extension Row {
             + Self.right(layoutRatio.map { String(format: "%.2f", $0) } ?? "-", 10)
             + Self.right(String(format: "%.1f", peakRSSMegabytes), 8)
             + Self.right(String(format: "%.1f", diskMegabytes), 9)
+    }
+
+    /// Work that is told by how long one operation takes.
+    private static func isTime(_ work: String) -> Bool {
+        ["open", "reduce_", "index_update"].contains { work.hasPrefix($0) }
     }
 
     private static func pad(_ text: String, _ width: Int) -> String {

@@ -23,8 +23,13 @@ struct Workload: Sendable {
     var start: Start
     /// Whether this is about JSON alone, which Foundation's own parser is the floor of.
     var isJSON = false
-    /// Whether the floors do it, too; they have no revision trees.
-    var hasFloors = true
+    /// Which floors do it, too: they have no revision trees, and only the plain one has indexes.
+    var floors = Floors.both
+
+    /// Which floors a workload has.
+    enum Floors: Sendable {
+        case both, plain, none
+    }
 
     /// All workloads for a number of documents, each with both kinds of IDs.
     static func all(count: Int) -> [Workload] {
@@ -50,6 +55,22 @@ struct Workload: Sendable {
             + both("open", 50, .filled)
             + json(count)
             + conflicts(min(10_000, count))
+            + indexes(count)
+    }
+
+    /// Views, each on a copy of the database of all documents.
+    private static func indexes(_ count: Int) -> [Workload] {
+        func work(_ name: String, _ operations: Int, _ floors: Floors = .none) -> Workload {
+            Workload(
+                name: name, work: name, ids: .generated, operations: operations, start: .copy,
+                floors: floors)
+        }
+        return [
+            work("index_map", count, .plain), work("index_map_ten", count),
+            work("index_update", 10), work("index_update_reduce", 10),
+            work("query_index", count, .plain),
+            work("reduce_range", 1000), work("reduce_after_edit", 200),
+        ]
     }
 
     /// What needs no database: the work on one document's text, over and over all documents.
@@ -66,7 +87,7 @@ struct Workload: Sendable {
         ["conflict_leaves", "conflict_read", "conflict_resolve"].map { work in
             Workload(
                 name: work, work: work, ids: .generated, operations: count, start: .nothing,
-                hasFloors: false)
+                floors: .none)
         }
     }
 }

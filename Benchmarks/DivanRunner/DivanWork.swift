@@ -39,7 +39,11 @@ struct DivanWork {
             return try measuring {
                 try database.resolveConflicts(with: .mergeFields).resolved
             }
-        default: throw UnknownWork(name: work)
+        default:
+            guard let timing = try runIndexWork(work, on: database) else {
+                throw UnknownWork(name: work)
+            }
+            return timing
         }
     }
 

@@ -60,6 +60,9 @@ typedef struct {
     int64_t (*scan_predicate)(const Work *);
     int64_t (*all_documents)(const Work *);
     int64_t (*all_ids)(const Work *);
+    // An index on a text, and rows of it; NULL for a floor that has none.
+    int64_t (*index)(const Work *);
+    int64_t (*query_index)(const Work *);
 } Engine;
 
 extern const Engine plain_floor;
