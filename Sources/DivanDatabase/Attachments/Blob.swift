@@ -153,7 +153,11 @@ public struct Blob: Sendable {
 
 extension Blob: JSONConvertible {
     /// The object that stands for the blob.
-    public var jsonValue: JSONValue { .object(properties) }
+    public var jsonValue: JSONValue {
+        // A coder sees the JSON only, so a blob says itself that it has been coded.
+        BlobCoding.collector?.blobs.append(self)
+        return .object(properties)
+    }
 
     /// The blob itself.
     public var blobs: [Blob] { [self] }

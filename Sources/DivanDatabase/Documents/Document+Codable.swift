@@ -14,7 +14,11 @@ extension Document {
     ///
     /// - Throws: `DatabaseError` with code `.invalidDocument` that wraps the `DecodingError`.
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
-        do { return try JSONValueDecoder().decode(type, from: body.jsonValue()) } catch {
+        do {
+            return try BlobCoding.$store.withValue(store) {
+                try JSONValueDecoder().decode(type, from: body.jsonValue())
+            }
+        } catch {
             throw DatabaseError(
                 .invalidDocument,
                 "Document '\(id)' does not have the properties of a \(type); see the cause for which.",
@@ -37,17 +41,21 @@ extension MutableDocument {
     ///   - id: The document's ID; nil for a generated one.
     /// - Throws: `DatabaseError` with code `.invalidDocument` when it does not encode as an object.
     public convenience init(encoding value: some Encodable, id: String? = nil) throws {
-        self.init(try Self.object(value, id: id), id: id)
+        let (object, blobs) = try BlobCoding.collecting { try Self.object(value, id: id) }
+        self.init(object, id: id)
+        add(blobs)
     }
 
     /// Replaces all properties by those of a value.
     ///
     /// - Throws: As `init(encoding:id:)`; the properties are then unchanged.
     public func setProperties(encoding value: some Encodable) throws {
-        setProperties(try Self.object(value, id: id))
+        let (object, blobs) = try BlobCoding.collecting { try Self.object(value, id: id) }
+        setProperties(object)
+        add(blobs)
     }
 
-    private static func object(_ value: some Encodable, id: String?) throws -> JSONObject {
+    static func object(_ value: some Encodable, id: String?) throws -> JSONObject {
         do {
             if case .object(let object) = try JSONValueEncoder().encode(value) { return object }
         } catch {

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+
+/// A type of the app's own that is kept as a document: one value, one document.
+///
+/// ```swift
+/// struct Task: DocumentModel {
+///     static let documentType: String? = "task"
+///
+///     var identity = ModelIdentity()
+///     var title: String
+///     var due: Date?
+///     var list: ModelReference<List>?
+///     var photo: Blob?
+/// }
+///
+/// var task = Task(title: "Learn Persian")
+/// try database.save(&task)                               // creates the document
+/// task.title = "Learn Farsi"
+/// try database.save(&task)                               // updates it, or throws .conflict
+/// let same = try database.model(Task.self, withID: task.id)
+/// ```
+///
+/// The properties of the type are those of the document, by `Codable`. `identity` is not among them:
+/// it says which document this is and which revision the value was read from or saved as, so a save
+/// over somebody else's newer edit is refused with `.conflict`. It travels with copies of the value.
+///
+/// ## Rules
+/// 1. Properties of the document that the type does not name are kept by every save, and so are the
+///    document's attachments.
+/// 2. With a `documentType`, the property `typeKey` says it in every document saved, and a document
+///    that says something else is not read as this type.
+/// 3. A save in a batch that is undone leaves the value with a revision that does not exist; the next
+///    save then says `.conflict`. `reload(_:)` puts that right.
+public protocol DocumentModel: Codable, Sendable, Identifiable where ID == String {
+    /// Which document this is, and which revision of it; give it `ModelIdentity()` to begin with.
+    var identity: ModelIdentity { get set }
+
+    /// What the documents of this type say in `typeKey`; nil, unless declared, for no such property.
+    static var documentType: String? { get }
+
+    /// The property that holds `documentType`: `type` unless declared otherwise.
+    static var typeKey: String { get }
+
+    /// Called before each save, on the value that is saved; may complete or refuse it.
+    mutating func willSave() throws
+
+    /// Called on each value that was read.
+    mutating func didLoad()
+}
+
+extension DocumentModel {
+    /// None.
+    public static var documentType: String? { nil }
+    /// `type`.
+    public static var typeKey: String { "type" }
+    /// Does nothing.
+    public mutating func willSave() throws {}
+    /// Does nothing.
+    public mutating func didLoad() {}
+
+    /// The ID of the document.
+    public var id: String { identity.id }
+    /// The revision this was read from or saved as; nil for a value that was never saved.
+    public var revisionID: String? { identity.revisionID }
+}
+
+/// Which document a model stands for, and which of its revisions.
+public struct ModelIdentity: Codable, Hashable, Sendable {
+    /// The document's ID.
+    public let id: String
+    /// The revision that the value was read from or saved as; nil before the first save.
+    public internal(set) var revisionID: String?
+
+    /// The identity of a new document, with a generated ID.
+    public init() { id = SeededRandom.shared.documentID().text }
+
+    /// The identity of a new document with an ID of the app's choice.
+    public init(id: String) { self.id = id }
+
+    init(id: String, revisionID: String?) {
+        self.id = id
+        self.revisionID = revisionID
+    }
+}
+
+// The coding that the compiler makes for a model calls these for its identity, since they are closer
+// than the general ones: in a document there is no such property.
+
+extension KeyedEncodingContainer {
+    /// Leaves the identity of a model out of its document; other coders get it.
+    public mutating func encode(_ value: ModelIdentity, forKey key: Key) throws {
+        if ModelCoding.isActive { return }
+        try encode(AnyIdentity(identity: value), forKey: key)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Takes the identity of a model from where its document is known; other coders decode it.
+    public func decode(_ type: ModelIdentity.Type, forKey key: Key) throws -> ModelIdentity {
+        if let identity = ModelCoding.identity { return identity }
+        guard contains(key) else { return ModelIdentity() }
+        return try decode(AnyIdentity.self, forKey: key).identity
+    }
+}
+
+/// Codes an identity as any value is coded.
+private struct AnyIdentity: Codable {
+    var identity: ModelIdentity
+
+    init(identity: ModelIdentity) { self.identity = identity }
+    init(from decoder: any Decoder) throws { identity = try ModelIdentity(from: decoder) }
+    func encode(to encoder: any Encoder) throws { try identity.encode(to: encoder) }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+
+/// Models to properties and back.
+enum ModelCoding {
+    /// Whether a model is being coded as a document.
+    @TaskLocal static var isActive = false
+    /// The identity of the model that is being decoded.
+    @TaskLocal static var identity: ModelIdentity?
+
+    /// A model's own properties, its type included, and the blobs in them.
+    static func encode<M: DocumentModel>(_ model: M) throws -> (object: JSONObject, blobs: [Blob]) {
+        var (object, blobs) = try $isActive.withValue(true) {
+            try BlobCoding.collecting { try MutableDocument.object(model, id: model.id) }
+        }
+        if let type = M.documentType { object[M.typeKey] = .string(type) }
+        return (object, blobs)
+    }
+
+    static func decode<M: DocumentModel>(_ type: M.Type, from document: Document) throws -> M {
+        guard isType(type, document) else {
+            throw DatabaseError(
+                .invalidDocument,
+                "Document '\(document.id)' is not of the type of a \(type), by its property "
+                    + "'\(M.typeKey)'.",
+                documentID: document.id, revisionID: document.revisionID)
+        }
+        let identity = ModelIdentity(id: document.id, revisionID: document.revisionID)
+        var model = try $identity.withValue(identity) { try document.decode(type) }
+        // A type that decodes itself need not know how.
+        model.identity = identity
+        model.didLoad()
+        return model
+    }
+
+    static func isType<M: DocumentModel>(_ type: M.Type, _ document: Document) -> Bool {
+        M.documentType.map { document.string(forKey: M.typeKey) == $0 } ?? true
+    }
+
+    /// What an update of `base` stores: the model's properties, and those that its type does not name.
+    static func merge<M: DocumentModel>(_ object: JSONObject, of type: M.Type, over base: Document)
+        throws -> JSONObject
+    {
+        // An optional that is nil now was named when the base had it.
+        let named = (try? encode(decode(type, from: base)).object).map { Set($0.map(\.key)) } ?? []
+        var merged = object
+        for (key, value) in base.properties where merged[key] == nil && !named.contains(key) {
+            merged[key] = value
+        }
+        return merged
+    }
+}
+
+/// Blobs in values that are coded: their content goes beside the JSON.
+enum BlobCoding {
+    /// Collects the blobs that are encoded.
+    final class Collector: @unchecked Sendable {
+        // Safe because a collector lives inside one synchronous call, on one thread.
+        var blobs: [Blob] = []
+    }
+
+    @TaskLocal static var collector: Collector?
+    /// The number of the store that blobs are decoded from; 0 for none.
+    @TaskLocal static var store: UInt32 = 0
+
+    static func collecting<T>(_ body: () throws -> T) rethrows -> (T, [Blob]) {
+        let collector = Collector()
+        let value = try $collector.withValue(collector, operation: body)
+        return (value, collector.blobs)
+    }
+}
+
+extension Blob: JSONCodable {
+    /// Reads the object of a blob; nil for any other value.
+    ///
+    /// In a document that is decoded the content can be read; elsewhere the blob has its name only.
+    public init?(jsonValue: JSONValue) {
+        guard case .object(let properties) = jsonValue else { return nil }
+        self.init(properties, store: BlobCoding.store)
+    }
+
+    /// Decodes the object of a blob.
+    public init(from decoder: any Decoder) throws {
+        let value = try JSONValue(from: decoder)
+        guard let blob = Blob(jsonValue: value) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "This is not a blob."))
+        }
+        self = blob
+    }
+
+    /// Encodes the object of the blob; its content is not part of it.
+    public func encode(to encoder: any Encoder) throws { try jsonValue.encode(to: encoder) }
+}

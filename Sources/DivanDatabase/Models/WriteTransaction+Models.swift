@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+internal import Synchronization
+
+extension WriteTransaction {
+    /// Saves a model; see `Database.save(_:)`.
+    @discardableResult
+    public func save<M: DocumentModel>(_ model: inout M) throws -> Document {
+        var next = model
+        try next.willSave()
+        let (object, blobs) = try ModelCoding.encode(next)
+        let draft: MutableDocument
+        if let revision = next.revisionID {
+            guard let base = try base(next.id, revision) else {
+                throw DatabaseError.modelConflict(next.id, revision)
+            }
+            draft = base.toMutable()
+            draft.setProperties(try ModelCoding.merge(object, of: M.self, over: base))
+        } else {
+            draft = MutableDocument(object, id: next.id)
+        }
+        draft.add(blobs)
+        let saved = try save(draft, .failOnConflict).document
+        next.identity.revisionID = saved.revisionID
+        model = next
+        return saved
+    }
+
+    /// Deletes the document of a model; see `Database.delete(_:keeping:)`.
+    @discardableResult
+    public func delete<M: DocumentModel>(_ model: inout M, keeping properties: JSONObject = [:])
+        throws -> Bool
+    {
+        guard let revision = model.revisionID else { return false }
+        do {
+            try put(model.id, properties, parent: revision, isDeleted: true)
+        } catch let error as DatabaseError where error.code == .conflict {
+            // Somebody else deleted it, which is what was wanted.
+            guard try document(withID: model.id) == nil else { throw error }
+        }
+        model.identity.revisionID = nil
+        return true
+    }
+
+    /// The revision that a model was read from, if it may still be edited; nil when it is gone.
+    private func base(_ id: String, _ revision: String) throws -> Document? {
+        do {
+            let base = try read { try $0.document(withID: id, revision: revision) }
+            return base?.isDeleted == true ? nil : base
+        } catch let error as DatabaseError where error.code == .revisionNotFound { return nil }
+    }
+}
+
+extension DatabaseError {
+    static func modelConflict(_ id: String, _ revision: String) -> DatabaseError {
+        DatabaseError(
+            .conflict,
+            "Document '\(id)' has changed since revision \(revision), from which the model was made; "
+                + "reload it, apply the edit and save again.",
+            documentID: id, revisionID: revision)
+    }
+}
+
+extension MutableDocument {
+    /// Brings the content of blobs that the properties name already.
+    func add(_ blobs: [Blob]) {
+        let pending = blobs.filter { $0.pending != nil }
+        guard !pending.isEmpty else { return }
+        state.withLock { $0.addBlobs(pending) }
+    }
+}
