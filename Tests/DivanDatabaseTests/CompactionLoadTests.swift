@@ -120,6 +120,34 @@ import Testing
         #expect(try database.problems() == [])
     }
 
+    @Test func `who is behind the forgotten purges is told that it may be any document`() throws {
+        let database = try sandbox.database()
+        try database.create("kept")
+        try database.create("gone")
+        let start = try database.core.committedMark()
+        try database.purge("gone")
+        try database.inBatch {
+            for number in 0...Int(Compaction.keptPurges) {
+                try database.create("\(number)")
+                try database.purge("\(number)")
+            }
+        }
+        try database.compact()
+        let touched = try database.core.read { try $0.touchedDocuments(after: start, limit: 10) }
+        #expect(touched.hasForgottenPurges)
+        let told = touched.changes(by: database.core.hub.sources)
+        #expect(told.first?.isOfAnyDocument == true && told.first?.documentIDs == [])
+        #expect(told.count == 2 && told[1].documentIDs.count == 10)
+        var all = DatabaseChangeReader(mark: start)
+        #expect(try all.next(database.core).first?.hasForgottenPurges == true)
+        #expect(try all.next(database.core).allSatisfy { !$0.hasForgottenPurges })
+        var one = DocumentChangeReader(id: DocumentID(unchecked: "gone"), mark: start)
+        #expect(try one.next(database.core).map(\.isPurge) == [true])
+        #expect(try one.next(database.core).isEmpty)
+        var other = DocumentChangeReader(id: DocumentID(unchecked: "kept"), mark: start)
+        #expect(try other.next(database.core).isEmpty)
+    }
+
     @Test func `nothing is forgotten of a few purges`() throws {
         let database = try sandbox.database()
         for id in ["a", "b"] {

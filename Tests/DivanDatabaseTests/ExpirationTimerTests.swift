@@ -60,7 +60,7 @@ import Testing
         #expect(try second.contains("b"))
     }
 
-    @Test func `a database without dates has no timer`() throws {
+    @Test func `a database without dates has no deadline`() throws {
         let database = try sandbox.database()
         try database.create("a")
         #expect(database.expirationDeadline == nil)

@@ -114,6 +114,12 @@ final class AttachmentStore: Sendable {
         return root
     }
 
+    /// The folder that holds everything; in memory it is made when it is missing.
+    func makeRoot() throws(SystemError) -> String {
+        if let dataPath { return dataPath }
+        return try scratchFolder()
+    }
+
     private func scratchFolder() throws(SystemError) -> String {
         try scratch.withLock { (path) throws(SystemError) -> String in
             if let path { return path }

@@ -26,8 +26,12 @@ struct DatabaseChangeReader: ChangeReader {
             let piece = try core.read { try $0.detailedChanges(after: start, limit: Self.limit) }
             mark = piece.end
             let changes = piece.labelled(by: core.hub.sources)
-            if !changes.isEmpty {
-                return [DatabaseChange(changes: changes, lastSequence: mark.sequence)]
+            if !changes.isEmpty || piece.hasForgottenPurges {
+                return [
+                    DatabaseChange(
+                        changes: changes, lastSequence: mark.sequence,
+                        hasForgottenPurges: piece.hasForgottenPurges)
+                ]
             }
             if mark == start { return [] }
         }

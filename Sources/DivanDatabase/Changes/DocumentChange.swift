@@ -54,18 +54,27 @@ public struct DocumentChange: Sendable, Hashable {
 /// Each document is in it once, purges first, the rest in the order of their last change. A document
 /// that was purged and made anew comes as both.
 public struct DatabaseChange: Sendable, Hashable {
-    /// The changes; never empty. A transaction that changed more than 10,000 documents comes in
-    /// several pieces.
+    /// The changes; not empty, unless `hasForgottenPurges`. A transaction that changed more than 10,000
+    /// documents comes in several pieces.
     public var changes: [DocumentChange]
     /// Up to where the changes feed has been told: `changes(since:)` goes on from here.
     public var lastSequence: SequenceNumber
+
+    /// Whether there were purges besides whose documents nobody knows any more.
+    ///
+    /// Compaction keeps the last 10,000 purges. Whoever listens and falls behind further than that must
+    /// look at everything anew.
+    public var hasForgottenPurges: Bool
 
     /// The IDs of the changed documents.
     public var documentIDs: [String] { changes.map(\.documentID) }
 
     /// Makes a database change.
-    public init(changes: [DocumentChange], lastSequence: SequenceNumber) {
+    public init(
+        changes: [DocumentChange], lastSequence: SequenceNumber, hasForgottenPurges: Bool = false
+    ) {
         self.changes = changes
+        self.hasForgottenPurges = hasForgottenPurges
         self.lastSequence = lastSequence
     }
 }

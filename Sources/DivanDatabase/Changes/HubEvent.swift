@@ -16,9 +16,12 @@ struct HubChange: Sendable {
     var lastSequence: SequenceNumber
     var lastPurge: UInt64
     /// The documents that changed or were purged, in order; one may come twice. Empty when only a
-    /// handle was closed.
+    /// handle was closed, or with `isOfAnyDocument`.
     var documentIDs: [DocumentID]
     var source: ChangeSource
+    /// Whether documents changed that nobody knows any more: compaction has forgotten which were
+    /// purged. So it may be any.
+    var isOfAnyDocument = false
 }
 
 /// Keeps a follower of `ChangeHub`; letting go of it ends the following, too.

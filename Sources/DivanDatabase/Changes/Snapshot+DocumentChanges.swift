@@ -11,6 +11,8 @@ struct DetailedPiece: Sendable {
     var changes: [DocumentChange] = []
     /// Where the next reading begins.
     var end: DatabaseMark
+    /// Whether documents were purged that are forgotten.
+    var hasForgottenPurges = false
 
     /// The changes with their sources.
     func labelled(by sources: CommitSources) -> [DocumentChange] {
@@ -36,6 +38,7 @@ extension Snapshot {
         try core.blaming(nil) {
             var piece = DetailedPiece(end: start)
             guard try !state().mark.isReached(by: start) else { return piece }
+            piece.hasForgottenPurges = try start.purge < state().forgottenPurge
             let purges = try forEachPurge(after: start.purge, limit: limit) { rows, number in
                 guard let record = try readable(rows, { try PurgeRecord($0) }),
                     record.isWholeDocument
@@ -66,7 +69,13 @@ extension Snapshot {
                 else { return }
                 piece.purges = [(number, DocumentChange(documentID: id.text, isPurge: true))]
             }
-            guard let sequence = try head(id)?.updateSequence, sequence > start.sequence else {
+            let head = try head(id)
+            let forgotten = try state().forgottenPurge
+            if head == nil, piece.purges.isEmpty, start.purge < forgotten {
+                // It was purged too long ago to be in the list, or was never there.
+                piece.purges = [(forgotten, DocumentChange(documentID: id.text, isPurge: true))]
+            }
+            guard let sequence = head?.updateSequence, sequence > start.sequence else {
                 return piece
             }
             let rows = try reader.cursor(in: core.stores.revisions)

@@ -12,14 +12,22 @@ struct TouchedDocuments: Sendable {
     var end: DatabaseMark
     /// Whether this is all there was.
     var isAtEnd = false
+    /// Whether documents were purged that are forgotten.
+    var hasForgottenPurges = false
     /// Where the database stood.
     var now: DatabaseMark
 
     /// What to tell followers: one change for each stretch by one source.
     func changes(by sources: CommitSources) -> [HubChange] {
         var told: [HubChange] = []
+        if hasForgottenPurges {
+            told.append(
+                HubChange(
+                    lastSequence: now.sequence, lastPurge: now.purge, documentIDs: [],
+                    source: .otherProcess, isOfAnyDocument: true))
+        }
         func add(_ id: DocumentID, _ source: ChangeSource) {
-            if told.last?.source == source {
+            if let last = told.last, last.source == source, !last.isOfAnyDocument {
                 told[told.count - 1].documentIDs.append(id)
             } else {
                 told.append(
@@ -96,7 +104,8 @@ extension Snapshot {
     ///
     /// Purges come first: a document that was purged and made anew must end as what it is. So no
     /// change is told before all purges are. Rows that cannot be read are passed over: they name no
-    /// document, and what they spoil, reading the document tells.
+    /// document, and what they spoil, reading the document tells. Purges that compaction has forgotten
+    /// are told as such: they may have been of any document.
     func touchedDocuments(after start: DatabaseMark, limit: Int) throws -> TouchedDocuments {
         try core.blaming(nil) {
             let now = try state().mark
@@ -105,6 +114,7 @@ extension Snapshot {
                 touched.isAtEnd = true
                 return touched
             }
+            touched.hasForgottenPurges = try start.purge < state().forgottenPurge
             let purges = try forEachPurge(after: start.purge, limit: limit) { rows, number in
                 let id = try readable(rows) { try PurgeRecord($0).documentID }
                 if let id { touched.purges.append((number, id)) }

@@ -65,8 +65,10 @@ struct GenerationCopy {
     /// Without a lock file there has been no attachment yet. Read-only it is not made: then the
     /// database is on a medium that nobody writes, or a vanished file is noticed.
     private func lockAttachments() throws -> FileHandle? {
-        // In memory there is no folder before the first attachment.
-        guard let root = source.attachments.root else { return nil }
+        // In memory there is no folder before the first attachment, and the first one may come, and go
+        // again, while this copies.
+        let root: String
+        do { root = try source.attachments.makeRoot() } catch { throw DatabaseError.io(error) }
         let path = AttachmentStore.lockPath(in: root)
         do {
             guard !source.options.readOnly || Files.exists(path) else { return nil }

@@ -6,17 +6,21 @@ internal import Synchronization
 
 /// Purges the documents of one database when their time comes.
 ///
-///     open ──► next row? ──none──► nothing at all: no timer, no watcher, no thread
+///     open ──► next row? ──none──► every 5 s: has anybody committed? then next row?
 ///                 │ a date
 ///                 ▼
 ///     ┌──► timer, by the wall clock ──► pass ──► next row? ──► timer …
-///     │                                             └─ none ──► nothing
+///     │                                             └─ none ──► as above
 ///     └─ an earlier date was set: here (after the commit), or in another process (`changes` rings)
 ///
 /// There is one timer a database and it stands at the first row of `expirations`, so nothing is polled
 /// and a million dates cost as much as one. It follows the wall clock: when that is set forward, what
 /// is due by then goes at once. However far the date, the timer is never set for more than a week; it
 /// looks again then, so no number of milliseconds overflows anywhere.
+///
+/// While there is no date, another process may set the first one. It would be much to watch every commit
+/// for that, so the file `changes` is asked for its times every five seconds, which costs a microsecond,
+/// and the database only when they have changed.
 ///
 /// A pass that fails (the disk is full, another process writes for long) is tried again after a second,
 /// and then after twice as long each time, up to five minutes.
@@ -40,11 +44,19 @@ final class ExpirationTimer: Sendable {
         var isStopped = true
         /// Passes that have failed in a row.
         var failures = 0
+        /// While there is no date: the timer that asks whether anybody has committed.
+        var idleTimer: (any DispatchSourceTimer)?
+        /// The stamp of `changes` when it was last asked for.
+        var stamp: Files.Stamp?
+        /// How often the database is still to be looked at for that stamp.
+        var idleLooks = 0
     }
 
     private static let longestWait = 7 * 24 * 3_600 * 1_000
     /// How long the commits of other processes are collected before they are looked into.
     private static let foreignDelay = DispatchTimeInterval.seconds(1)
+
+    private static let idleInterval = DispatchTimeInterval.seconds(5)
 
     private let queue: DispatchQueue
     private let state = Mutex(State())
@@ -63,7 +75,7 @@ final class ExpirationTimer: Sendable {
             state.isStopped = false
         }
         do {
-            if let next = try core.read({ try $0.nextExpiration() }) { arm(at: next.time) }
+            arm(at: try core.read { try $0.nextExpiration() }?.time)
         } catch {
             Log.expiration.error(
                 "The dates of expiration of the database '\(core.name)' cannot be read: \(error)")
@@ -166,7 +178,12 @@ final class ExpirationTimer: Sendable {
     /// Sets the timer; with nil there is none.
     private func arm(at time: ExpirationTime?) {
         state.withLock { state in
-            guard !state.isStopped, let time else { return Self.disarm(&state) }
+            guard !state.isStopped, let time else {
+                Self.disarm(&state)
+                return idle(&state)
+            }
+            state.idleTimer?.cancel()
+            state.idleTimer = nil
             state.deadline = time
             let now = state.clock()
             let wait = time <= now ? 0 : Int(time.milliseconds - now.milliseconds)
@@ -192,7 +209,47 @@ final class ExpirationTimer: Sendable {
         return source
     }
 
+    /// Begins to ask every now and then whether another process has set a first date.
+    private func idle(_ state: inout State) {
+        guard !state.isStopped, state.core?.directory != nil else { return }
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(
+            deadline: .now() + Self.idleInterval, repeating: Self.idleInterval,
+            leeway: .seconds(1))
+        timer.setEventHandler { [weak self] in self?.lookIdly() }
+        timer.resume()
+        state.idleTimer = timer
+        state.stamp = nil
+    }
+
+    /// Looks for a first date, if anybody has committed since the last time.
+    private func lookIdly() {
+        guard let core = state.withLock({ $0.isStopped ? nil : $0.core }),
+            let path = core.directory?.changesPath
+        else { return }
+        let stamp = Files.stamp(of: path)
+        let mustLook = state.withLock { state in
+            guard !state.isStopped, state.deadline == nil else { return false }
+            // Twice, for the clock of a file may stand still between two commits.
+            if stamp != state.stamp { state.idleLooks = 2 }
+            state.stamp = stamp
+            guard state.idleLooks > 0 else { return false }
+            state.idleLooks -= 1
+            return true
+        }
+        guard mustLook else { return }
+        do {
+            if let next = try core.read({ try $0.nextExpiration() }) { arm(at: next.time) }
+        } catch {
+            // Such as a damaged row, which the log has by now: tried again after the next commit.
+            Log.expiration.verbose(
+                "The dates of expiration of the database '\(core.name)' cannot be read: \(error)")
+        }
+    }
+
     private static func disarm(_ state: inout State) {
+        state.idleTimer?.cancel()
+        state.idleTimer = nil
         state.source?.cancel()
         state.source = nil
         state.deadline = nil

@@ -214,7 +214,9 @@ final class DatabaseDirectory: Sendable {
         makeEngine: (_ dataPath: String) throws -> Void
     ) throws {
         try Files.makeDirectory(path)
-        try DirectoryLock.whileExclusive(at: path, timeout: busyTimeout) {
+        try DirectoryLock.whileExclusive(
+            at: path, timeout: busyTimeout, unless: { exists(at: path) }
+        ) {
             // Another process may have created it while this one waited.
             guard !exists(at: path) else { return }
             for name in try leftovers(at: path, besides: nil) {

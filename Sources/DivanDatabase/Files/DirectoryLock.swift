@@ -58,6 +58,24 @@ enum DirectoryLock {
         return try body()
     }
 
+    /// As above, but without `body` once `isDone` holds, which others may bring about meanwhile.
+    ///
+    /// Whoever waits to create a database must not wait for those who have created and opened it.
+    static func whileExclusive(
+        at directory: String, timeout: Duration, unless isDone: () -> Bool,
+        _ body: () throws -> Void
+    ) throws {
+        let deadline = ContinuousClock.now + timeout
+        while !isDone() {
+            do {
+                return try whileExclusive(at: directory, timeout: .zero, body)
+            } catch let error as DatabaseError where error.code == .databaseBusy {
+                guard ContinuousClock.now < deadline else { throw error }
+            }
+            usleep(5_000)
+        }
+    }
+
     /// Turns a shared lock into an exclusive one, if nobody else has one.
     ///
     /// - Returns: Whether it is exclusive now; if not, it is shared as before.

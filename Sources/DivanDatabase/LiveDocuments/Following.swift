@@ -18,7 +18,9 @@ struct Following: Sendable {
         core.live.add(registry)
         let queue = core.hub.queue
         token = core.hub.follow { [weak registry] event in
-            guard case .changed(let change) = event, !change.documentIDs.isEmpty else { return }
+            guard case .changed(let change) = event,
+                change.isOfAnyDocument || !change.documentIDs.isEmpty
+            else { return }
             registry?.announce(change, on: queue)
         }
     }

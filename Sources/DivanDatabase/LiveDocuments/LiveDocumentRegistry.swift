@@ -133,7 +133,8 @@ final class LiveDocumentRegistry: Sendable {
         let documents = state.withLock { state -> [LiveDocument] in
             state.idleCommits = state.entries.isEmpty ? state.idleCommits + 1 : 0
             if state.entries.isEmpty { return [] }
-            return Set(change.documentIDs).compactMap { id in
+            let ids = change.isOfAnyDocument ? Set(state.entries.keys) : Set(change.documentIDs)
+            return ids.compactMap { id in
                 state.entries[id]?.cache.require(mark)
                 return state.entries[id]?.document
             }

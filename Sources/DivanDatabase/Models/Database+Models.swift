@@ -44,6 +44,7 @@ extension Database {
     /// - Parameters:
     ///   - type: The type.
     ///   - isIncluded: Says which are wanted; all unless given.
+    /// - Returns: The models, in that order.
     /// - Throws: `DatabaseError` with code `.invalidQuery` when the type declares no `documentType`,
     ///   or as `model(_:withID:)`.
     public func models<M: DocumentModel>(
@@ -62,6 +63,7 @@ extension Database {
     ///   - type: The type of the models to find.
     ///   - other: What they refer to.
     ///   - key: The property with a reference, or an array of references.
+    /// - Returns: The models, in the order of last change.
     /// - Throws: As `models(_:where:)`.
     public func models<M: DocumentModel>(
         _ type: M.Type = M.self, referringTo other: some DocumentModel, by key: String

@@ -86,6 +86,26 @@ import Testing
         try check(sandbox.database("backup"))
     }
 
+    @Test func `a backup of a database in memory holds off the sweep of its first attachment`()
+        throws
+    {
+        let database = try Database.inMemory()
+        defer { database.close() }
+        try database.create("a")
+        var wasSkipped: Bool?
+        try database.backup(to: sandbox.url("memory")) { report in
+            guard wasSkipped == nil, report.completed > 0 else { return }
+            let document = MutableDocument(id: "pic")
+            document.setAttachment(named: "x", contentType: nil, .bytes([1, 2, 3]))
+            try database.save(document)
+            try database.purge("pic")
+            wasSkipped = try AttachmentSweep(core: database.core, progress: nil).run().isSkipped
+        }
+        #expect(wasSkipped == true)
+        #expect(try sandbox.database("memory").problems() == [])
+        #expect(try !AttachmentSweep(core: database.core, progress: nil).run().isSkipped)
+    }
+
     @Test func `a missing or altered attachment is damage, and nothing is left or replaced`() throws
     {
         let database = try filled()

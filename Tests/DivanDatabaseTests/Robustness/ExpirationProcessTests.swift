@@ -56,6 +56,21 @@ import Testing
         }
     }
 
+    @Test func `the first date of all is kept here though another process sets it`() async throws {
+        let directory = try TestDirectory("expire-first")
+        try await offPool {
+            let path = directory.path("app.divan")
+            let database = try Database.forTest(at: path, create: true)
+            defer { database.close() }
+            try database.save(MutableDocument(["n": 1], id: "theirs"))
+            let child = try TestChild("serve", path)
+            #expect(child.readLine() == "ready")
+            #expect(try child.ask("expire theirs 2500") == "expires")
+            #expect(child.finish() == 0)
+            #expect(try waits { try database.document(withID: "theirs") == nil })
+        }
+    }
+
     @Test func `a process killed while documents expire leaves whole documents`() async throws {
         let directory = try TestDirectory("expire-kill")
         try await offPool {

@@ -206,3 +206,20 @@ extension Database {
         try save(document)
     }
 }
+
+/// Processes that create one database at the same moment, and all keep it open.
+@Suite struct CreationRaceTests {
+    @Test func `processes that create one database at once all get it`() async throws {
+        let directory = try TestDirectory("create")
+        try await offPool {
+            for round in 0..<5 {
+                let path = directory.path("app-\(round).divan")
+                let children = try (0..<6).map { _ in try TestChild("serve", path) }
+                // Nobody waits for those who have it open: each is ready while all the others stay.
+                for child in children { #expect(child.readLine() == "ready", "Round \(round)") }
+                for child in children { #expect(try child.ask("count") == "0") }
+                for child in children { #expect(child.finish() == 0) }
+            }
+        }
+    }
+}
