@@ -155,7 +155,7 @@ extension Blob: JSONConvertible {
     /// The object that stands for the blob.
     public var jsonValue: JSONValue {
         // A coder sees the JSON only, so a blob says itself that it has been coded.
-        BlobCoding.collector?.blobs.append(self)
+        BlobCoding.collector?.add(self)
         return .object(properties)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
+internal import Synchronization
 
 /// Models to properties and back.
 enum ModelCoding {
@@ -55,9 +56,12 @@ enum ModelCoding {
 /// Blobs in values that are coded: their content goes beside the JSON.
 enum BlobCoding {
     /// Collects the blobs that are encoded.
-    final class Collector: @unchecked Sendable {
-        // Safe because a collector lives inside one synchronous call, on one thread.
-        var blobs: [Blob] = []
+    final class Collector: Sendable {
+        private let collected = Mutex<[Blob]>([])
+
+        var blobs: [Blob] { collected.withLock { $0 } }
+
+        func add(_ blob: Blob) { collected.withLock { $0.append(blob) } }
     }
 
     @TaskLocal static var collector: Collector?
