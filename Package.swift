@@ -10,6 +10,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "Divan", targets: ["Divan"]),
+        .library(name: "DivanListener", targets: ["DivanListener"]),
         .executable(name: "divan", targets: ["DivanCommand"]),
     ],
     targets: [
@@ -22,6 +23,7 @@ let package = Package(
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
 
         // 0: values and the storage seam.
         .target(name: "DivanJSON"),
@@ -62,10 +64,22 @@ let package = Package(
             ]
         ),
 
+        // 5: the server.
+        .target(
+            name: "DivanListener",
+            dependencies: [
+                "Divan", "DivanDatabase", "DivanHTTP", "DivanJSON", "DivanLogging", "DivanModel",
+                "CMicroHTTPD", "COpenSSL",
+            ]
+        ),
+
         // 6: the program.
         .executableTarget(
             name: "DivanCommand",
-            dependencies: ["Divan", "DivanDatabase", "DivanModel", "DivanJSON", "DivanStorage"]
+            dependencies: [
+                "DivanListener", "Divan", "DivanDatabase", "DivanModel", "DivanJSON",
+                "DivanStorage",
+            ]
         ),
 
         // An example that is run by `make demo`.
@@ -128,6 +142,12 @@ let package = Package(
         .testTarget(
             name: "DivanReplicationTests",
             dependencies: ["DivanReplication", "Divan", "DivanTestSupport"]
+        ),
+        .testTarget(
+            name: "DivanListenerTests",
+            dependencies: [
+                "DivanListener", "Divan", "DivanHTTP", "DivanLogging", "DivanTestSupport",
+            ]
         ),
         .testTarget(
             name: "DivanCommandTests",

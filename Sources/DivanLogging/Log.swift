@@ -108,4 +108,6 @@ extension Log {
     package static var maintenance: DomainLog { DomainLog(.maintenance, to: shared) }
     /// Says something about the app's validation functions and filters.
     package static var validation: DomainLog { DomainLog(.validation, to: shared) }
+    /// Says something about the listener.
+    package static var listener: DomainLog { DomainLog(.listener, to: shared) }
 }

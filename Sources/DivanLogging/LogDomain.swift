@@ -19,6 +19,8 @@ public enum LogDomain: UInt8, Sendable, CaseIterable {
     case maintenance
     /// Validation functions and filters of the app.
     case validation
+    /// The listener: what it serves, whom it refuses, what failed.
+    case listener
 
     /// The domain's name, as it is written in a log line: `database`.
     public var name: String { "\(self)" }

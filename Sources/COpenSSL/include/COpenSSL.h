@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An opaque fence around OpenSSL's message digests. Algorithms are fetched once a process:
-// fetching one costs more than hashing a document.
+// An opaque fence around what Divan needs of OpenSSL: message digests, secrets and certificates.
+// Digest algorithms are fetched once a process: fetching one costs more than hashing a document.
 
 #ifndef DIVAN_COPENSSL_H
 #define DIVAN_COPENSSL_H
@@ -30,5 +30,34 @@ int divan_hasher_update(divan_hasher *hasher, const uint8_t *bytes, size_t count
 
 /// Writes the digest and starts anew. Answers the digest's length, or 0 on failure.
 size_t divan_hasher_finish(divan_hasher *hasher, uint8_t out[DIVAN_HASH_MAXIMUM]);
+
+/// Derives a key of 32 bytes from a password, by PBKDF2 with HMAC-SHA-256. Answers 1, or 0 on failure.
+int divan_pbkdf2_sha256(
+    const uint8_t *password, size_t passwordCount, const uint8_t *salt, size_t saltCount,
+    int iterations, uint8_t out[32]);
+
+/// The HMAC-SHA-256 of some bytes. Answers 1, or 0 on failure.
+int divan_hmac_sha256(
+    const uint8_t *key, size_t keyCount, const uint8_t *bytes, size_t count, uint8_t out[32]);
+
+/// Whether two secrets are equal, in a time that does not depend on where they differ.
+int divan_equal(const uint8_t *left, const uint8_t *right, size_t count);
+
+/// Fills a buffer with random bytes. Answers 1, or 0 on failure.
+int divan_random(uint8_t *out, size_t count);
+
+/// Makes a private key and a certificate that it signs itself, both as PEM, to be freed with
+/// `divan_text_free`. `alternatives` are its names, such as "DNS:localhost,IP:127.0.0.1".
+/// Answers 1, or 0 on failure.
+int divan_identity_create(
+    const char *name, const char *alternatives, long days, char **keyPEM, char **certificatePEM);
+
+/// The SHA-256 of the first certificate of a PEM text, and how long it is still valid.
+/// Answers 1, or 0 when there is none.
+int divan_certificate_inspect(
+    const char *pem, uint8_t fingerprint[32], long *secondsLeft);
+
+/// Frees a text.
+void divan_text_free(char *text);
 
 #endif

@@ -5,7 +5,8 @@ enum CommandTable {
     static let all: [Command] = [
         .create, .info, .ls, .get, .put, .edit, .rm, .purge, .expire, .attach, .detach,
         .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .compact,
-        .verify, .salvage, .backup, .install, .inspect, .completions,
+        .verify, .salvage, .backup, .install, .serve, .users, .inspect,
+        .completions,
     ]
 
     static func command(named name: String) -> Command? {

@@ -62,6 +62,28 @@ extension Snapshot {
         return (batch, isAtEnd)
     }
 
+    /// Reads the feed backwards from before a sequence.
+    func newestChanges(before end: SequenceNumber?, limit: Int) throws -> [Change] {
+        try core.blaming(nil) {
+            let rows = try reader.cursor(in: core.stores.revisions)
+            defer { rows.close() }
+            var changes: [Change] = []
+            var found = try rows.seekToLast()
+            if let end {
+                guard end > 1 else { return [] }
+                found = try rows.seek(toAtMost: Int64(clamping: end - 1))
+            }
+            while found, changes.count < limit {
+                let key = rows.integerKey
+                if try !reader.withValue(forKey: key, in: core.stores.superseded, { _ in }) {
+                    changes.append(try change(rows, SequenceNumber(key)))
+                }
+                found = try rows.previous()
+            }
+            return changes
+        }
+    }
+
     /// The current revision of the document whose change a cursor stands on.
     private func current(_ rows: any StorageCursor, _ sequence: SequenceNumber) throws -> Document {
         var document: Document?

@@ -59,7 +59,7 @@ extension Database {
     }
 
     /// Reads the content of attachments before waiting for the writer.
-    private func stage(_ content: RevisionContent, for id: String) throws {
+    func stage(_ content: RevisionContent, for id: String) throws {
         guard let pending = content.pending, !core.isInTransaction else { return }
         try checkWritable()
         try pending.stage(in: core.attachments, for: id)

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The system's libmicrohttpd, and what Swift cannot say to it: its variadic functions.
+
+#ifndef DIVAN_CMICROHTTPD_H
+#define DIVAN_CMICROHTTPD_H
+
+#include <microhttpd.h>
+#include <stddef.h>
+
+/// What a server is started with.
+struct divan_httpd_options {
+    /// A bound, listening, non-blocking socket; the daemon closes it.
+    int socket;
+    unsigned int connections;
+    /// Seconds a connection may be silent.
+    unsigned int timeout;
+    /// Bytes of memory a connection may take for heads and buffers.
+    size_t memory;
+    /// PEM texts; NULL for plain HTTP.
+    const char *key;
+    const char *certificate;
+    /// Handed to each callback.
+    void *context;
+    MHD_AccessHandlerCallback respond;
+    void *(*begin)(void *context, const char *target, struct MHD_Connection *connection);
+    MHD_RequestCompletedCallback completed;
+    MHD_NotifyConnectionCallback connection;
+};
+
+/// Starts a daemon with one thread of its own on epoll, whose connections can be suspended. Targets
+/// are handed over as they came. NULL on failure.
+struct MHD_Daemon *divan_httpd_start(const struct divan_httpd_options *options);
+
+/// The socket of a connection; -1 if it has none.
+int divan_httpd_socket(struct MHD_Connection *connection);
+
+/// How many connections are open.
+unsigned int divan_httpd_connections(struct MHD_Daemon *daemon);
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "CMicroHTTPD.h"
+
+#include <string.h>
+
+/// Leaves escapes as they are: `a%2Fb` and `a/b` are different names.
+static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
+    (void)context;
+    (void)connection;
+    return strlen(text);
+}
+
+struct MHD_Daemon *divan_httpd_start(const struct divan_httpd_options *options) {
+    unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)options->key},
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)options->certificate},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    if (options->key) flags |= MHD_USE_TLS;
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, options->respond, options->context,
+        MHD_OPTION_LISTEN_SOCKET, (MHD_socket)options->socket,
+        MHD_OPTION_CONNECTION_LIMIT, options->connections,
+        MHD_OPTION_CONNECTION_TIMEOUT, options->timeout,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->memory,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+        MHD_OPTION_URI_LOG_CALLBACK, options->begin, options->context,
+        MHD_OPTION_NOTIFY_COMPLETED, options->completed, options->context,
+        MHD_OPTION_NOTIFY_CONNECTION, options->connection, options->context,
+        MHD_OPTION_ARRAY, options->key ? tls : none,
+        MHD_OPTION_END);
+}
+
+int divan_httpd_socket(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+unsigned int divan_httpd_connections(struct MHD_Daemon *daemon) {
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info ? info->num_connections : 0;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanJSON
+internal import DivanModel
+
+// What a server writes: bodies that came as text and are packed, never taken apart.
+extension WriteTransaction {
+    /// Adds a revision below exactly the given parent, from its packed body; see `Database.put`.
+    @discardableResult
+    package func put(
+        _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
+        attachments: [String: AttachmentContent] = [:]
+    ) throws -> Document {
+        let content = try RevisionContent(
+            given: body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+        return try put(id, content, parent: parent, allowConflict: false)
+    }
+
+    /// Replaces a local document if its revision number is what the caller thinks.
+    ///
+    /// - Parameters:
+    ///   - id: Its ID.
+    ///   - body: Its new body; nil to remove it.
+    ///   - revision: The number it has; 0 when there is none yet.
+    /// - Returns: The new number; 0 when it was removed.
+    /// - Throws: `DatabaseError` with code `.conflict` when it has another number.
+    package func replaceLocalDocument(_ id: String, _ body: PackedValue?, revision: UInt64) throws
+        -> UInt64
+    {
+        let name = try LocalID.parse(id)
+        let (_, snapshot) = try context.transaction()
+        let found = try snapshot.localDocument(name)?.revision ?? 0
+        guard found == revision else {
+            throw DatabaseError.conflict(DocumentID(unchecked: LocalID.prefix + name), parent: nil)
+        }
+        try context.operation { try context.putLocal(name, body) }
+        return body == nil ? 0 : found + 1
+    }
+}
+
+extension Database {
+    /// Adds a revision below exactly the given parent, from its packed body; see ``put(_:_:parent:isDeleted:allowConflict:attachments:)``.
+    ///
+    /// Content of attachments is read before the writer is waited for.
+    @discardableResult
+    package func put(
+        _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
+        attachments: [String: AttachmentContent] = [:]
+    ) throws -> Document {
+        let content = try RevisionContent(
+            given: body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+        try stage(content, for: id)
+        return try operation { try $0.put(id, content, parent: parent, allowConflict: false) }
+    }
+
+    /// Stores a revision made elsewhere from its packed body; see `putExistingRevision`.
+    ///
+    /// Content of attachments is read before the writer is waited for.
+    @discardableResult
+    package func putExistingRevision(
+        _ id: String, history: [String], isDeleted: Bool, body: PackedValue,
+        attachments: [String: AttachmentContent] = [:]
+    ) throws -> Bool {
+        let content = try RevisionContent(
+            given: body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+        try stage(content, for: id)
+        return try operation { try $0.putExistingRevision(id, history: history, content) }
+    }
+
+    /// Calls a closure after each commit, of whatever process, and when the database is closed.
+    ///
+    /// It runs on the queue of the database's notifications: it must be short.
+    package func whenCommitted(_ handler: @escaping @Sendable () -> Void) throws -> ListenerToken {
+        try checkOpen()
+        let token = core.hub.follow { _ in handler() }
+        return ListenerToken { token.cancel() }
+    }
+}

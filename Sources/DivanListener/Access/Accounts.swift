@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import Synchronization
+
+/// The users of a listener, its own ID, and the key that signs its cookies.
+///
+/// They lie in the file `listener.json` beside the databases, readable by its owner only, or in memory
+/// when there can be no such file. A password is kept as a salted hash; a cookie names its user and
+/// when it ends, and is signed with a key that nobody else has.
+///
+/// State: `state`, guarded by its mutex. The file is read anew when it has changed, so that `divan users`
+/// works beside a running listener.
+final class Accounts: Sendable {
+    /// How long a cookie holds after it was last used.
+    static let sessionSeconds: Int64 = 600
+
+    private struct State {
+        var file: AccountsFile
+        /// Passwords that were right: hashing one takes a tenth of a second.
+        var verified: [[UInt8]: String] = [:]
+    }
+
+    private let path: String?
+    private let given: [String: AccountsFile.User]
+    /// Signs what `verified` remembers.
+    private let memoryKey = Secrets.random(32)
+    private let state: Mutex<State>
+
+    /// Reads the file of a directory, or makes one.
+    ///
+    /// - Parameters:
+    ///   - path: The directory; nil to keep everything in memory.
+    ///   - passwords: Users of this run only, who may do everything, by name.
+    /// - Throws: `HTTPFailure` when the file is malformed.
+    init(directory path: String?, passwords: [String: String] = [:]) throws {
+        self.path = path.map { $0 + "/listener.json" }
+        given = passwords.mapValues {
+            AccountsFile.User(password: $0, roles: [ListenerUser.adminRole], iterations: 10_000)
+        }
+        state = Mutex(State(file: try AccountsFile.load(self.path)))
+    }
+
+    /// The listener's ID, the same after each start.
+    var uuid: String { state.withLock { $0.file.uuid } }
+
+    /// Whether nobody is known.
+    var isEmpty: Bool { given.isEmpty && state.withLock { $0.file.users.isEmpty } }
+
+    // MARK: - Passwords
+
+    /// The user of a name and password; nil when either is wrong.
+    func user(_ name: String, password: String) -> ListenerUser? {
+        refresh()
+        let known = given[name] ?? state.withLock { $0.file.users[name] }
+        // A name that is not known takes as long as a wrong password.
+        let account = known ?? AccountsFile.User.nobody
+        let mark = Secrets.sign(
+            Array("\(name)\0\(password)\0".utf8) + account.key, key: memoryKey)
+        if state.withLock({ $0.verified[mark] == name }) {
+            return ListenerUser(name: name, roles: account.roles, method: "default")
+        }
+        let key = Secrets.derive(password, salt: account.salt, iterations: account.iterations)
+        guard Secrets.areEqual(key, account.key), known != nil else { return nil }
+        state.withLock { state in
+            if state.verified.count > 1_000 { state.verified = [:] }
+            state.verified[mark] = name
+        }
+        return ListenerUser(name: name, roles: account.roles, method: "default")
+    }
+
+    private func refresh() {
+        guard let path else { return }
+        state.withLock { state in
+            guard AccountsFile.stamp(path) != state.file.stamp,
+                let file = try? AccountsFile.load(path)
+            else { return }
+            state.file = file
+            state.verified = [:]
+        }
+    }
+
+    // MARK: - Cookies
+
+    /// The header field that gives a user a cookie.
+    func cookie(for name: String, secure: Bool, now: Int64 = Accounts.now) -> String {
+        let end = now + Self.sessionSeconds
+        var bytes = Array("\(name):\(end):".utf8)
+        bytes += Secrets.sign(bytes, key: signingKey(name))
+        let token = String(
+            Base64.encode(bytes).compactMap {
+                $0 == "+" ? "-" : $0 == "/" ? "_" : $0 == "=" ? nil : $0
+            })
+        let flags = secure ? "; Secure" : ""
+        return "AuthSession=\(token); Version=1; Max-Age=\(Self.sessionSeconds); Path=/; "
+            + "HttpOnly; SameSite=Lax\(flags)"
+    }
+
+    /// The user of a cookie; nil when it is forged or has ended.
+    func user(cookie token: String, now: Int64 = Accounts.now) -> (ListenerUser, end: Int64)? {
+        refresh()
+        var text = String(token.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+        while text.utf8.count % 4 != 0 { text += "=" }
+        guard let bytes = Base64.decode(text), bytes.count > 33 else { return nil }
+        let body = Array(bytes[..<(bytes.count - 32)])
+        // `name:end:`; a name may contain colons.
+        let parts = String(decoding: body, as: UTF8.self).split(separator: ":")
+        guard parts.count >= 2, let end = parts.last.flatMap({ Int64($0) }), end > now else {
+            return nil
+        }
+        let name = parts.dropLast().joined(separator: ":")
+        guard let account = given[name] ?? state.withLock({ $0.file.users[name] }),
+            Secrets.areEqual(
+                Secrets.sign(body, key: signingKey(name)), Array(bytes[(bytes.count - 32)...]))
+        else { return nil }
+        return (ListenerUser(name: name, roles: account.roles, method: "cookie"), end)
+    }
+
+    /// A fresh cookie for a user whose own is no longer new; nil when there is no need.
+    func renewal(for user: ListenerUser, secure: Bool) -> String? {
+        guard user.wantsRenewal, let name = user.name else { return nil }
+        return cookie(for: name, secure: secure)
+    }
+
+    /// The key of a user's cookies: it changes with the password, which so ends all sessions.
+    private func signingKey(_ name: String) -> [UInt8] {
+        state.withLock { $0.file.secret + ((given[name] ?? $0.file.users[name])?.key ?? []) }
+    }
+
+    static var now: Int64 { AccountsFile.now }
+}

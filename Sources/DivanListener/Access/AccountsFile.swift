@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// The file `listener.json`: a listener's ID, its secret, and its users.
+///
+///     {"uuid": "…", "secret": "…",
+///      "users": {"ann": {"scheme": "pbkdf2-sha256", "iterations": 600000,
+///                        "salt": "…", "key": "…", "roles": ["_admin"]}}}
+package struct AccountsFile: Sendable {
+    /// What is kept of a user.
+    package struct User: Sendable, Equatable {
+        var salt: [UInt8]
+        var key: [UInt8]
+        var iterations: Int
+        /// The roles.
+        package var roles: Set<String>
+
+        /// Hashes a password with a salt of its own.
+        package init(
+            password: String, roles: Set<String>, iterations: Int = AccountsFile.iterations
+        ) {
+            salt = Secrets.random(16)
+            key = Secrets.derive(password, salt: salt, iterations: iterations)
+            self.iterations = iterations
+            self.roles = roles
+        }
+
+        /// A user whose password nobody has.
+        static let nobody = User(password: Hexadecimal.text(Secrets.random(16)), roles: [])
+
+        init?(_ value: JSONValue) {
+            guard value["scheme"]?.string == "pbkdf2-sha256",
+                let salt = value["salt"]?.string.flatMap(Hexadecimal.bytes),
+                let key = value["key"]?.string.flatMap(Hexadecimal.bytes),
+                let iterations = value["iterations"]?.int64, iterations > 0
+            else { return nil }
+            self.salt = salt
+            self.key = key
+            self.iterations = Int(iterations)
+            roles = Set((value["roles"]?.array ?? []).compactMap(\.string))
+        }
+
+        var json: JSONValue {
+            [
+                "scheme": "pbkdf2-sha256", "iterations": .integer(Int64(iterations)),
+                "salt": .string(Hexadecimal.text(salt)), "key": .string(Hexadecimal.text(key)),
+                "roles": .array(roles.sorted().map { .string($0) }),
+            ]
+        }
+    }
+
+    /// Rounds of PBKDF2 for new passwords: what OWASP asks for with SHA-256.
+    package static let iterations = 600_000
+
+    var uuid: String
+    var secret: [UInt8]
+    /// The users, by name.
+    package var users: [String: User] = [:]
+    /// When the file was written; nil while there is none.
+    var stamp: Stamp?
+
+    /// Tells one writing of a file from the next.
+    struct Stamp: Sendable, Equatable {
+        var seconds: Int
+        var nanoseconds: Int
+        var inode: UInt64
+    }
+
+    init() {
+        uuid = Hexadecimal.text(Secrets.random(16))
+        secret = Secrets.random(32)
+    }
+
+    /// Reads a file, or makes it; in a place where none can be written, it stays in memory.
+    ///
+    /// - Throws: `HTTPFailure` when there is one that is malformed.
+    package static func load(_ path: String?) throws -> AccountsFile {
+        guard let path else { return AccountsFile() }
+        guard let stamp = stamp(path) else {
+            var file = AccountsFile()
+            if file.write(to: path) { file.stamp = Self.stamp(path) }
+            return file
+        }
+        guard let value = read(path).flatMap({ try? JSONParser.parse($0) }),
+            let uuid = value["uuid"]?.string,
+            let secret = value["secret"]?.string.flatMap(Hexadecimal.bytes)
+        else {
+            throw HTTPFailure(500, "internal_server_error", "The file of users is malformed.")
+        }
+        var file = AccountsFile()
+        file.uuid = uuid
+        file.secret = secret
+        file.stamp = stamp
+        for (name, user) in value["users"]?.object ?? [:] { file.users[name] = User(user) }
+        return file
+    }
+
+    /// Replaces the file; false when it cannot be written.
+    package func write(to path: String) -> Bool {
+        var users: JSONObject = [:]
+        for (name, user) in self.users.sorted(by: { $0.key < $1.key }) { users[name] = user.json }
+        var text: [UInt8] = []
+        JSONWriter.append(
+            [
+                "uuid": .string(uuid), "secret": .string(Hexadecimal.text(secret)),
+                "users": .object(users),
+            ], to: &text, pretty: true)
+        return OwnersFile.replace(path, text)
+    }
+
+    private static func read(_ path: String) -> [UInt8]? { OwnersFile.read(path) }
+
+    static func stamp(_ path: String) -> Stamp? {
+        var status = stat()
+        // SAFETY: the structure lives through the call.
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return Stamp(
+            seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec,
+            inode: UInt64(status.st_ino))
+    }
+
+    static var now: Int64 {
+        Int64(time(nil))
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanHTTP
+internal import DivanJSON
+
+/// Looks at the head of each request: does it come from where it may, and from whom?
+///
+/// **DNS rebinding.** A page in a browser can have its own host name lead to 127.0.0.1 and then talk to
+/// a listener there as if it were its own. It cannot choose what the browser writes into `Host` and
+/// `Origin`. So a listener that asks nobody for a password serves requests only whose `Host` is a
+/// name of the loopback, and whose `Origin`, if there is one, is such a name too or was allowed.
+///
+/// **Cookies** are sent by browsers also when a foreign page makes the request, so a cookie counts
+/// only if the `Origin` is the listener's own or was allowed. A password counts always: no page can
+/// have a browser send one.
+struct Guardian: Sendable {
+    let isParty: Bool
+    let anonymous: ListenerUser
+    let accounts: Accounts
+    let cors: CORS
+
+    /// Refuses requests that a foreign page may have had a browser make.
+    func check(_ head: RequestHead) throws {
+        guard isParty else { return }
+        guard let host = head.headers["Host"], Self.isLoopback(Self.name(ofHost: host)) else {
+            throw HTTPFailure.forbidden("The Host of the request is not this machine.")
+        }
+        guard let origin = head.headers["Origin"] else { return }
+        guard cors.allows(origin) || Self.isLoopback(Self.host(ofOrigin: origin)) else {
+            throw HTTPFailure.forbidden("The Origin of the request is not allowed.")
+        }
+    }
+
+    /// Who makes a request.
+    ///
+    /// - Throws: `HTTPFailure` 401 when a name or password is wrong.
+    func user(of head: RequestHead) throws -> ListenerUser {
+        if isParty { return ListenerUser(roles: [ListenerUser.adminRole]) }
+        if let authorization = head.headers["Authorization"] {
+            guard let (name, password) = Self.credentials(authorization),
+                let user = accounts.user(name, password: password)
+            else { throw HTTPFailure.unauthorized("Name or password is incorrect.") }
+            return user
+        }
+        guard let token = Self.cookie(head), isOwnOrigin(head) else { return anonymous }
+        guard case (var user, let end)? = accounts.user(cookie: token) else { return anonymous }
+        // Past a tenth of its time it is renewed.
+        if end - Accounts.now < Accounts.sessionSeconds * 9 / 10 { user.wantsRenewal = true }
+        return user
+    }
+
+    private func isOwnOrigin(_ head: RequestHead) -> Bool {
+        guard let origin = head.headers["Origin"] else { return true }
+        if cors.allows(origin) { return true }
+        let own = (head.isSecure ? "https://" : "http://") + (head.headers["Host"] ?? "")
+        return origin == own
+    }
+
+    // MARK: - Reading header fields
+
+    static func credentials(_ authorization: String) -> (name: String, password: String)? {
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "basic",
+            let bytes = Base64.decode(String(parts[1])),
+            let text = String(validating: bytes, as: UTF8.self),
+            let colon = text.firstIndex(of: ":")
+        else { return nil }
+        return (String(text[..<colon]), String(text[text.index(after: colon)...]))
+    }
+
+    static func cookie(_ head: RequestHead) -> String? {
+        for header in head.headers.values(of: "Cookie") {
+            for item in header.split(separator: ";") {
+                let item = item.drop { $0 == " " }
+                if item.hasPrefix("AuthSession=") { return String(item.dropFirst(12)) }
+            }
+        }
+        return nil
+    }
+
+    /// The name in `Host`, without its port and without the brackets of an IPv6 address.
+    static func name(ofHost host: String) -> String {
+        if host.hasPrefix("[") {
+            return String(host.dropFirst().prefix { $0 != "]" })
+        }
+        return String(host.prefix { $0 != ":" })
+    }
+
+    static func host(ofOrigin origin: String) -> String {
+        for scheme in ["http://", "https://"] where origin.hasPrefix(scheme) {
+            return name(ofHost: String(origin.dropFirst(scheme.count)))
+        }
+        return origin
+    }
+
+    /// Whether a host name is this machine's alone.
+    static func isLoopback(_ name: String) -> Bool {
+        let name = name.lowercased()
+        if ["localhost", "localhost.", "::1", "0:0:0:0:0:0:0:1"].contains(name) { return true }
+        let numbers = name.split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
+    }
+}

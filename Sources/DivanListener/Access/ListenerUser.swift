@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanDatabase
+public import DivanJSON
+
+/// Who makes a request.
+public struct ListenerUser: Sendable, Hashable {
+    /// The role of those who may do everything.
+    public static let adminRole = "_admin"
+
+    /// The name; nil for somebody who gave none.
+    public var name: String?
+    /// The roles.
+    public var roles: Set<String>
+    /// How the user was recognised: `cookie` or `default` (a password); nil when by nothing.
+    public var method: String?
+    /// Whether the user's cookie is no longer new and is to be renewed.
+    var wantsRenewal = false
+
+    /// Makes a user.
+    public init(name: String? = nil, roles: Set<String> = [], method: String? = nil) {
+        self.name = name
+        self.roles = roles
+        self.method = method
+    }
+
+    /// Whether the user may do everything.
+    public var isAdmin: Bool { roles.contains(Self.adminRole) }
+}
+
+/// A change of a document that a client asks for.
+public struct DocumentWrite: Sendable {
+    /// The document's ID.
+    public let documentID: String
+    /// The new body.
+    public let body: PackedValue
+    /// Whether the change deletes the document.
+    public let isDeletion: Bool
+    /// The document as it is; nil when there is none.
+    public let existing: Document?
+}
+
+/// What an app has to say about who may do what, beyond users and the security of databases.
+///
+/// ```swift
+/// options.authorization.reading = { user, _, document in
+///     document["owner"].string == user.name
+/// }
+/// ```
+///
+/// The functions run on the listener's workers, several at once, for each document that is about to be
+/// sent or changed: also those in lists, feeds and replications. What a user may not read is left out
+/// of lists and feeds. Reduced views, which show documents to nobody in particular, are refused while
+/// there is a `reading` function.
+public struct ListenerAuthorization: Sendable {
+    /// Whether a request is served at all. Gets the method and the decoded components of the path.
+    public var request: (@Sendable (ListenerUser, _ method: String, _ path: [String]) -> Bool)?
+    /// Whether a user may read a revision.
+    public var reading: (@Sendable (ListenerUser, Database, Document) -> Bool)?
+    /// Whether a user may make a change.
+    public var writing: (@Sendable (ListenerUser, Database, DocumentWrite) -> Bool)?
+
+    /// Allows everything.
+    public init() {}
+}

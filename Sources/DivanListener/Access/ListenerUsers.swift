@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+
+/// The users that the listeners of a directory know, kept in its `listener.json`.
+///
+/// A listener that runs follows changes at once; changing a password ends the user's sessions.
+public struct ListenerUsers: Sendable {
+    private let path: String
+
+    /// The users of a directory with databases.
+    public init(directory: String) { path = directory + "/listener.json" }
+
+    /// The names, sorted, with the roles of each.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` when the file is malformed.
+    public func all() throws -> [(name: String, roles: [String])] {
+        try load().users.sorted { $0.key < $1.key }.map { ($0.key, $0.value.roles.sorted()) }
+    }
+
+    /// Adds a user, or replaces the password and roles of one.
+    ///
+    /// - Parameters:
+    ///   - name: The name: not empty, and without a colon, which ends it in HTTP.
+    ///   - password: The password; a salted hash of it is kept.
+    ///   - roles: Roles, which the `_security` of databases may name; `_admin` may do everything.
+    /// - Throws: `DatabaseError` with code `.invalidName` or `.io`.
+    public func set(_ name: String, password: String, roles: Set<String> = []) throws {
+        guard !name.isEmpty, !name.contains(":"), name.utf8.count <= 200 else {
+            throw DatabaseError(
+                .invalidName, "A user's name has 1 to 200 bytes and no colon; choose another one.")
+        }
+        var file = try load()
+        file.users[name] = AccountsFile.User(password: password, roles: roles)
+        try write(file)
+    }
+
+    /// Removes a user.
+    ///
+    /// - Returns: Whether there was one.
+    @discardableResult
+    public func remove(_ name: String) throws -> Bool {
+        var file = try load()
+        guard file.users.removeValue(forKey: name) != nil else { return false }
+        try write(file)
+        return true
+    }
+
+    private func load() throws -> AccountsFile {
+        do { return try AccountsFile.load(path) } catch {
+            throw DatabaseError(
+                .io, "The file of users, listener.json, is malformed; mend or remove it.",
+                underlying: error)
+        }
+    }
+
+    private func write(_ file: AccountsFile) throws {
+        guard file.write(to: path) else {
+            throw DatabaseError(
+                .io, "The file of users, listener.json, cannot be written; check the directory.")
+        }
+    }
+}

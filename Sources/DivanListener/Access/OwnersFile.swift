@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// Files that nobody but their owner may read, replaced as a whole.
+enum OwnersFile {
+    /// Writes a file anew; false when that is not possible, and then the old one is still there.
+    static func replace(_ path: String, _ bytes: [UInt8]) -> Bool {
+        let temporary = path + ".new"
+        // SAFETY: the texts live through each call; the bytes are read within the closure.
+        unsafe unlink(temporary)
+        // Nobody else may read it, not even while it is written.
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return false }
+        let count = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe write(descriptor, bytes.baseAddress, bytes.count)
+        }
+        let isWhole = count == bytes.count && fsync(descriptor) == 0
+        close(descriptor)
+        guard isWhole, unsafe rename(temporary, path) == 0 else {
+            unsafe unlink(temporary)
+            return false
+        }
+        return true
+    }
+
+    /// The bytes of a file; nil when it cannot be read.
+    static func read(_ path: String) -> [UInt8]? {
+        // SAFETY: the text lives through the call.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        let length = max(0, Int(lseek(descriptor, 0, SEEK_END)))
+        // It closes the descriptor.
+        return try? SpooledFile(descriptor: descriptor, length: length).read(at: 0, upTo: length)
+    }
+}

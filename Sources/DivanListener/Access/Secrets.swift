@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import COpenSSL
+
+/// Random bytes, salted hashes of passwords, and signatures, by OpenSSL.
+enum Secrets {
+    /// Random bytes, unpredictable to everybody.
+    static func random(_ count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        // SAFETY: the buffer has `count` bytes.
+        let isDone = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+            unsafe divan_random(buffer.baseAddress, buffer.count) == 1
+        }
+        precondition(isDone, "The system has no randomness.")
+        return bytes
+    }
+
+    /// A key of 32 bytes from a password, by PBKDF2.
+    static func derive(_ password: String, salt: [UInt8], iterations: Int) -> [UInt8] {
+        var key = [UInt8](repeating: 0, count: 32)
+        let password = Array(password.utf8)
+        // SAFETY: each pointer is used within the call, with its own count.
+        let isDone = unsafe password.withUnsafeBufferPointer { password in
+            unsafe salt.withUnsafeBufferPointer { salt in
+                unsafe key.withUnsafeMutableBufferPointer { key in
+                    unsafe divan_pbkdf2_sha256(
+                        password.baseAddress, password.count, salt.baseAddress, salt.count,
+                        Int32(clamping: iterations), key.baseAddress) == 1
+                }
+            }
+        }
+        precondition(isDone, "OpenSSL has no PBKDF2.")
+        return key
+    }
+
+    /// A signature of 32 bytes, by HMAC-SHA-256.
+    static func sign(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+        var signature = [UInt8](repeating: 0, count: 32)
+        // SAFETY: each pointer is used within the call, with its own count.
+        let isDone = unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe key.withUnsafeBufferPointer { key in
+                unsafe signature.withUnsafeMutableBufferPointer { out in
+                    unsafe divan_hmac_sha256(
+                        key.baseAddress, key.count, bytes.baseAddress, bytes.count,
+                        out.baseAddress) == 1
+                }
+            }
+        }
+        precondition(isDone, "OpenSSL has no HMAC.")
+        return signature
+    }
+
+    /// Whether two secrets are equal, compared in a time that tells nothing about them.
+    static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        // SAFETY: both buffers have `left.count` bytes.
+        return unsafe left.withUnsafeBufferPointer { left in
+            unsafe right.withUnsafeBufferPointer { right in
+                unsafe divan_equal(left.baseAddress, right.baseAddress, left.count) == 1
+            }
+        }
+    }
+}
+
+/// Bytes as hexadecimal digits.
+enum Hexadecimal {
+    static func text(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    static func bytes(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            let pair = String(decoding: digits[index...(index + 1)], as: UTF8.self)
+            guard let byte = UInt8(pair, radix: 16) else { return nil }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+}

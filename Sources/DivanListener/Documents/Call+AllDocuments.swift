@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanModel
+
+// `_all_docs` and its relatives.
+extension Call {
+    /// The options in a body, where there is one.
+    func bodyOptions() throws -> JSONObject {
+        request.body.length == 0 ? [:] : try objectBody()
+    }
+
+    /// `GET`, `POST /{db}/_all_docs`
+    func allDocuments() throws -> ListenerResponse {
+        try allDocuments(AllDocumentsRequest(query, body: bodyOptions()))
+    }
+
+    /// `GET`, `POST /{db}/_design_docs`
+    func designDocuments() throws -> ListenerResponse {
+        var request = try AllDocumentsRequest(query, body: bodyOptions())
+        request.narrow(to: "_design/")
+        return try allDocuments(request)
+    }
+
+    /// `POST /{db}/_all_docs/queries`
+    func allDocumentsQueries() throws -> ListenerResponse {
+        try manyQueries { AllDocumentsListing(self, try AllDocumentsRequest(query, body: $0)) }
+    }
+
+    /// `POST /{db}/_design_docs/queries`
+    func designDocumentsQueries() throws -> ListenerResponse {
+        try manyQueries {
+            var request = try AllDocumentsRequest(query, body: $0)
+            request.narrow(to: "_design/")
+            return AllDocumentsListing(self, request)
+        }
+    }
+
+    private func allDocuments(_ request: AllDocumentsRequest) throws -> ListenerResponse {
+        _ = try database
+        return .json(steps: AllDocumentsListing(self, request))
+    }
+
+    /// The answers to each of the `queries` in the body, one after the other.
+    private func manyQueries(_ listing: (JSONObject) throws -> AllDocumentsListing) throws
+        -> ListenerResponse
+    {
+        guard let queries = try objectBody()["queries"]?.array else {
+            throw HTTPFailure.badRequest("`queries` member must be an array.")
+        }
+        let listings = try queries.map { try listing($0.object ?? [:]) }
+        let results = ListingSequence(listings)
+        return .json(steps: results)
+    }
+}
+
+/// Answers of several listings as one array.
+private struct ListingSequence: ResponseSteps {
+    private var listings: [AllDocumentsListing]
+    private var index = -1
+
+    init(_ listings: [AllDocumentsListing]) { self.listings = listings }
+
+    mutating func next() throws -> Production {
+        if index < 0 {
+            index = 0
+            return .bytes(Array("{\"results\":[\n".utf8))
+        }
+        while index < listings.count {
+            if case .bytes(let bytes) = try listings[index].next() { return .bytes(bytes) }
+            index += 1
+            if index < listings.count { return .bytes(Array(",\n".utf8)) }
+        }
+        guard index == listings.count else { return .end }
+        index += 1
+        return .bytes(Array("]}\n".utf8))
+    }
+}
+
+/// Writes the rows of all documents in steps, each of one snapshot, so that a listing of a million
+/// documents holds neither memory nor an old snapshot.
+struct AllDocumentsListing: ResponseSteps {
+    private static let stepSize = 1_000
+    private let call: Call
+    private let request: AllDocumentsRequest
+    private var last: String?
+    private var toSkip: Int
+    private var left: Int
+    private var nextKey = 0
+    private var written = 0
+    private var hasBegun = false
+    private var isDone = false
+
+    init(_ call: Call, _ request: AllDocumentsRequest) {
+        self.call = call
+        self.request = request
+        toSkip = request.skip
+        left = request.limit ?? .max
+    }
+
+    mutating func next() throws -> Production {
+        guard !isDone else { return .end }
+        var text = JSONText()
+        let database = try call.database
+        try database.read { transaction in
+            if !hasBegun {
+                hasBegun = true
+                try begin(transaction, &text)
+            }
+            if let keys = request.keys {
+                try step(keys, transaction, &text)
+            } else {
+                try step(transaction, &text)
+            }
+        }
+        if isDone { text.raw("\n]}\n") }
+        return .bytes(text.bytes)
+    }
+
+    private mutating func begin(_ transaction: borrowing ReadTransaction, _ text: inout JSONText)
+        throws
+    {
+        text.raw("{\"total_rows\":")
+        text.number(UInt64(try transaction.documentCount))
+        text.raw(",\"offset\":")
+        // Counting what lies before a key would cost a scan.
+        if request.keys == nil, request.startKey == nil {
+            text.number(UInt64(request.skip))
+        } else {
+            text.raw("null")
+        }
+        if request.updateSequence {
+            text.raw(",\"update_seq\":")
+            text.number(try transaction.lastSequence)
+        }
+        text.raw(",\"rows\":[\n")
+    }
+
+    private mutating func step(_ transaction: borrowing ReadTransaction, _ text: inout JSONText)
+        throws
+    {
+        guard !request.isEmpty, left > 0 else {
+            isDone = true
+            return
+        }
+        var options = request.options(limit: Self.stepSize + 1)
+        if let last = last { options.startID = last }
+        var rows: [DocumentRow] = []
+        try transaction.forEachDocument(options) { rows.append($0) }
+        let isLastStep = rows.count <= Self.stepSize
+        // The last row of the step before is the first of this one.
+        if let last = last, rows.first?.id == last { rows.removeFirst() }
+        if rows.isEmpty { isDone = true }
+        for row in rows {
+            last = row.id
+            if !request.inclusiveEnd, row.id == request.endKey { continue }
+            guard try isReadable(row, transaction) else { continue }
+            if toSkip > 0 {
+                toSkip -= 1
+                continue
+            }
+            try append(row, transaction, &text)
+            left -= 1
+            if left == 0 { break }
+        }
+        if isLastStep { isDone = true }
+        if left == 0 { isDone = true }
+    }
+
+    private func isReadable(_ row: DocumentRow, _ transaction: borrowing ReadTransaction) throws
+        -> Bool
+    {
+        guard call.site.options.authorization.reading != nil else { return true }
+        let document =
+            try row.document ?? transaction.document(withID: row.id, revision: row.revisionID)
+        return document.map(call.mayRead) ?? true
+    }
+
+    private mutating func append(
+        _ row: DocumentRow, _ transaction: borrowing ReadTransaction, _ text: inout JSONText
+    ) throws {
+        separate(&text)
+        text.raw("{\"id\":")
+        text.string(row.id)
+        text.raw(",\"key\":")
+        text.string(row.id)
+        text.raw(",\"value\":{\"rev\":")
+        text.string(row.revisionID)
+        if row.isDeleted { text.raw(",\"deleted\":true") }
+        text.raw("}")
+        if request.includeDocuments {
+            text.raw(",\"doc\":")
+            if let document = row.document, !row.isDeleted || request.includeDeleted {
+                let tree =
+                    request.format.needsTree ? try transaction.revisionTree(of: row.id) : nil
+                try request.format.append(document, tree, to: &text)
+            } else {
+                text.raw("null")
+            }
+        }
+        text.bytes.append(JSONByte.closeBrace)
+    }
+
+    private mutating func separate(_ text: inout JSONText) {
+        if written > 0 { text.raw(",\n") }
+        written += 1
+    }
+
+    // MARK: - Keys
+
+    private mutating func step(
+        _ keys: [JSONValue], _ transaction: borrowing ReadTransaction, _ text: inout JSONText
+    ) throws {
+        let end = min(keys.count, nextKey + Self.stepSize)
+        let ordered = request.descending ? keys.reversed() : keys
+        for key in ordered[nextKey..<end] where left > 0 {
+            if toSkip > 0 {
+                toSkip -= 1
+                continue
+            }
+            left -= 1
+            try append(key, transaction, &text)
+        }
+        nextKey = end
+        isDone = end == keys.count || left == 0
+    }
+
+    private mutating func append(
+        _ key: JSONValue, _ transaction: borrowing ReadTransaction, _ text: inout JSONText
+    ) throws {
+        separate(&text)
+        guard let id = key.string, DocumentID.isValid(id), !id.hasPrefix("_local/"),
+            let tree = try transaction.revisionTree(of: id), let winner = tree.winner
+        else {
+            text.value(["key": key, "error": "not_found"])
+            return
+        }
+        let revision = winner.id.description
+        let document =
+            winner.isTombstone
+            ? nil : try transaction.document(withID: id, revision: revision)
+        if let document, !call.mayRead(document) {
+            text.value(["key": key, "error": "forbidden"])
+            return
+        }
+        text.raw("{\"id\":")
+        text.string(id)
+        text.raw(",\"key\":")
+        text.string(id)
+        text.raw(",\"value\":{\"rev\":")
+        text.string(revision)
+        if winner.isTombstone { text.raw(",\"deleted\":true") }
+        text.raw("}")
+        if request.includeDocuments {
+            text.raw(",\"doc\":")
+            if let document {
+                try request.format.append(document, tree, to: &text)
+            } else {
+                text.raw("null")
+            }
+        }
+        text.bytes.append(JSONByte.closeBrace)
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+internal import DivanModel
+
+// GET, PUT and DELETE of an attachment.
+extension Call {
+    /// `GET /{db}/{doc}/{attachment}`
+    func getAttachment() throws -> ListenerResponse {
+        let document = try ownerDocument()
+        guard let attachment = document.attachment(named: name(1)) else {
+            throw HTTPFailure.notFound("Document is missing attachment")
+        }
+        let digest = attachment.digest.split(separator: "-", maxSplits: 1).last ?? ""
+        let isCoded = attachment.encoding == "gzip" && ContentCoding.takesGzip(headers)
+        var response = ListenerResponse(status: 200)
+        response.headers["ETag"] = "\"\(digest)\""
+        response.headers["Cache-Control"] = "must-revalidate"
+        if Self.matches(headers["If-None-Match"], "\"\(digest)\"") {
+            response.status = 304
+            return response
+        }
+        response.headers["Content-Type"] = attachment.contentType ?? "application/octet-stream"
+        // What a browser would run must not act in the listener's name.
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Accept-Ranges"] = isCoded ? "none" : "bytes"
+        if isCoded {
+            response.headers["Content-Encoding"] = "gzip"
+            response.body = ReaderSteps.body(length: attachment.encodedLength) {
+                try attachment.makeStoredReader()
+            }
+            return response
+        }
+        switch ByteRange.parse(headers["Range"], length: attachment.length) {
+        case .whole:
+            response.body = ReaderSteps.body(length: attachment.length) {
+                try attachment.makeReader()
+            }
+        case .part(let range):
+            response.status = 206
+            response.headers["Content-Range"] =
+                "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(attachment.length)"
+            response.body = ReaderSteps.body(length: range.count) {
+                try attachment.makeReader(in: range)
+            }
+        case .unsatisfiable:
+            throw HTTPFailure(
+                416, "requested_range_not_satisfiable", "Requested range not satisfiable",
+                headers: ["Content-Range": "bytes */\(attachment.length)"])
+        }
+        guard attachment.isContentAvailable else {
+            throw HTTPFailure.notFound("The content of the attachment is not here.")
+        }
+        return response
+    }
+
+    private func ownerDocument() throws -> Document {
+        let id = name(0)
+        let revision = try query["rev"].map(Self.checked)
+        let document = try database.read { transaction in
+            try revision.map { try transaction.document(withID: id, revision: $0) }
+                ?? transaction.document(withID: id)
+        }
+        guard let document else {
+            throw try database.revisionTree(of: id) == nil
+                ? HTTPFailure.missing : HTTPFailure.deleted
+        }
+        try checkReading(document)
+        return document
+    }
+
+    /// `PUT /{db}/{doc}/{attachment}`
+    func putAttachment() throws -> ListenerResponse {
+        let id = name(0)
+        try Self.checkID(id)
+        let base = try baseRevision(nil)
+        var content = AttachmentContent.stream(request.body.reader())
+        var entry: JSONObject = [
+            "content_type": .string(headers["Content-Type"] ?? "application/octet-stream"),
+            "follows": true,
+        ]
+        switch headers["Content-Encoding"]?.lowercased() {
+        case nil, "", "identity": break
+        case "gzip":
+            entry["encoding"] = "gzip"
+            content = content.gzipped()
+        default:
+            throw HTTPFailure(
+                415, "bad_content_type", "Only gzip and identity content-encodings are supported")
+        }
+        if let digest = headers["Content-MD5"] { entry["digest"] = .string("md5-\(digest)") }
+        let existing = try base.flatMap { try database.document(withID: id, revision: $0) }
+        if base != nil, existing == nil { throw HTTPFailure.conflict }
+        return try changeAttachments(id, base, existing, status: 201, [name(1): content]) {
+            $0[name(1)] = .object(entry)
+        }
+    }
+
+    /// `DELETE /{db}/{doc}/{attachment}`
+    func deleteAttachment() throws -> ListenerResponse {
+        let id = name(0)
+        guard let base = try baseRevision(nil) else { throw HTTPFailure.conflict }
+        guard let existing = try database.document(withID: id, revision: base) else {
+            throw HTTPFailure.missing
+        }
+        guard existing.attachment(named: name(1)) != nil else {
+            throw HTTPFailure.notFound("Document is missing attachment")
+        }
+        return try changeAttachments(id, base, existing, status: 200, [:]) { $0[name(1)] = nil }
+    }
+
+    private func changeAttachments(
+        _ id: String, _ base: String?, _ existing: Document?, status: Int,
+        _ contents: [String: AttachmentContent], _ edit: (inout JSONObject) -> Void
+    ) throws -> ListenerResponse {
+        let body = existing?.body ?? PackedValue([:])
+        var entries = body["_attachments"]?.jsonValue().object ?? [:]
+        edit(&entries)
+        let change: JSONValue? = entries.isEmpty ? JSONValue?.none : .some(.object(entries))
+        let edited = body.replacing(["_attachments": change])
+        try checkWriting(id, ReceivedDocument(edited))
+        let saved = try Self.naming(id) {
+            try database.put(
+                id, body: edited, parent: base, isDeleted: false, attachments: contents)
+        }
+        return written(id, saved.revisionID, status: status)
+    }
+}
+
+/// The bytes that a `Range` header asks for.
+enum ByteRange: Equatable {
+    case whole
+    case part(Range<Int>)
+    case unsatisfiable
+
+    /// Reads a header. Several ranges at once, other units and malformed ones count for nothing, as
+    /// the standard allows.
+    static func parse(_ header: String?, length: Int) -> ByteRange {
+        guard let header, header.hasPrefix("bytes=") else { return .whole }
+        let parts = header.dropFirst(6)
+            .split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return .whole }
+        switch (Int(parts[0]), Int(parts[1])) {
+        case (let start?, let end?):
+            guard end >= start else { return .whole }
+            return start < length ? .part(start..<min(length, end + 1)) : .unsatisfiable
+        case (let start?, nil) where parts[1].isEmpty:
+            return start < length ? .part(start..<length) : .unsatisfiable
+        case (nil, let count?) where parts[0].isEmpty:
+            guard count > 0, length > 0 else { return .unsatisfiable }
+            return .part(max(0, length - count)..<length)
+        default: return .whole
+        }
+    }
+}
+
+/// Sends what a reader gives; the reader is opened when the first piece is wanted.
+struct ReaderSteps: ResponseSteps {
+    private let open: @Sendable () throws -> any AttachmentReader
+    private var reader: (any AttachmentReader)?
+
+    init(_ open: @escaping @Sendable () throws -> any AttachmentReader) { self.open = open }
+
+    mutating func next() throws -> Production {
+        let reader = try self.reader ?? open()
+        self.reader = reader
+        let piece = try reader.read(upTo: 256 * 1_024)
+        return piece.isEmpty ? .end : .bytes(piece)
+    }
+
+    /// A body of so many bytes.
+    static func body(
+        length: Int?, _ open: @escaping @Sendable () throws -> any AttachmentReader
+    ) -> ListenerResponse.Body {
+        .stream(SteppedProducer(ReaderSteps(open)), length: length)
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+internal import DivanModel
+
+// GET, PUT, DELETE and COPY of a document, and POST to its database.
+extension Call {
+    /// `GET /{db}/{doc}`
+    func getDocument() throws -> ListenerResponse {
+        let id = name(0)
+        if let wanted = query["open_revs"] { return try openRevisions(of: id, wanted) }
+        let format = try DocumentFormat(query)
+        let revision = try query["rev"].map(Self.checked)
+        let (document, tree) = try find(id, revision, try query.flag("latest"), format)
+        try checkReading(document)
+        let tag = "\"\(document.revisionID)\""
+        if format.isPlain, Self.matches(headers["If-None-Match"], tag) {
+            return ListenerResponse(status: 304).with("ETag", tag)
+        }
+        var response = try write(document, tree, format)
+        if format.isPlain || format.attachments != .stubs { response.headers["ETag"] = tag }
+        return response
+    }
+
+    /// A revision, or the winner, with its tree if that is needed.
+    private func find(
+        _ id: String, _ revision: String?, _ latest: Bool, _ format: DocumentFormat
+    ) throws -> (Document, RevisionTree?) {
+        try database.read { transaction in
+            if revision == nil, !format.needsTree,
+                let document = try transaction.document(withID: id)
+            {
+                return (document, nil)
+            }
+            guard let tree = try transaction.revisionTree(of: id), let winner = tree.winner else {
+                throw HTTPFailure.missing
+            }
+            guard let revision else {
+                if winner.isTombstone { throw HTTPFailure.deleted }
+                guard let document = try transaction.document(withID: id) else {
+                    throw HTTPFailure.missing
+                }
+                return (document, tree)
+            }
+            var wanted = try RevisionID(revision)
+            if latest, let leaf = Self.leaves(of: wanted, in: tree).first { wanted = leaf }
+            guard
+                let document = try transaction.document(
+                    withID: id, revision: wanted.description)
+            else { throw HTTPFailure.missing }
+            return (document, tree)
+        }
+    }
+
+    /// The leaves that descend from a revision, in winner order.
+    static func leaves(of revision: RevisionID, in tree: RevisionTree) -> [RevisionID] {
+        tree.leaves.map(\.id).filter { tree.history(of: $0).contains(revision) }
+    }
+
+    /// The answer that holds one document.
+    private func write(_ document: Document, _ tree: RevisionTree?, _ format: DocumentFormat)
+        throws -> ListenerResponse
+    {
+        if format.attachments == .inline, accepts("multipart/related"),
+            !format.contents(of: document, tree).isEmpty
+        {
+            var parts = DocumentParts()
+            let boundary = DocumentParts.boundary()
+            try parts.append(document, tree, format, boundary: boundary)
+            return parts.response("multipart/related", boundary: boundary)
+        }
+        var text = JSONText()
+        try format.append(document, tree, to: &text)
+        return .json(bytes: text.bytes)
+    }
+
+    /// `PUT /{db}/{doc}`
+    func putDocument() throws -> ListenerResponse {
+        let id = name(0)
+        try Self.checkID(id)
+        let (received, attachments) = try receiveDocument()
+        return try save(id, received, attachments)
+    }
+
+    /// `POST /{db}`
+    func postDocument() throws -> ListenerResponse {
+        let (received, attachments) = try receiveDocument()
+        let id = received.id ?? MutableDocument([:]).id
+        try Self.checkID(id)
+        return try save(id, received, attachments)
+    }
+
+    private func receiveDocument() throws -> (ReceivedDocument, [String: AttachmentContent]) {
+        if let boundary = MultipartIndex.boundary(in: headers["Content-Type"]) {
+            return try MultipartDocument.receive(
+                request.body, boundary: boundary, limit: site.options.limits.jsonBody)
+        }
+        return (try ReceivedDocument(packedBody()), [:])
+    }
+
+    private func save(
+        _ id: String, _ received: ReceivedDocument, _ attachments: [String: AttachmentContent]
+    ) throws -> ListenerResponse {
+        try checkWriting(id, received)
+        let revision: String
+        if try query.flag("new_edits", default: true) {
+            let base = try baseRevision(received.revision)
+            let saved = try Self.naming(id) {
+                try database.put(
+                    id, body: received.body, parent: base, isDeleted: received.isDeleted,
+                    attachments: attachments)
+            }
+            revision = saved.revisionID
+        } else {
+            guard let history = received.history else {
+                throw HTTPFailure.badRequest("A revision made elsewhere needs `_rev`.")
+            }
+            _ = try Self.naming(id) {
+                try database.putExistingRevision(
+                    id, history: history, isDeleted: received.isDeleted, body: received.body,
+                    attachments: attachments)
+            }
+            revision = history[0]
+        }
+        return written(id, revision)
+    }
+
+    /// The answer to a change of a document.
+    func written(_ id: String, _ revision: String, status: Int = 201) -> ListenerResponse {
+        if query["batch"] == "ok" {
+            return .json(["ok": true, "id": .string(id)], status: 202)
+        }
+        return ListenerResponse.json(
+            ["ok": true, "id": .string(id), "rev": .string(revision)], status: status
+        )
+        .with("ETag", "\"\(revision)\"").with("Location", location(id))
+    }
+
+    /// `DELETE /{db}/{doc}`
+    func deleteDocument() throws -> ListenerResponse {
+        let id = name(0)
+        guard let base = try baseRevision(nil) else {
+            guard let tree = try database.revisionTree(of: id), let winner = tree.winner else {
+                throw HTTPFailure.missing
+            }
+            throw winner.isTombstone ? HTTPFailure.deleted : HTTPFailure.conflict
+        }
+        let tombstone = try ReceivedDocument(PackedValue(["_deleted": true]))
+        try checkWriting(id, tombstone)
+        let deleted = try Self.naming(id) {
+            try database.put(
+                id, body: tombstone.body, parent: base, isDeleted: true)
+        }
+        return written(id, deleted.revisionID, status: 200)
+    }
+
+    /// `COPY /{db}/{doc}` to the document that `Destination` names
+    func copyDocument() throws -> ListenerResponse {
+        guard let destination = headers["Destination"] else {
+            throw HTTPFailure.badRequest("Destination header is mandatory for COPY.")
+        }
+        let target = try RequestTarget(
+            destination.hasPrefix("/") || destination.contains("://")
+                ? destination : "/\(databaseName)/\(destination)")
+        let path = Resource(target.components)
+        guard path.pattern == "/{db}/{doc}", path.database == databaseName else {
+            throw HTTPFailure.badRequest("Destination must be a document of the same database.")
+        }
+        let id = path.names[0]
+        try Self.checkID(id)
+        let revision = try query["rev"].map(Self.checked)
+        let (document, _) = try find(name(0), revision, false, DocumentFormat())
+        try checkReading(document)
+        let received = try ReceivedDocument(document.body)
+        try checkWriting(id, received)
+        let base = try target.query["rev"].map(Self.checked)
+        // The stubs name content that is here already, so none travels.
+        var contents: [String: AttachmentContent] = [:]
+        for attachment in document.attachments {
+            contents[attachment.name] = try attachment.transferContent()
+        }
+        let body = contents.isEmpty ? document.body : try Self.following(document)
+        let saved = try Self.naming(id) {
+            try database.put(
+                id, body: body, parent: base, isDeleted: false, attachments: contents)
+        }
+        return written(id, saved.revisionID)
+    }
+
+    /// The body with its stubs turned into entries whose content follows.
+    private static func following(_ document: Document) throws -> PackedValue {
+        var entries: JSONObject = [:]
+        for attachment in document.attachments {
+            var entry = attachment.metadata
+            entry["stub"] = nil
+            entry["revpos"] = nil
+            entry["follows"] = true
+            entries[attachment.name] = .object(entry)
+        }
+        return document.body.replacing(["_attachments": .object(entries)])
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+internal import DivanModel
+
+// Local documents: they have a revision number, `0-N`, and no history.
+extension Call {
+    /// What Divan keeps in local documents for itself, out of reach of every client.
+    static let hiddenPrefix = "_divan/"
+
+    /// `GET /{db}/_local/{id}`
+    func getLocal() throws -> ListenerResponse {
+        let id = try localID()
+        guard let found = try database.read({ try $0.numberedLocalDocument(id) }) else {
+            throw HTTPFailure.missing
+        }
+        var text = JSONText()
+        Self.append(id, found.revision, found.body, to: &text)
+        return .json(bytes: text.bytes).with("ETag", "\"0-\(found.revision)\"")
+    }
+
+    private func localID() throws -> String {
+        let id = name(0)
+        guard !id.hasPrefix(Self.hiddenPrefix) else { throw HTTPFailure.missing }
+        return id
+    }
+
+    static func append(
+        _ id: String, _ revision: UInt64, _ body: PackedValue, to text: inout JSONText
+    ) {
+        text.raw("{\"_id\":")
+        text.string("_local/" + id)
+        text.raw(",\"_rev\":\"0-")
+        text.number(revision)
+        text.raw("\"")
+        let start = text.bytes.count
+        body.appendJSON(to: &text.bytes)
+        if text.bytes.count > start + 2 {
+            text.bytes[start] = JSONByte.comma
+        } else {
+            text.bytes.removeLast(2)
+            text.bytes.append(JSONByte.closeBrace)
+        }
+    }
+
+    /// `PUT /{db}/_local/{id}`
+    func putLocal() throws -> ListenerResponse {
+        let id = try localID()
+        let received = try ReceivedDocument(packedBody())
+        let base = try localRevision(received.revision)
+        if received.isDeleted { return try deleteLocal(id, base) }
+        guard received.body["_attachments"] == nil else {
+            throw HTTPFailure(400, "doc_validation", "Local documents have no attachments.")
+        }
+        let revision = try database.write {
+            try $0.replaceLocalDocument(id, received.body, revision: base)
+        }
+        return localWritten(id, revision, status: 201)
+    }
+
+    /// `DELETE /{db}/_local/{id}`
+    func deleteLocal() throws -> ListenerResponse {
+        try deleteLocal(try localID(), try localRevision(nil))
+    }
+
+    private func deleteLocal(_ id: String, _ base: UInt64) throws -> ListenerResponse {
+        guard try database.read({ try $0.numberedLocalDocument(id) }) != nil else {
+            throw HTTPFailure.missing
+        }
+        let revision = try database.write {
+            try $0.replaceLocalDocument(id, nil, revision: base)
+        }
+        return localWritten(id, revision, status: 200)
+    }
+
+    private func localWritten(_ id: String, _ revision: UInt64, status: Int) -> ListenerResponse {
+        ListenerResponse.json(
+            ["ok": true, "id": .string("_local/" + id), "rev": .string("0-\(revision)")],
+            status: status
+        )
+        .with("ETag", "\"0-\(revision)\"").with("Location", location("_local/" + id))
+    }
+
+    /// The number in `0-N`; 0 when none is given.
+    private func localRevision(_ inBody: String?) throws -> UInt64 {
+        let given = inBody ?? query["rev"] ?? headers["If-Match"].map(Self.unquoted)
+        guard let given, !given.isEmpty else { return 0 }
+        let parts = given.split(separator: "-")
+        // Couchbase Lite's are `N-local`.
+        let number = parts.count == 2 && parts[1] == "local" ? parts.first : parts.last
+        guard parts.count == 2, let number, let revision = UInt64(number) else {
+            throw HTTPFailure.badRequest("Invalid rev format")
+        }
+        return revision
+    }
+
+    /// `COPY /{db}/_local/{id}`
+    func copyLocal() throws -> ListenerResponse {
+        guard let destination = headers["Destination"],
+            let id = try RequestTarget("/x/" + destination).components.dropFirst().last
+        else { throw HTTPFailure.badRequest("Destination header is mandatory for COPY.") }
+        guard let found = try database.read({ try $0.numberedLocalDocument(try localID()) }) else {
+            throw HTTPFailure.missing
+        }
+        let name = id.hasPrefix("_local/") ? String(id.dropFirst(7)) : id
+        guard !name.hasPrefix(Self.hiddenPrefix) else { throw HTTPFailure.missing }
+        let revision = try database.write {
+            try $0.replaceLocalDocument(name, found.body, revision: 0)
+        }
+        return localWritten(name, revision, status: 201)
+    }
+
+    /// `GET`, `POST /{db}/_local_docs`
+    func localDocuments() throws -> ListenerResponse {
+        let options = try AllDocumentsRequest(query, body: bodyOptions())
+        var text = JSONText()
+        text.raw("{\"total_rows\":null,\"offset\":null,\"rows\":[\n")
+        var rows: [(String, UInt64, PackedValue)] = []
+        try database.read { transaction in
+            try transaction.forEachLocalDocument { id, revision, body in
+                if !id.hasPrefix(Self.hiddenPrefix), options.contains("_local/" + id) {
+                    rows.append((id, revision, body))
+                }
+                return true
+            }
+        }
+        if options.descending { rows.reverse() }
+        let shown = rows.dropFirst(options.skip).prefix(options.limit ?? .max)
+        for (index, row) in shown.enumerated() {
+            if index > 0 { text.raw(",\n") }
+            text.raw("{\"id\":")
+            text.string("_local/" + row.0)
+            text.raw(",\"key\":")
+            text.string("_local/" + row.0)
+            text.raw(",\"value\":{\"rev\":\"0-")
+            text.number(row.1)
+            text.raw("\"}")
+            if options.includeDocuments {
+                text.raw(",\"doc\":")
+                Self.append(row.0, row.1, row.2, to: &text)
+            }
+            text.bytes.append(JSONByte.closeBrace)
+        }
+        text.raw("\n]}")
+        return .json(bytes: text.bytes)
+    }
+}

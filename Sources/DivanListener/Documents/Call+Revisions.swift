@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+internal import DivanModel
+
+// What handlers of documents check and share.
+extension Call {
+    /// The revision that a change is based on: what the body, the query and `If-Match` say, which
+    /// must be the same.
+    func baseRevision(_ inBody: String?) throws -> String? {
+        let inQuery = query["rev"].flatMap { $0.isEmpty ? nil : $0 }
+        let inHeader = headers["If-Match"].map(Self.unquoted)
+        if let inBody, let inQuery, inBody != inQuery {
+            throw HTTPFailure.badRequest(
+                "Document rev from request body and query string have different values")
+        }
+        if let inHeader, let other = inBody ?? inQuery, inHeader != other {
+            throw HTTPFailure.badRequest("Document rev and etag have different values")
+        }
+        return try (inBody ?? inQuery ?? inHeader).map(Self.checked)
+    }
+
+    /// A revision ID in its right form.
+    static func checked(_ revision: String) throws -> String {
+        do { return try RevisionID(unquoted(revision)).description } catch {
+            throw HTTPFailure.badRequest("Invalid rev format")
+        }
+    }
+
+    /// Refuses IDs that no document can have.
+    static func checkID(_ id: String) throws {
+        do { _ = try DocumentID(id) } catch {
+            throw HTTPFailure(
+                400, "illegal_docid",
+                id.hasPrefix("_")
+                    ? "Only reserved document ids may start with underscore." : "\(error)")
+        }
+    }
+
+    static func unquoted(_ tag: String) -> String {
+        var tag = tag[...]
+        if tag.hasPrefix("W/") { tag = tag.dropFirst(2) }
+        guard tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return String(tag) }
+        return String(tag.dropFirst().dropLast())
+    }
+
+    /// Whether an `If-None-Match` header names an ETag.
+    static func matches(_ header: String?, _ tag: String) -> Bool {
+        guard let header else { return false }
+        return header == "*"
+            || header.split(separator: ",").contains {
+                let item = $0.drop { $0 == " " }
+                return unquoted(String(item)) == unquoted(tag)
+            }
+    }
+
+    /// Runs a change and gives its failures the names that they have on the wire when a document is
+    /// changed.
+    static func naming<T>(_ id: String, _ change: () throws -> T) throws -> T {
+        do { return try change() } catch let error as DatabaseError {
+            throw changeFailure(error, id)
+        }
+    }
+
+    /// What a failed change of a document is called.
+    static func changeFailure(_ error: DatabaseError, _ id: String) -> HTTPFailure {
+        switch error.code {
+        case .documentNotFound: .conflict
+        case .attachmentNotFound:
+            HTTPFailure(412, "missing_stub", "Invalid attachment stub in \(id)")
+        default: ErrorResponse.failure(for: error)
+        }
+    }
+
+    // MARK: - The app's say
+
+    /// Whether the app lets the user read a document.
+    func mayRead(_ document: Document) -> Bool {
+        guard let allows = site.options.authorization.reading, let openDatabase else { return true }
+        return allows(user, openDatabase, document)
+    }
+
+    /// Refuses a document that the user may not read.
+    func checkReading(_ document: Document) throws {
+        guard mayRead(document) else {
+            throw HTTPFailure.forbidden("You are not allowed to read this document.")
+        }
+    }
+
+    /// Refuses a change that the user may not make. Design documents are for administrators.
+    func checkWriting(_ id: String, _ received: ReceivedDocument) throws {
+        if id.hasPrefix("_design/"), try !isDatabaseAdmin {
+            throw HTTPFailure.unauthorized("You are not a db or server admin.")
+        }
+        guard let allows = site.options.authorization.writing else { return }
+        let change = DocumentWrite(
+            documentID: id, body: received.body, isDeletion: received.isDeleted,
+            existing: try database.document(withID: id))
+        guard allows(user, try database, change) else {
+            throw HTTPFailure.forbidden("You are not allowed to change this document.")
+        }
+    }
+}

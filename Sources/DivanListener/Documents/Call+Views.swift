@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+
+// Views of design documents: those whose functions an app has registered under `design/view`.
+extension Call {
+    /// `GET`, `POST /{db}/_design/{ddoc}/_view/{name}`
+    func queryView() throws -> ListenerResponse {
+        let view = try view()
+        var parameters = query
+        for (key, value) in try bodyOptions() { parameters[key] = Self.parameter(key, value) }
+        return .json(bytes: try rows(of: view, parameters))
+    }
+
+    /// `POST /{db}/_design/{ddoc}/_view/{name}/queries`
+    func queryViewMany() throws -> ListenerResponse {
+        let view = try view()
+        guard let queries = try objectBody()["queries"]?.array else {
+            throw HTTPFailure.badRequest("`queries` member must be an array.")
+        }
+        var text = JSONText()
+        text.raw("{\"results\":[\n")
+        for (index, item) in queries.enumerated() {
+            if index > 0 { text.raw(",\n") }
+            var parameters = query
+            for (key, value) in item.object ?? [:] { parameters[key] = Self.parameter(key, value) }
+            text.bytes += try rows(of: view, parameters)
+        }
+        text.raw("]}")
+        return .json(bytes: text.bytes)
+    }
+
+    /// `GET /{db}/_design/{ddoc}/_info`
+    func designInfo() throws -> ListenerResponse {
+        let prefix = name(0) + "/"
+        let database = try database
+        let names = try database.viewNames().filter { $0.hasPrefix(prefix) }
+        guard try !names.isEmpty || database.contains("_design/" + name(0)) else {
+            throw HTTPFailure.missing
+        }
+        return .json([
+            "name": .string(name(0)),
+            "view_index": [
+                "updater_running": false, "compact_running": false, "waiting_commit": false,
+                "waiting_clients": 0, "language": "swift",
+                "update_seq": JSONValue(
+                    try names.compactMap {
+                        try database.existingView(named: $0)?.lastSequenceIndexed
+                    }
+                    .min() ?? 0),
+            ],
+        ])
+    }
+
+    /// A parameter in a body is JSON already; keys are read as JSON from a query.
+    private static func parameter(_ key: String, _ value: JSONValue) -> String {
+        guard let text = value.string else { return value.description }
+        return ["key", "keys", "startkey", "start_key", "endkey", "end_key"].contains(key)
+            ? JSONValue.string(text).description : text
+    }
+
+    /// The view that the path names.
+    private func view() throws -> View {
+        let (design, name) = (name(0), name(1))
+        let database = try database
+        let full = "\(design)/\(name)"
+        if let view = try database.existingView(named: full), view.isDefined { return view }
+        guard let document = try database.document(withID: "_design/" + design) else {
+            throw HTTPFailure.missing
+        }
+        guard let source = document["views"][name]["map"].string else {
+            throw HTTPFailure.notFound("missing_named_view")
+        }
+        let language = document["language"].string ?? "javascript"
+        guard let compile = site.options.viewCompiler else {
+            throw HTTPFailure.notImplemented(
+                "The view is written in \(language), which is not available here: the app can "
+                    + "register it as '\(full)', or a compiler.")
+        }
+        let map: View.Map
+        do { map = try compile(source, language) } catch {
+            throw HTTPFailure(400, "compilation_error", "The map function could not be compiled.")
+        }
+        let view = database.view(named: full)
+        view.setMap(
+            version: document.revisionID,
+            reduce: try Self.reduce(document["views"][name]["reduce"].string), map)
+        return view
+    }
+
+    private static func reduce(_ name: String?) throws -> Reduce? {
+        switch name {
+        case nil, "": return nil
+        case "_count": return .count
+        case "_sum": return .sum
+        case "_stats": return .statistics
+        default:
+            throw HTTPFailure.notImplemented("Only built-in reduce functions are available.")
+        }
+    }
+
+    // MARK: - Rows
+
+    private func rows(of view: View, _ parameters: QueryParameters) throws -> [UInt8] {
+        let isReduced = try view.hasReduce && parameters.flag("reduce", default: true)
+        let query = try Self.query(view, parameters, isReduced: isReduced)
+        if isReduced, site.options.authorization.reading != nil {
+            throw HTTPFailure.forbidden(
+                "Reduced views are not served: they show what is not yours.")
+        }
+        let result = try query.run()
+        var text = JSONText()
+        text.raw("{")
+        if !isReduced {
+            text.raw("\"total_rows\":")
+            text.number(UInt64(result.totalRows))
+            text.raw(",\"offset\":")
+            text.number(UInt64(result.offset ?? 0))
+            text.raw(",")
+        }
+        if try parameters.flag("update_seq") {
+            text.raw("\"update_seq\":")
+            text.number(result.sequence)
+            text.raw(",")
+        }
+        text.raw("\"rows\":[\n")
+        var isFirst = true
+        for row in result {
+            if !isReduced, site.options.authorization.reading != nil,
+                let document = try row.document(), !mayRead(document)
+            {
+                continue
+            }
+            if !isFirst { text.raw(",\n") }
+            isFirst = false
+            try append(row, isReduced: isReduced, includes: query.includeDocuments, &text)
+        }
+        text.raw("\n]}")
+        return text.bytes
+    }
+
+    private func append(
+        _ row: QueryRow, isReduced: Bool, includes: Bool, _ text: inout JSONText
+    ) throws {
+        text.raw("{")
+        if !isReduced {
+            text.raw("\"id\":")
+            text.string(row.sourceDocumentID ?? "")
+            text.raw(",")
+        }
+        text.raw("\"key\":")
+        text.value(row.key)
+        text.raw(",\"value\":")
+        text.value(row.value ?? .null)
+        if includes {
+            text.raw(",\"doc\":")
+            if let document = try row.document() {
+                try DocumentFormat().append(document, nil, to: &text)
+            } else {
+                text.raw("null")
+            }
+        }
+        text.bytes.append(JSONByte.closeBrace)
+    }
+
+    private static func query(_ view: View, _ given: QueryParameters, isReduced: Bool) throws
+        -> Query
+    {
+        var query = view.query()
+        query.startKey = try given.json("startkey", "start_key")
+        query.endKey = try given.json("endkey", "end_key")
+        query.startKeyDocumentID = given.text("startkey_docid", "start_key_doc_id")
+        query.endKeyDocumentID = given.text("endkey_docid", "end_key_doc_id")
+        if let key = try given.json("key") { query.keys = [key] }
+        if let keys = try given.json("keys") {
+            guard let list = keys.array else {
+                throw HTTPFailure.badRequest("`keys` member must be an array.")
+            }
+            query.keys = list
+        }
+        query.inclusiveEnd = try given.flag("inclusive_end", default: true)
+        query.inclusiveStart = try given.flag("inclusive_start", default: true)
+        query.prefixMatchLevel = try given.count("prefix_match_level") ?? 0
+        query.descending = try given.flag("descending")
+        query.skip = try given.count("skip") ?? 0
+        query.limit = try given.count("limit")
+        query.includeDocuments = try given.flag("include_docs")
+        query.mapOnly = !isReduced
+        switch (given["update"], given["stale"]) {
+        case ("false", _), (nil, "ok"): query.updateMode = .never
+        case ("lazy", _), (nil, "update_after"): query.updateMode = .after
+        default: query.updateMode = .before
+        }
+        let level = try given.count("group_level") ?? 0
+        let isGrouped = try given.flag("group") || level > 0
+        if isGrouped, !isReduced {
+            throw HTTPFailure.queryParse("Invalid use of grouping on a map view.")
+        }
+        if try !view.hasReduce && given.flag("reduce") {
+            throw HTTPFailure.queryParse("Reduce is invalid for map-only views.")
+        }
+        if isReduced, query.includeDocuments {
+            throw HTTPFailure.queryParse("`include_docs` is invalid for reduce")
+        }
+        if isReduced, query.keys != nil, given["keys"] != nil, !isGrouped {
+            throw HTTPFailure.queryParse("Multi-key fetches for reduce views must use `group=true`")
+        }
+        if isGrouped { query.grouping = level > 0 ? .level(level) : .exact }
+        return query
+    }
+}

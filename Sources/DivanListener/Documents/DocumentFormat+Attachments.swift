@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanModel
+
+// What stands under `_attachments`.
+extension DocumentFormat {
+    /// The entries as they are to be written; nil when they are just what is stored.
+    func stubs(of document: Document, _ tree: RevisionTree?) throws -> JSONObject? {
+        let all = document.attachments
+        guard !all.isEmpty else { return nil }
+        if attachments == .stubs, showsEncoding || all.allSatisfy({ $0.encoding == nil }) {
+            return nil
+        }
+        let sent = Set(contents(of: document, tree).map(\.name))
+        if attachments == .inline {
+            let total = all.filter { sent.contains($0.name) }.reduce(0) { $0 + $1.length }
+            guard total <= Self.largestInline else {
+                throw HTTPFailure(
+                    413, "too_large",
+                    "The attachments are too large for JSON; accept multipart/related.")
+            }
+        }
+        var entries: JSONObject = [:]
+        for attachment in all {
+            entries[attachment.name] = .object(
+                try entry(attachment, isSent: sent.contains(attachment.name)))
+        }
+        return entries
+    }
+
+    /// The attachments whose content is sent: those that none of the known revisions has.
+    func contents(of document: Document, _ tree: RevisionTree?) -> [Attachment] {
+        guard attachments != .stubs else { return [] }
+        let common = commonGeneration(of: document, tree)
+        return document.attachments.filter { $0.revisionPosition > common || common == 0 }
+    }
+
+    /// The generation of the newest ancestor that the client has; 0 for none.
+    private func commonGeneration(of document: Document, _ tree: RevisionTree?) -> UInt64 {
+        guard let tree, !knownRevisions.isEmpty, let id = try? RevisionID(document.revisionID)
+        else {
+            return 0
+        }
+        let known = Set(knownRevisions)
+        let common = tree.history(of: id).first { known.contains($0.description) }
+        return common?.generation ?? 0
+    }
+
+    private func entry(_ attachment: Attachment, isSent: Bool) throws -> JSONObject {
+        var entry = attachment.metadata
+        let keepsCoding = showsEncoding || (isSent && attachments == .following)
+        if attachment.encoding != nil, !keepsCoding {
+            entry["encoding"] = nil
+            entry["encoded_length"] = nil
+        }
+        guard isSent else { return entry }
+        entry["stub"] = nil
+        if attachments == .following {
+            entry["follows"] = true
+            return entry
+        }
+        if attachment.encoding != nil, keepsCoding {
+            entry["data"] = .string(
+                Base64.encode(try attachment.makeStoredReader().readAll()))
+        } else {
+            entry["data"] = .string(Base64.encode(try attachment.content()))
+            // The digest is of the coded bytes, and would not fit these.
+            if attachment.encoding != nil { entry["digest"] = nil }
+        }
+        return entry
+    }
+}
+
+extension AttachmentReader {
+    /// Reads to the end.
+    func readAll() throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while true {
+            let piece = try read(upTo: 256 * 1_024)
+            if piece.isEmpty { return bytes }
+            bytes += piece
+        }
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanModel
+
+/// How a document is written on the wire: which of its special members it shows.
+struct DocumentFormat: Sendable {
+    /// What becomes of the attachments.
+    enum Attachments: Sendable, Equatable {
+        /// Their stubs only.
+        case stubs
+        /// Content inside the JSON, in base64.
+        case inline
+        /// Content in parts that follow the JSON.
+        case following
+    }
+
+    /// The most content that is put into JSON: it lies in memory several times over.
+    static let largestInline = 64 << 20
+
+    var revisions = false
+    var revisionsInfo = false
+    var conflicts = false
+    var deletedConflicts = false
+    var localSequence = false
+    var showsEncoding = false
+    var attachments = Attachments.stubs
+    /// Revisions that the client has: what these have of attachments is not sent again.
+    var knownRevisions: [String] = []
+
+    /// A plain document.
+    init() {}
+
+    /// Reads the options of a request for a document.
+    init(_ query: QueryParameters) throws {
+        let meta = try query.flag("meta")
+        revisions = try query.flag("revs")
+        revisionsInfo = try query.flag("revs_info") || meta
+        conflicts = try query.flag("conflicts") || meta
+        deletedConflicts = try query.flag("deleted_conflicts") || meta
+        localSequence = try query.flag("local_seq")
+        showsEncoding = try query.flag("att_encoding_info")
+        if try query.flag("attachments") { attachments = .inline }
+        if let known = try query.json("atts_since") {
+            knownRevisions = try Self.revisions(known, "atts_since")
+            attachments = .inline
+        }
+    }
+
+    /// Whether a document's whole tree is needed to write it.
+    var needsTree: Bool {
+        revisions || revisionsInfo || conflicts || deletedConflicts || !knownRevisions.isEmpty
+    }
+
+    /// Whether it is written as plainly as can be, so that its revision is its ETag.
+    var isPlain: Bool { !needsTree && !localSequence && attachments == .stubs }
+
+    static func revisions(_ value: JSONValue, _ name: String) throws -> [String] {
+        guard let items = value.array else {
+            throw HTTPFailure.badRequest("`\(name)` must be an array of revisions.")
+        }
+        return try items.map { item in
+            guard let text = item.string else {
+                throw HTTPFailure.badRequest("`\(name)` must be an array of revisions.")
+            }
+            return text
+        }
+    }
+
+    // MARK: - Writing
+
+    /// Appends a document as JSON.
+    ///
+    /// - Parameters:
+    ///   - document: The revision.
+    ///   - tree: Its document's tree, when `needsTree`.
+    ///   - text: Where it is appended.
+    /// - Throws: `HTTPFailure` 413 when its attachments are too much for JSON, or as reading them.
+    func append(_ document: Document, _ tree: RevisionTree?, to text: inout JSONText) throws {
+        text.raw("{\"_id\":")
+        text.string(document.id)
+        text.raw(",\"_rev\":")
+        text.string(document.revisionID)
+        if document.isDeleted { text.raw(",\"_deleted\":true") }
+        var body = document.body
+        if let stubs = try stubs(of: document, tree) {
+            body = body.replacing(["_attachments": .object(stubs)])
+        }
+        let start = text.bytes.count
+        body.appendJSON(to: &text.bytes)
+        // `{"a":1}` becomes `,"a":1`, and `{}` nothing.
+        text.bytes.removeLast()
+        if text.bytes.count == start + 1 {
+            text.bytes.removeLast()
+        } else {
+            text.bytes[start] = JSONByte.comma
+        }
+        if localSequence {
+            text.raw(",\"_local_seq\":")
+            text.number(document.sequence)
+        }
+        if let tree { try appendHistory(document, tree, &text) }
+        text.bytes.append(JSONByte.closeBrace)
+    }
+
+    private func appendHistory(
+        _ document: Document, _ tree: RevisionTree, _ text: inout JSONText
+    ) throws {
+        let revision = try RevisionID(document.revisionID)
+        if revisions {
+            text.raw(",\"_revisions\":{\"start\":")
+            text.number(revision.generation)
+            text.raw(",\"ids\":[")
+            Self.list(tree.history(of: revision).map(\.digest), &text)
+            text.raw("]}")
+        }
+        if revisionsInfo {
+            text.raw(",\"_revs_info\":")
+            text.value(
+                .array(
+                    tree.history(of: revision).map { id in
+                        let node = tree.node(id)
+                        let status =
+                            node?.sequence == nil
+                            ? "missing" : node?.isTombstone == true ? "deleted" : "available"
+                        return ["rev": .string("\(id)"), "status": .string(status)]
+                    }))
+        }
+        let others = tree.leaves.filter { $0.id != revision }
+        let live = others.filter { !$0.isTombstone }
+        if conflicts, !live.isEmpty {
+            text.raw(",\"_conflicts\":[")
+            Self.list(live.map(\.id.description), &text)
+            text.raw("]")
+        }
+        let dead = others.filter(\.isTombstone)
+        if deletedConflicts, !dead.isEmpty {
+            text.raw(",\"_deleted_conflicts\":[")
+            Self.list(dead.map(\.id.description), &text)
+            text.raw("]")
+        }
+    }
+
+    private static func list(_ texts: [String], _ text: inout JSONText) {
+        for (index, item) in texts.enumerated() {
+            if index > 0 { text.bytes.append(JSONByte.comma) }
+            text.string(item)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+
+/// A document that came as `multipart/related`: its JSON, then the content of its attachments.
+enum MultipartDocument {
+    /// Takes such a body apart; contents are named by their parts' file names or, where these are
+    /// missing, by the order of the entries that say `follows`.
+    ///
+    /// - Throws: `HTTPFailure` 400 when the body is malformed, or parts and entries do not match.
+    static func receive(_ body: RequestBody, boundary: String, limit: Int) throws -> (
+        ReceivedDocument, [String: AttachmentContent]
+    ) {
+        let parts = try MultipartIndex(body, boundary: boundary).parts
+        guard let first = parts.first else {
+            throw HTTPFailure.badRequest("The multipart body has no document.")
+        }
+        guard first.range.count <= limit else { throw HTTPFailure.bodyTooLarge }
+        let text = try BodyReader(body, first.range).readAll()
+        let document: ReceivedDocument
+        let names: [String]
+        do {
+            document = try ReceivedDocument(PackedValue(parsing: text))
+            names = following(try JSONParser.parse(text))
+        } catch is JSONParser.Failure { throw HTTPFailure.invalidJSON }
+
+        var contents: [String: AttachmentContent] = [:]
+        for (index, part) in parts.dropFirst().enumerated() {
+            let given = part.headers["content-disposition"].flatMap {
+                MultipartIndex.parameter("filename", of: $0)
+            }
+            let name =
+                given.flatMap { names.contains($0) ? $0 : nil }
+                ?? (names.indices.contains(index) ? names[index] : nil)
+            guard let name, contents[name] == nil else {
+                throw HTTPFailure.badRequest("A part of the body belongs to no attachment.")
+            }
+            contents[name] = .stream(BodyReader(body, part.range))
+        }
+        guard contents.count == names.count else {
+            throw HTTPFailure.badRequest("The content of an attachment does not follow.")
+        }
+        return (document, contents)
+    }
+
+    /// The names of the attachments whose content follows, in the order of the text.
+    private static func following(_ value: JSONValue) -> [String] {
+        (value["_attachments"]?.object ?? [:])
+            .filter { $0.value["follows"]?.bool == true }.map(\.key)
+    }
+}

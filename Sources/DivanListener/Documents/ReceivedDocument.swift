@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanModel
+
+/// A document as a client sent it: its special members taken out of the body, which stays packed.
+struct ReceivedDocument: Sendable {
+    var id: String?
+    var revision: String?
+    var isDeleted = false
+    /// The revision and its ancestors, when the client told them.
+    var history: [String]?
+    /// The body, with `_attachments` and without the other special members.
+    var body: PackedValue
+
+    /// Takes a document apart.
+    ///
+    /// - Throws: `HTTPFailure` 400 when it is no object, or a special member is unknown or of the
+    ///   wrong type.
+    init(_ value: PackedValue) throws {
+        guard value.isObject else {
+            throw HTTPFailure.badRequest("Document must be a JSON object")
+        }
+        var removed: [String: JSONValue?] = [:]
+        for key in value.reservedKeys {
+            if key == "_attachments" || key == "_removed" { continue }
+            try Self.read(key, value[key], &id, &revision, &isDeleted, &history)
+            removed[key] = JSONValue?.none
+        }
+        body = removed.isEmpty ? PackedValue(bytes: value.bytes) : value.replacing(removed)
+        if history == nil, let revision { history = [revision] }
+    }
+
+    private static func read(
+        _ key: String, _ value: PackedValue?, _ id: inout String?, _ revision: inout String?,
+        _ isDeleted: inout Bool, _ history: inout [String]?
+    ) throws {
+        guard let value else { return }
+        switch key {
+        case "_id":
+            guard let text = value.string else {
+                throw HTTPFailure(400, "illegal_docid", "Document id must be a string")
+            }
+            id = text
+        case "_rev":
+            guard let text = value.string else {
+                throw HTTPFailure.badRequest("Invalid rev format")
+            }
+            revision = text
+        case "_deleted":
+            guard let flag = value.bool else {
+                throw HTTPFailure(400, "doc_validation", "`_deleted` must be true or false.")
+            }
+            isDeleted = flag
+        case "_revisions": history = try revisions(value)
+        case "_revs_info", "_conflicts", "_deleted_conflicts", "_local_seq": break
+        default:
+            throw HTTPFailure(
+                400, "doc_validation", "Bad special document member: \(key.prefix(60))")
+        }
+    }
+
+    /// The revision IDs that `_revisions` abbreviates.
+    private static func revisions(_ value: PackedValue) throws -> [String] {
+        let failure = HTTPFailure(400, "doc_validation", "Bad `_revisions` member")
+        guard let start = value["start"]?.int64, let ids = value["ids"], start > 0 else {
+            throw failure
+        }
+        var history: [String] = []
+        try ids.forEachElement { item in
+            guard let digest = item.string, start - Int64(history.count) > 0 else { throw failure }
+            history.append("\(start - Int64(history.count))-\(digest)")
+        }
+        guard !history.isEmpty else { throw failure }
+        return history
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+
+/// The parameters of a query string, by name; of a name given twice the last value counts.
+package struct QueryParameters: Sendable, Equatable {
+    /// The names and values, decoded, in the order in which they stand.
+    package private(set) var items: [String: String] = [:]
+
+    /// Decodes a query string.
+    ///
+    /// - Throws: `HTTPFailure` 400 for a malformed escape.
+    package init(_ raw: Substring) throws {
+        for item in raw.split(separator: "&") {
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentCoding.decode(parts[0], plusIsSpace: true),
+                let value = PercentCoding.decode(
+                    parts.count > 1 ? parts[1] : "", plusIsSpace: true)
+            else { throw HTTPFailure.badRequest("The query is not encoded as a URL's.") }
+            items[name] = value
+        }
+    }
+
+    /// The text of a parameter.
+    package subscript(name: String) -> String? {
+        get { items[name] }
+        set { items[name] = newValue }
+    }
+
+    /// A parameter that is `true` or `false`; false when it is not given.
+    func flag(_ name: String, default: Bool = false) throws -> Bool {
+        switch items[name]?.lowercased() {
+        case nil: return `default`
+        case "true": return true
+        case "false": return false
+        case let text?:
+            throw HTTPFailure.queryParse("Invalid boolean parameter: \"\(text.prefix(60))\"")
+        }
+    }
+
+    /// A parameter that is a number of 0 or more.
+    func count(_ name: String) throws -> Int? {
+        guard let text = items[name] else { return nil }
+        guard let number = Int(text) else {
+            throw HTTPFailure.queryParse(
+                "Invalid value for integer: \"\(text.prefix(60))\"")
+        }
+        guard number >= 0 else {
+            throw HTTPFailure.queryParse(
+                "Invalid value for positive integer: \"\(text.prefix(60))\"")
+        }
+        return number
+    }
+
+    /// A parameter written as JSON, under any of its names.
+    func json(_ names: String...) throws -> JSONValue? {
+        for name in names {
+            guard let text = items[name] else { continue }
+            do { return try JSONParser.parse(text) } catch {
+                throw HTTPFailure.badRequest("invalid UTF-8 JSON")
+            }
+        }
+        return nil
+    }
+
+    /// A parameter that is a text, bare or written as a JSON string, under any of its names.
+    func text(_ names: String...) -> String? {
+        for name in names {
+            guard let text = items[name] else { continue }
+            if text.hasPrefix("\""), let string = (try? JSONParser.parse(text))?.string {
+                return string
+            }
+            return text
+        }
+        return nil
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanHTTP
+
+/// The head of a request, as it came over the wire: nothing is decoded.
+package struct RequestHead: Sendable {
+    /// The method, such as `GET` or `COPY`.
+    package var method: String
+    /// The target as the client wrote it, with its percent escapes and its query.
+    package var target: String
+    /// The header fields.
+    package var headers: HTTPHeaders
+    /// Whether it came through TLS.
+    package var isSecure = false
+    /// The client's address, for logs; never trusted.
+    package var remoteAddress = ""
+
+    /// Makes the head of a request.
+    package init(method: String, target: String, headers: HTTPHeaders = HTTPHeaders()) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+    }
+
+    /// The length that the client declared of the body; nil when it did not, or wrote no number.
+    package var declaredLength: Int? { headers["Content-Length"].flatMap { Int($0) } }
+}
+
+/// A request that has come whole: its head, and its body in memory or in a file of its own.
+package struct ListenerRequest: Sendable {
+    /// The head.
+    package var head: RequestHead
+    /// The body.
+    package var body: RequestBody
+
+    /// Makes a request.
+    package init(_ head: RequestHead, body: RequestBody = .bytes([])) {
+        self.head = head
+        self.body = body
+    }
+}

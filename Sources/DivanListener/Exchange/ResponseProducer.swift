@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// Makes the body of an answer piece by piece, as fast as the client takes it and no faster.
+///
+///     server                                  producer
+///     next() ───────────────────────────────► makes a piece
+///            ◄─────────────── .bytes ─────────
+///     sends it; the client has room again
+///     next() ───────────────────────────────► has nothing to say yet
+///            ◄─────────────── .wait(30 s) ────
+///     parks the connection: no thread, no timer of its own
+///                                             a commit: wake()
+///     next() ───────────────────────────────► …
+///            ◄─────────────── .end ───────────
+///
+/// ## Invariants
+///
+/// 1. `next` is called by one thread at a time, on a thread that may block, never after `.end`.
+/// 2. `wake` may be called at any time from any thread, also while `next` runs; the server then
+///    calls `next` once more before it parks.
+/// 3. `cancel` is called once, when nobody wants more: after the end, or because the client is gone.
+package protocol ResponseProducer: AnyObject, Sendable {
+    /// Makes the next piece.
+    ///
+    /// - Throws: any error, which breaks the answer off: the client sees that it is not whole.
+    func next() throws -> Production
+
+    /// Hands over what to call when there may be more after `.wait`.
+    func whenReady(_ wake: @escaping @Sendable () -> Void)
+
+    /// Says that nobody wants more.
+    func cancel()
+}
+
+/// What a producer has.
+package enum Production: Sendable, Equatable {
+    /// A piece that is not empty.
+    case bytes([UInt8])
+    /// Nothing yet: ask again when woken, or after so long.
+    case wait(Duration)
+    /// There is no more.
+    case end
+}
+
+/// The steps of a producer, as a value: what each kind of answer is written as.
+protocol ResponseSteps: Sendable {
+    /// See `ResponseProducer`.
+    mutating func next() throws -> Production
+    /// See `ResponseProducer`.
+    mutating func whenReady(_ wake: @escaping @Sendable () -> Void)
+    /// See `ResponseProducer`.
+    mutating func cancel()
+}
+
+extension ResponseSteps {
+    /// Most never wait.
+    mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {}
+    /// Most hold nothing.
+    mutating func cancel() {}
+}
+
+/// A producer that takes the steps of a value.
+///
+/// State: the value, guarded by its mutex, which is held while a step is made.
+final class SteppedProducer<Steps: ResponseSteps>: ResponseProducer {
+    private let steps: Mutex<Steps>
+
+    /// Makes a producer of its steps.
+    init(_ steps: Steps) { self.steps = Mutex(steps) }
+
+    func next() throws -> Production { try steps.withLock { try $0.next() } }
+    func whenReady(_ wake: @escaping @Sendable () -> Void) {
+        steps.withLock { $0.whenReady(wake) }
+    }
+    func cancel() { steps.withLock { $0.cancel() } }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+internal import DivanModel
+
+/// What a request for `_changes` asks.
+struct ChangesRequest: Sendable {
+    /// How the feed goes on when it has told everything.
+    enum Mode: String, Sendable {
+        case normal, longpoll, continuous, eventsource
+    }
+
+    /// Where it begins.
+    enum Start: Sendable, Equatable {
+        case after(SequenceNumber)
+        case now
+    }
+
+    /// The timeout when a client gives neither one nor a heartbeat; CouchDB's default and maximum.
+    static let defaultTimeout = Duration.seconds(60)
+    /// Heartbeats are not sent more often: each wakes a thread for each client.
+    static let shortestHeartbeat = Duration.seconds(1)
+
+    var mode = Mode.normal
+    var start = Start.after(0)
+    var limit: Int?
+    var descending = false
+    var allLeaves = false
+    var activeOnly = false
+    var includeDocuments = false
+    var format = DocumentFormat()
+    var heartbeat: Duration?
+    var timeout: Duration?
+    var filter: ChangesFilter
+
+    init(_ call: Call) throws {
+        var query = call.query
+        let body = try Self.body(call)
+        // Couchbase Lite sends its parameters in the body, too.
+        for (key, value) in body where query[key] == nil && !["doc_ids", "selector"].contains(key) {
+            query[key] = value.string ?? value.description
+        }
+        if let text = query["feed"] {
+            // Unknown ones are taken for the normal feed, as 1.x clients expect.
+            mode = Mode(rawValue: text) ?? .normal
+        }
+        let since = call.headers["Last-Event-ID"] ?? query["last-event-id"] ?? query["since"]
+        start = try Self.start(since)
+        limit = try query.count("limit")
+        descending = try query.flag("descending")
+        allLeaves = query["style"] == "all_docs"
+        activeOnly = try query.flag("active_only")
+        includeDocuments = try query.flag("include_docs")
+        format.conflicts = try query.flag("conflicts")
+        if try query.flag("attachments") { format.attachments = .inline }
+        format.showsEncoding = try query.flag("att_encoding_info")
+        (heartbeat, timeout) = try Self.times(query)
+        filter = try ChangesFilter(query, body, call)
+    }
+
+    private static func body(_ call: Call) throws -> JSONObject {
+        guard call.request.head.method == "POST", call.request.body.length > 0 else { return [:] }
+        return try call.objectBody()
+    }
+
+    /// Reads `since`: a number, `now`, or what this or another server gave as a sequence.
+    static func start(_ text: String?) throws -> Start {
+        guard let text, !text.isEmpty else { return .after(0) }
+        if text == "now" || text == "\"now\"" { return .now }
+        let digits = text.drop { $0 == "\"" || $0 == "[" }.prefix { $0.isASCII && $0.isNumber }
+        guard let number = SequenceNumber(digits) else {
+            throw HTTPFailure.badRequest("Malformed sequence supplied in 'since' parameter.")
+        }
+        return .after(number)
+    }
+
+    private static func times(_ query: QueryParameters) throws -> (Duration?, Duration?) {
+        var heartbeat: Duration?
+        switch query["heartbeat"] {
+        case nil, "false": break
+        case "true": heartbeat = defaultTimeout
+        default:
+            guard let milliseconds = try query.count("heartbeat"), milliseconds > 0 else {
+                throw HTTPFailure.badRequest("The heartbeat value should be a positive integer.")
+            }
+            heartbeat = max(.milliseconds(milliseconds), shortestHeartbeat)
+        }
+        let given = try query.count("timeout").map { Duration.milliseconds($0) }
+        guard heartbeat == nil else { return (heartbeat, nil) }
+        return (nil, min(given ?? defaultTimeout, defaultTimeout))
+    }
+}
+
+/// Which changes a feed tells of.
+enum ChangesFilter: Sendable {
+    case all
+    case documentIDs(Set<String>)
+    case designDocuments
+    case selector(Selector)
+    case function(FilterFunction, JSONObject)
+    /// Documents that a view has rows of.
+    case none
+
+    init(_ query: QueryParameters, _ body: JSONObject, _ call: Call) throws {
+        switch query["filter"] {
+        case nil, "":
+            // Without a filter's name CouchDB passes over `doc_ids`; so do we.
+            self = .all
+        case "_doc_ids":
+            guard let list = try body["doc_ids"] ?? query.json("doc_ids") else {
+                throw HTTPFailure.badRequest("`doc_ids` filter parameter is missing.")
+            }
+            self = .documentIDs(Set(try DocumentFormat.revisions(list, "doc_ids")))
+        case "_design": self = .designDocuments
+        case "_selector":
+            guard let json = body["selector"] else {
+                throw HTTPFailure.badRequest("Selector must be specified in POST payload")
+            }
+            self = .selector(try Selector(json: json))
+        case "_view":
+            throw HTTPFailure.notImplemented("The `_view` filter is not available.")
+        case let name?:
+            guard let function = try call.database.filter(named: name) else {
+                throw HTTPFailure.notFound("missing filter: \(name.prefix(100))")
+            }
+            var parameters: JSONObject = body
+            for (key, value) in query.items { parameters[key] = .string(value) }
+            self = .function(function, parameters)
+        }
+    }
+
+    /// Whether the document itself is needed to decide.
+    var needsDocument: Bool {
+        switch self {
+        case .selector, .function: true
+        case .all, .documentIDs, .designDocuments, .none: false
+        }
+    }
+
+    func passes(_ change: Change) -> Bool {
+        switch self {
+        case .documentIDs(let ids): ids.contains(change.id)
+        case .designDocuments: change.id.hasPrefix("_design/")
+        case .none: false
+        case .all, .selector, .function: true
+        }
+    }
+
+    func passes(_ document: Document) throws -> Bool {
+        switch self {
+        case .selector(let selector): selector.matches(document)
+        case .function(let function, let parameters): try function(document, parameters)
+        case .all, .documentIDs, .designDocuments, .none: true
+        }
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanDatabase
+internal import DivanLogging
+public import FoundationEssentials
+internal import Synchronization
+
+/// Serves the databases of a manager over HTTP, in CouchDB's language.
+///
+/// ```swift
+/// var options = ListenerOptions()
+/// options.access = .users(["ann": "secret"])
+/// let listener = try Listener(manager, options)
+/// try listener.start()
+/// print(listener.urls)            // [http://127.0.0.1:49213/]
+/// ```
+///
+/// CouchDB, PouchDB, Couchbase Lite 1.x, other Divans and general clients of CouchDB can replicate with
+/// it and use it while the app goes on reading and writing. Hold on to the listener: letting go of it
+/// stops it.
+///
+/// Nobody gets in but users with a password, or, if the app says so, everybody on this machine: see
+/// ``ListenerAccess``. `docs/listener.md` tells what it serves and what differs from CouchDB.
+///
+/// State: `server`, guarded by its mutex.
+public final class Listener: Sendable {
+    /// The manager whose databases are served.
+    public let manager: Manager
+    /// How it listens.
+    public let options: ListenerOptions
+    private let server = Mutex<(any HTTPServer)?>(nil)
+
+    /// Makes a listener, which does not listen yet.
+    public init(_ manager: Manager, _ options: ListenerOptions = ListenerOptions()) {
+        self.manager = manager
+        self.options = options
+    }
+
+    deinit { stop() }
+
+    /// Starts to listen; it serves when this returns. Starting what has started does nothing.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` when the port is taken, the host is no address of this
+    ///   machine, or key and certificate do not fit; `.forbidden` when everybody were to be let in
+    ///   on an interface that others can reach.
+    public func start() throws {
+        try server.withLock { server in
+            guard server == nil else { return }
+            let site = try Site(manager, options)
+            let socket = try ListeningSocket(host: options.host, port: options.port)
+            if case .everybodyOnLoopback = options.access, !socket.isLoopback {
+                socket.close()
+                throw DatabaseError(
+                    .forbidden,
+                    "A listener without users serves this machine only; listen on 127.0.0.1, or "
+                        + "name users.")
+            }
+            let made = try MicroHTTPServer(
+                socket, Router(site: site), options.limits, tls: options.tls)
+            server = made
+            Log.listener.info("Listening on port \(made.port) of '\(options.host)'.")
+        }
+    }
+
+    /// Stops listening; requests that are being answered are broken off. Stopping twice is fine.
+    public func stop() {
+        let stopped = server.withLock { server in
+            defer { server = nil }
+            return server
+        }
+        guard let stopped else { return }
+        stopped.stop()
+        Log.listener.info("Stopped listening on port \(stopped.port).")
+    }
+
+    /// Whether it listens.
+    public var isRunning: Bool { server.withLock { $0 != nil } }
+
+    /// The port it listens on; nil while it does not.
+    public var port: UInt16? { server.withLock { $0?.port } }
+
+    /// How many connections are open.
+    public var connectionCount: Int { server.withLock { $0?.connectionCount ?? 0 } }
+
+    /// The URLs under which clients reach it, that for this machine first; empty while it does not listen.
+    public var urls: [URL] {
+        guard let port else { return [] }
+        let scheme = options.tls == nil ? "http" : "https"
+        var hosts = [options.host]
+        if ["0.0.0.0", "::", ""].contains(options.host) {
+            hosts = ["127.0.0.1"] + LocalAddresses.all
+        }
+        return hosts.compactMap { host in
+            let name = host.contains(":") ? "[\(host)]" : host
+            return URL(string: "\(scheme)://\(name):\(port)/")
+        }
+    }
+
+    /// The URL of a database; nil while it does not listen.
+    public func url(of database: Database) -> URL? {
+        urls.first.flatMap { URL(string: $0.absoluteString + PercentCoding.encode(database.name)) }
+    }
+
+    /// What clients that pin the certificate compare; nil without TLS.
+    public var fingerprint: String? { options.tls?.fingerprint }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanDatabase
+
+/// Who gets in.
+public enum ListenerAccess: Sendable {
+    /// The users of the directory's `listener.json`, which `divan users` edits, and those given here,
+    /// who may do everything, by name and password.
+    case users([String: String] = [:])
+    /// Everybody who can reach the loopback interface of this machine may do everything. The listener
+    /// does not start on another interface then, and refuses requests that a page in a browser may
+    /// have had made under another name.
+    case everybodyOnLoopback
+}
+
+/// Bounds on what a client may cost.
+public struct ListenerLimits: Sendable {
+    /// The longest body of a request, in bytes: CouchDB's default, 4 GiB.
+    public var requestBody = 4 << 30
+    /// The longest body that is read as JSON, in bytes, also after decoding gzip.
+    public var jsonBody = 64 << 20
+    /// The longest request line with header fields, in bytes.
+    public var head = 32 << 10
+    /// The most connections at once; others wait in the system's queue.
+    public var connections = 4_096
+    /// How long a connection may be silent between requests, or while it sends a head.
+    public var idle = Duration.seconds(60)
+    /// How slowly a body may come, in bytes a second, after the first half minute.
+    public var slowestBody = 1_024
+    /// How many requests are worked on at once, apart from feeds that wait.
+    public var workers = 8
+
+    /// The defaults.
+    public init() {}
+}
+
+/// How a listener makes the map functions of design documents that clients write.
+///
+/// Gets the source and the name of its language; throws when it cannot.
+public typealias ViewCompiler = @Sendable (_ source: String, _ language: String) throws -> View.Map
+
+/// How a listener listens, and to whom.
+public struct ListenerOptions: Sendable {
+    /// The address to listen on: `127.0.0.1` unless set; `0.0.0.0` or `::` for all interfaces.
+    public var host = "127.0.0.1"
+    /// The port; 0 for any that is free.
+    public var port: UInt16 = 0
+    /// Who gets in.
+    public var access = ListenerAccess.users()
+    /// Whether every change is refused.
+    public var readOnly = false
+    /// The certificate, to serve HTTPS; nil for HTTP.
+    public var tls: ListenerTLS?
+    /// Which pages of other origins may use it from a browser; nil for none.
+    public var cors: ListenerCORS?
+    /// Bounds on what a client may cost.
+    public var limits = ListenerLimits()
+    /// What the app has to say about who may do what.
+    public var authorization = ListenerAuthorization()
+    /// What makes functions of the source in design documents; without one, such views answer 501.
+    public var viewCompiler: ViewCompiler?
+    /// What clients are told when they are asked for a password.
+    public var realm = "Divan"
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import COpenSSL
+internal import DivanDatabase
+public import FoundationEssentials
+
+/// The key and the certificate by which a listener serves HTTPS.
+///
+/// TLS keeps what is sent from others' eyes. A certificate that a listener made itself does not tell
+/// who it is: let clients pin its ``fingerprint``, which stays the same until it is renewed.
+public struct ListenerTLS: Sendable {
+    /// The private key, PEM.
+    let key: String
+    /// The certificate and those that lead to its authority, PEM.
+    let certificate: String
+    /// The SHA-256 of the certificate, in hexadecimal digits: what clients pin.
+    public let fingerprint: String
+
+    /// Takes a key and a certificate chain as PEM texts.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidDocument` when the certificate is none.
+    public init(key: String, certificate: String) throws {
+        guard let (fingerprint, _) = Self.inspect(certificate) else {
+            throw DatabaseError(
+                .invalidDocument, "The certificate of the listener is not PEM; give it as PEM.")
+        }
+        self.key = key
+        self.certificate = certificate
+        self.fingerprint = fingerprint
+    }
+
+    /// Reads a key and a certificate chain from PEM files.
+    public init(keyFile: URL, certificateFile: URL) throws {
+        try self.init(
+            key: try Self.text(keyFile), certificate: try Self.text(certificateFile))
+    }
+
+    /// An identity that a listener made for itself and keeps in a file, readable by its owner only.
+    ///
+    /// The same one is given until a month before it ends; then another is made. It is an ECDSA key on
+    /// P-256 with a certificate for ten years.
+    ///
+    /// - Parameters:
+    ///   - file: Where it is kept, key and certificate together.
+    ///   - hosts: Host names and addresses that it is for, besides those of the loopback.
+    /// - Returns: The identity.
+    /// - Throws: `DatabaseError` with code `.io` when the file cannot be written.
+    public static func selfSigned(keptAt file: URL, hosts: [String] = []) throws -> ListenerTLS {
+        if let kept = try? text(file), let (_, left) = inspect(kept), left > 30 * 86_400,
+            let identity = try? ListenerTLS(key: kept, certificate: kept)
+        {
+            return identity
+        }
+        let made = try make(hosts)
+        let path = file.path(percentEncoded: false)
+        guard OwnersFile.replace(path, Array((made.key + made.certificate).utf8)) else {
+            throw DatabaseError(
+                .io, "The listener's identity could not be written; choose a place that can be.")
+        }
+        return try ListenerTLS(key: made.key, certificate: made.certificate)
+    }
+
+    private static func make(_ hosts: [String]) throws -> (key: String, certificate: String) {
+        let names = ["localhost", "127.0.0.1", "::1"] + hosts
+        let alternatives = names.map { name in
+            let isAddress =
+                name.contains(":")
+                || name.split(separator: ".").count == 4
+                    && name.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
+            return (isAddress ? "IP:" : "DNS:") + name
+        }.joined(separator: ",")
+        var key: UnsafeMutablePointer<CChar>?
+        var certificate: UnsafeMutablePointer<CChar>?
+        // SAFETY: both texts are ours after the call, end in zero, and are freed once.
+        let isMade =
+            unsafe divan_identity_create(
+                "Divan listener", alternatives, 3_650, &key, &certificate) == 1
+        defer {
+            unsafe divan_text_free(key)
+            unsafe divan_text_free(certificate)
+        }
+        guard isMade, let key = unsafe key, let certificate = unsafe certificate else {
+            throw DatabaseError(
+                .io, "OpenSSL could not make an identity for the listener; check its host names.")
+        }
+        return unsafe (String(cString: key), String(cString: certificate))
+    }
+
+    private static func inspect(_ certificate: String) -> (fingerprint: String, secondsLeft: Int)? {
+        var digest = [UInt8](repeating: 0, count: 32)
+        var left = 0
+        // SAFETY: the digest has 32 bytes; the text ends in zero.
+        let isRead = unsafe digest.withUnsafeMutableBufferPointer { digest in
+            unsafe divan_certificate_inspect(certificate, digest.baseAddress, &left) == 1
+        }
+        return isRead ? (Hexadecimal.text(digest), left) : nil
+    }
+
+    private static func text(_ file: URL) throws -> String {
+        do { return String(decoding: try Data(contentsOf: file), as: UTF8.self) } catch {
+            throw DatabaseError(
+                .io,
+                "The file '\(file.lastPathComponent)' cannot be read; check its path and rights.")
+        }
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanLogging
+internal import DivanModel
+
+// Databases as a whole.
+extension Call {
+    /// `GET /{db}`
+    func databaseInfo() throws -> ListenerResponse {
+        .json(.object(try Self.info(database)))
+    }
+
+    /// What a database tells about itself.
+    static func info(_ database: Database) throws -> JSONObject {
+        let counts = try database.read { transaction in
+            (
+                try transaction.documentCount, try transaction.deletedDocumentCount,
+                try transaction.lastSequence, try transaction.lastPurge
+            )
+        }
+        let size = JSONValue(UInt64(try database.diskSize))
+        return [
+            "instance_start_time": .string(instanceStartTime(database)),
+            "db_name": .string(database.name),
+            "purge_seq": JSONValue(counts.3),
+            "update_seq": JSONValue(counts.2),
+            "sizes": ["file": size, "external": size, "active": size],
+            "props": [:],
+            "doc_del_count": JSONValue(UInt64(counts.1)),
+            "doc_count": JSONValue(UInt64(counts.0)),
+            "disk_format_version": 8,
+            "compact_running": .bool(false),
+            "cluster": ["q": 1, "n": 1, "w": 1, "r": 1],
+            // What Couchbase Lite 1.x tells besides.
+            "db_uuid": .string(database.publicUUID),
+            "committed_update_seq": JSONValue(counts.2),
+            "disk_size": size,
+        ]
+    }
+
+    /// A number that stays as long as the database is the same life of itself: a replicator that sees
+    /// another one starts over.
+    static func instanceStartTime(_ database: Database) -> String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in database.incarnation.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return "\(hash >> 11)"
+    }
+
+    /// `PUT /{db}`
+    func createDatabase() throws -> ListenerResponse {
+        guard Manager.isValidDatabaseName(databaseName) else {
+            throw HTTPFailure(
+                400, "illegal_database_name",
+                "Name: '\(databaseName.prefix(250))'. Only lowercase characters (a-z), digits (0-9), "
+                    + "and any of the characters _, $, (, ), +, -, and / are allowed. Must begin "
+                    + "with a letter.")
+        }
+        if try query.flag("partitioned") {
+            throw HTTPFailure.notImplemented("Partitioned databases are not available.")
+        }
+        try site.create(databaseName)
+        return .done(status: 201).with("Location", location())
+    }
+
+    /// `DELETE /{db}`
+    func deleteDatabase() throws -> ListenerResponse {
+        guard query["rev"] == nil else {
+            throw HTTPFailure.badRequest(
+                "You tried to DELETE a database with a ?=rev parameter. Did you mean to DELETE a "
+                    + "document instead?")
+        }
+        try site.delete(databaseName)
+        return .done()
+    }
+
+    /// `POST /{db}/_ensure_full_commit`
+    func ensureFullCommit() throws -> ListenerResponse {
+        let database = try database
+        try database.sync()
+        return .json(
+            ["ok": true, "instance_start_time": .string(Self.instanceStartTime(database))],
+            status: 201)
+    }
+
+    /// `POST /{db}/_compact`, `_view_cleanup`
+    func compact() throws -> ListenerResponse {
+        let database = try database
+        site.tasks.start("database_compaction", database.name) { report in
+            _ = try database.compact { report($0.completed, $0.total) }
+        }
+        return .done(status: 202)
+    }
+
+    /// `POST /{db}/_view_cleanup`: views are deleted by the app that names them, so nothing is left to
+    /// clean.
+    func cleanViews() throws -> ListenerResponse { .done(status: 202) }
+
+    /// `POST /{db}/_purge`
+    func purge() throws -> ListenerResponse {
+        let wanted = try objectBody()
+        let (purged, number) = try database.write { transaction in
+            var purged: JSONObject = [:]
+            for (id, list) in wanted {
+                var revisions = try DocumentFormat.revisions(list, id)
+                if revisions.contains("*") {
+                    revisions =
+                        try transaction.revisionTree(of: id)?.leaves.map(\.id.description) ?? []
+                }
+                let gone =
+                    try transaction.revisionTree(of: id) == nil
+                    ? [] : transaction.purge(id, revisions: try revisions.map(Self.checked))
+                purged[id] = .array(gone.map { .string($0) })
+            }
+            return (purged, try transaction.read { try $0.lastPurge })
+        }
+        return .json(
+            ["purge_seq": JSONValue(number), "purged": .object(purged)], status: 201)
+    }
+
+    /// `GET /{db}/_revs_limit`
+    func revisionsLimit() throws -> ListenerResponse {
+        .json(JSONValue(UInt64(try database.maxRevTreeDepth)))
+    }
+
+    /// `PUT /{db}/_revs_limit`
+    func setRevisionsLimit() throws -> ListenerResponse {
+        guard let depth = try valueBody().int64, depth > 0, depth <= 1_000_000 else {
+            throw HTTPFailure.badRequest("`_revs_limit` must be a positive integer.")
+        }
+        try database.setMaxRevTreeDepth(Int(depth))
+        return .done()
+    }
+
+    /// `GET /{db}/_security`
+    func securityObject() throws -> ListenerResponse {
+        .json(.object(try SecurityObject.stored(in: database)))
+    }
+
+    /// `PUT /{db}/_security`
+    func setSecurity() throws -> ListenerResponse {
+        let object = try objectBody()
+        _ = try SecurityObject(object)
+        try SecurityObject.store(object, in: database)
+        return .done()
+    }
+}

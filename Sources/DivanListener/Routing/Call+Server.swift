@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+
+// The listener itself.
+extension Call {
+    /// `GET /`
+    func welcome() throws -> ListenerResponse {
+        .json([
+            "couchdb": "Welcome",
+            "CouchbaseLite": "Welcome",
+            // The release of CouchDB whose answers these are.
+            "version": "3.4.3",
+            "uuid": .string(site.accounts.uuid),
+            "features": ["access-ready", "scheduler"],
+            "vendor": ["name": "Divan", "version": .string(Manager.version)],
+        ])
+    }
+
+    /// `GET /_up`
+    func up() throws -> ListenerResponse { .json(["status": "ok", "seeds": [:]]) }
+
+    /// `GET /_all_dbs`
+    func allDatabases() throws -> ListenerResponse {
+        .json(.array(try listedDatabases().map { .string($0) }))
+    }
+
+    private func listedDatabases() throws -> [String] {
+        let request = try AllDocumentsRequest(query)
+        var names = try site.manager.allDatabaseNames().filter(request.contains)
+        if request.descending { names.reverse() }
+        return Array(names.dropFirst(request.skip).prefix(request.limit ?? .max))
+    }
+
+    /// `GET /_dbs_info`, and `POST` with `keys`
+    func databasesInfo() throws -> ListenerResponse {
+        var names: [JSONValue]
+        if request.head.method == "POST" {
+            guard let keys = try objectBody()["keys"]?.array else {
+                throw HTTPFailure.badRequest("`keys` member must exist.")
+            }
+            guard keys.count <= 100 else {
+                throw HTTPFailure.badRequest("`keys` must have at most 100 names.")
+            }
+            names = keys
+        } else {
+            names = try listedDatabases().map { .string($0) }
+        }
+        return .json(
+            .array(
+                try names.map { key in
+                    guard let name = key.string,
+                        let database = try site.manager.existingDatabase(named: name)
+                    else { return ["key": key, "error": "not_found"] }
+                    return ["key": key, "info": .object(try Self.info(database))]
+                }))
+    }
+
+    /// `GET /_uuids`
+    func uuids() throws -> ListenerResponse {
+        let count = try query.count("count") ?? 1
+        guard count <= 1_000 else {
+            throw HTTPFailure.badRequest("count parameter too large")
+        }
+        let uuids = (0..<count).map { _ in JSONValue.string(DocumentParts.boundary()) }
+        return ListenerResponse.json(["uuids": .array(uuids)])
+            .with("Cache-Control", "must-revalidate, no-cache").with("Pragma", "no-cache")
+    }
+
+    /// `GET /_active_tasks`
+    func activeTasks() throws -> ListenerResponse { .json(.array(site.tasks.list)) }
+
+    /// Everything of a cluster, which this is not.
+    func membership() throws -> ListenerResponse {
+        .json(["all_nodes": ["divan@localhost"], "cluster_nodes": ["divan@localhost"]])
+    }
+
+    /// Features of CouchDB that run JavaScript on the server to make pages.
+    func notServed() throws -> ListenerResponse {
+        throw HTTPFailure.notImplemented(
+            "Show, list, update and rewrite functions are not available in Divan.")
+    }
+}
+
+// `_session`.
+extension Call {
+    /// `GET /_session`
+    func session() throws -> ListenerResponse {
+        var context: JSONObject = ["name": user.name.map { .string($0) } ?? .null]
+        context["roles"] = .array(user.roles.sorted().map { .string($0) })
+        var info: JSONObject = ["authentication_handlers": ["cookie", "default"]]
+        if let method = user.method { info["authenticated"] = .string(method) }
+        return .json(["ok": true, "userCtx": .object(context), "info": .object(info)])
+    }
+
+    /// `POST /_session`
+    func login() throws -> ListenerResponse {
+        let bytes = try request.body.bytes(limit: 64 * 1_024)
+        let fields: QueryParameters
+        if headers["Content-Type"]?.hasPrefix("application/json") ?? false {
+            let object = try objectBody()
+            var read = try QueryParameters("")
+            for key in ["name", "username", "password"] { read[key] = object[key]?.string }
+            fields = read
+        } else {
+            fields = try QueryParameters(Substring(String(decoding: bytes, as: UTF8.self)))
+        }
+        guard let name = fields["name"] ?? fields["username"], let password = fields["password"],
+            let signedIn = site.accounts.user(name, password: password)
+        else { throw HTTPFailure.unauthorized("Name or password is incorrect.") }
+        let roles = JSONValue.array(signedIn.roles.sorted().map { .string($0) })
+        var response = ListenerResponse.json(["ok": true, "name": .string(name), "roles": roles])
+        if let next = query["next"], next.hasPrefix("/"), !next.hasPrefix("//") {
+            response.status = 302
+            response.headers["Location"] = next
+        }
+        return response.with("Set-Cookie", site.accounts.cookie(for: name, secure: isSecure))
+    }
+
+    /// `DELETE /_session`
+    func logout() throws -> ListenerResponse {
+        ListenerResponse.done().with(
+            "Set-Cookie", "AuthSession=; Version=1; Path=/; HttpOnly; Max-Age=0")
+    }
+
+    private var isSecure: Bool { request.head.isSecure }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+
+/// One request on its way through a handler: what was asked, of what, by whom.
+///
+/// Handlers are methods of this type, grouped in files by what they serve; the route table names
+/// them.
+struct Call: Sendable {
+    let site: Site
+    let request: ListenerRequest
+    let target: RequestTarget
+    let resource: Resource
+    let user: ListenerUser
+    /// The database that the path names, for routes that need it to exist.
+    var openDatabase: Database?
+
+    var query: QueryParameters { target.query }
+    var headers: HTTPHeaders { request.head.headers }
+    var isHead: Bool { request.head.method == "HEAD" }
+
+    /// The database that the path names.
+    var database: Database {
+        get throws {
+            guard let openDatabase else { throw HTTPFailure.noDatabase }
+            return openDatabase
+        }
+    }
+
+    /// The database's name.
+    var databaseName: String { resource.database ?? "" }
+
+    /// What the pattern's placeholders behind the database stand for.
+    func name(_ index: Int) -> String { resource.names[index] }
+
+    // MARK: - Bodies
+
+    /// The body as packed JSON.
+    ///
+    /// - Throws: `HTTPFailure` 400 when it is not JSON, 413 when it is too long, 415 when it is said
+    ///   to be something else.
+    func packedBody() throws -> PackedValue {
+        try checkContentType()
+        let bytes = try contentBytes()
+        do { return try PackedValue(parsing: bytes) } catch { throw HTTPFailure.invalidJSON }
+    }
+
+    /// The body as a JSON object.
+    func objectBody() throws -> JSONObject {
+        guard let object = try valueBody().object else { throw HTTPFailure.notAnObject }
+        return object
+    }
+
+    /// The body as JSON.
+    func valueBody() throws -> JSONValue {
+        try checkContentType()
+        do { return try JSONParser.parse(try contentBytes()) } catch is JSONParser.Failure {
+            throw HTTPFailure.invalidJSON
+        }
+    }
+
+    /// The body in memory, decoded if it is gzip.
+    func contentBytes() throws -> [UInt8] {
+        try ContentCoding.decode(
+            request.body.bytes(limit: site.options.limits.jsonBody), headers["Content-Encoding"],
+            limit: site.options.limits.jsonBody)
+    }
+
+    /// Refuses bodies that say they are not JSON; those that say nothing are taken for it.
+    func checkContentType() throws {
+        // As CouchDB: `curl -d` sends a form's type with what it puts.
+        guard request.head.method == "POST", let type = headers["Content-Type"] else { return }
+        let essence = type.prefix { $0 != ";" }.lowercased()
+            .filter { !$0.isWhitespace }
+        guard
+            essence.isEmpty || essence == "application/json" || essence == "text/json"
+                || essence.hasSuffix("+json")
+        else {
+            throw HTTPFailure(
+                415, "bad_content_type", "Content-Type must be application/json")
+        }
+    }
+
+    // MARK: - Answers
+
+    /// The URL of something in the database, as `Location` names it.
+    func location(_ path: String...) -> String {
+        let scheme = request.head.isSecure ? "https" : "http"
+        let host = headers["Host"] ?? "localhost"
+        return "\(scheme)://\(host)/"
+            + ([databaseName] + path).map(PercentCoding.encode).joined(separator: "/")
+    }
+
+    /// Whether the client takes a media type: it says so, or says nothing.
+    func accepts(_ type: String) -> Bool { Accept.allows(headers["Accept"], type) }
+}
+
+/// The `Accept` header.
+enum Accept {
+    /// Whether a header allows a media type, itself or by a wildcard.
+    static func allows(_ header: String?, _ type: String) -> Bool {
+        guard let header else { return true }
+        let group = type.prefix { $0 != "/" } + "/*"
+        return header.split(separator: ",").contains { item in
+            let parts = item.split(separator: ";")
+            let name = trimmed(parts.first ?? "").lowercased()
+            guard name == type || name == group || name == "*/*" else { return false }
+            return !parts.dropFirst().contains { ["q=0", "q=0.0"].contains(trimmed($0)) }
+        }
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        var text = text.drop { $0 == " " || $0 == "\t" }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+internal import DivanLogging
+
+/// The one table from Divan's errors to the wire's.
+///
+/// What the reason tells is for the client; where an error's own sentence names paths or files, a
+/// sentence of the wire stands in for it and the log has the rest.
+enum ErrorResponse {
+    /// The refusal that an error becomes.
+    static func failure(for error: any Error) -> HTTPFailure {
+        switch error {
+        case let failure as HTTPFailure: failure
+        case let error as DatabaseError: failure(for: error)
+        case is JSONParser.Failure: .invalidJSON
+        case is CancellationError: HTTPFailure(503, "cancelled", "The request was cancelled.")
+        default: HTTPFailure(500, "internal_server_error", "The request failed.")
+        }
+    }
+
+    /// The refusal that an error of the database becomes.
+    static func failure(for error: DatabaseError) -> HTTPFailure {
+        switch error.code {
+        case .conflict: .conflict
+        case .documentNotFound: .missing
+        case .revisionNotFound: .missing
+        case .attachmentNotFound: .notFound("Document is missing attachment")
+        case .invalidDocument: HTTPFailure(400, "doc_validation", error.message)
+        case .invalidID: HTTPFailure(400, "bad_request", error.message)
+        case .invalidName: HTTPFailure(400, "illegal_database_name", error.message)
+        case .invalidQuery: HTTPFailure(400, "query_parse_error", error.message)
+        case .forbidden: .forbidden(error.message)
+        case .databaseNotFound: .noDatabase
+        case .databaseExists: .databaseExists
+        case .databaseClosed: HTTPFailure(503, "service_unavailable", "The database was closed.")
+        case .databaseBusy: HTTPFailure(503, "service_unavailable", "The database is busy.")
+        case .readOnly: .forbidden("The database is read-only.")
+        case .storageFull: HTTPFailure(507, "insufficient_storage", "The disk is full.")
+        case .corrupted: HTTPFailure(500, "internal_server_error", "Stored data is damaged.")
+        case .unsupportedVersion:
+            HTTPFailure(
+                500, "internal_server_error", "The database was written by a newer release.")
+        case .io: HTTPFailure(500, "internal_server_error", "The system could not read or write.")
+        case .cancelled: HTTPFailure(503, "cancelled", "The work was cancelled.")
+        }
+    }
+
+    /// The answer that tells of a refusal.
+    static func response(to failure: HTTPFailure) -> ListenerResponse {
+        var response = ListenerResponse.json(
+            .object(object(of: failure)), status: failure.status)
+        for (name, value) in failure.headers { response.headers[name] = value }
+        return response
+    }
+
+    /// The answer to a request that failed; what went wrong here, and not with the client, is logged.
+    static func response(to error: any Error, of call: String) -> ListenerResponse {
+        let failure = failure(for: error)
+        if failure.status >= 500, !(error is HTTPFailure) {
+            Log.listener.error("\(call) failed: \(error)")
+        }
+        return response(to: failure)
+    }
+
+    /// `error` and `reason` as properties, for lists in which single items fail.
+    static func object(of failure: HTTPFailure) -> JSONObject {
+        ["error": .string(failure.error), "reason": .string(failure.reason)]
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One row of the route table: which method on which resource is answered by whom, and who may.
+struct Route: Sendable {
+    /// Who may use a route.
+    enum Access: Sendable {
+        /// Anybody, also without a name.
+        case anyone
+        /// Members of the database.
+        case member
+        /// Administrators of the database.
+        case databaseAdmin
+        /// Administrators of the listener.
+        case serverAdmin
+    }
+
+    /// Answers a request.
+    typealias Handler = @Sendable (Call) throws -> ListenerResponse
+
+    var method: String
+    var pattern: String
+    var access: Access
+    /// Whether it changes what is stored: it is refused by a read-only listener, and waits in the
+    /// lane of writers.
+    var isWrite: Bool
+    var handle: Handler
+
+    /// A route that reads; a `GET` serves `HEAD`, too.
+    static func read(
+        _ method: String, _ pattern: String, _ access: Access = .member, _ handle: @escaping Handler
+    ) -> Route {
+        Route(method: method, pattern: pattern, access: access, isWrite: false, handle: handle)
+    }
+
+    /// A route that changes something.
+    static func write(
+        _ method: String, _ pattern: String, _ access: Access = .member, _ handle: @escaping Handler
+    ) -> Route {
+        Route(method: method, pattern: pattern, access: access, isWrite: true, handle: handle)
+    }
+}

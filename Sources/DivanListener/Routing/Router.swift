@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+internal import DivanLogging
+
+/// Answers requests: the whole of the listener but its sockets.
+///
+///     head and body ──► Host and Origin? ──► who? ──► which route? ──► may they? ──► handler
+///                          │ 403              │ 401      │ 404, 405      │ 401, 403     │
+///                          ▼                  ▼          ▼               ▼              ▼
+///                       answer, with the header fields that every answer has
+///
+/// It is a function from a request to an answer, so its tests are transcripts without a network. An
+/// answer's body may come in pieces (`ResponseProducer`): the router makes the first, the server
+/// asks for the rest.
+package struct Router: Sendable {
+    let site: Site
+
+    /// The lane in which a request is worked on: writers wait for each other, readers for nobody.
+    package enum Lane: Sendable {
+        case reading, writing
+    }
+
+    // One row for each route; `GET` rows serve `HEAD`, too.
+    static let table: [Route] = [
+        // The listener
+        .read("GET", "/", .anyone) { try $0.welcome() },
+        .read("GET", "/_up", .anyone) { try $0.up() },
+        .read("GET", "/_session", .anyone) { try $0.session() },
+        .read("POST", "/_session", .anyone) { try $0.login() },
+        .read("DELETE", "/_session", .anyone) { try $0.logout() },
+        .read("GET", "/_uuids", .anyone) { try $0.uuids() },
+        .read("GET", "/_all_dbs", .serverAdmin) { try $0.allDatabases() },
+        .read("GET", "/_dbs_info", .serverAdmin) { try $0.databasesInfo() },
+        .read("POST", "/_dbs_info", .serverAdmin) { try $0.databasesInfo() },
+        .read("GET", "/_active_tasks", .serverAdmin) { try $0.activeTasks() },
+        .read("GET", "/_membership", .serverAdmin) { try $0.membership() },
+
+        // Databases
+        .read("GET", "/{db}") { try $0.databaseInfo() },
+        .write("PUT", "/{db}", .serverAdmin) { try $0.createDatabase() },
+        .write("DELETE", "/{db}", .serverAdmin) { try $0.deleteDatabase() },
+        .write("POST", "/{db}") { try $0.postDocument() },
+        .write("POST", "/{db}/_ensure_full_commit") { try $0.ensureFullCommit() },
+        .write("POST", "/{db}/_compact", .databaseAdmin) { try $0.compact() },
+        .write("POST", "/{db}/_compact/{ddoc}", .databaseAdmin) { try $0.cleanViews() },
+        .write("POST", "/{db}/_view_cleanup", .databaseAdmin) { try $0.cleanViews() },
+        .write("POST", "/{db}/_purge", .serverAdmin) { try $0.purge() },
+        .read("GET", "/{db}/_revs_limit") { try $0.revisionsLimit() },
+        .write("PUT", "/{db}/_revs_limit", .databaseAdmin) { try $0.setRevisionsLimit() },
+        .read("GET", "/{db}/_security") { try $0.securityObject() },
+        .write("PUT", "/{db}/_security", .databaseAdmin) { try $0.setSecurity() },
+
+        // Many documents
+        .read("GET", "/{db}/_all_docs") { try $0.allDocuments() },
+        .read("POST", "/{db}/_all_docs") { try $0.allDocuments() },
+        .read("POST", "/{db}/_all_docs/queries") { try $0.allDocumentsQueries() },
+        .read("GET", "/{db}/_design_docs") { try $0.designDocuments() },
+        .read("POST", "/{db}/_design_docs") { try $0.designDocuments() },
+        .read("POST", "/{db}/_design_docs/queries") { try $0.designDocumentsQueries() },
+        .read("GET", "/{db}/_local_docs") { try $0.localDocuments() },
+        .read("POST", "/{db}/_local_docs") { try $0.localDocuments() },
+        .write("POST", "/{db}/_bulk_docs") { try $0.bulkDocuments() },
+        .read("POST", "/{db}/_bulk_get") { try $0.bulkGet() },
+        .read("POST", "/{db}/_revs_diff") { try $0.revisionsDifference() },
+        .read("POST", "/{db}/_missing_revs") { try $0.missingRevisions() },
+        .read("GET", "/{db}/_changes") { try $0.changes() },
+        .read("POST", "/{db}/_changes") { try $0.changes() },
+
+        // One document
+        .read("GET", "/{db}/{doc}") { try $0.getDocument() },
+        .write("PUT", "/{db}/{doc}") { try $0.putDocument() },
+        .write("DELETE", "/{db}/{doc}") { try $0.deleteDocument() },
+        .write("COPY", "/{db}/{doc}") { try $0.copyDocument() },
+        .read("GET", "/{db}/{doc}/{attachment}") { try $0.getAttachment() },
+        .write("PUT", "/{db}/{doc}/{attachment}") { try $0.putAttachment() },
+        .write("DELETE", "/{db}/{doc}/{attachment}") { try $0.deleteAttachment() },
+        .read("GET", "/{db}/_local/{id}") { try $0.getLocal() },
+        .write("PUT", "/{db}/_local/{id}") { try $0.putLocal() },
+        .write("DELETE", "/{db}/_local/{id}") { try $0.deleteLocal() },
+        .write("COPY", "/{db}/_local/{id}") { try $0.copyLocal() },
+
+        // Design documents
+        .read("GET", "/{db}/_design/{ddoc}/_info") { try $0.designInfo() },
+        .read("GET", "/{db}/_design/{ddoc}/_view/{name}") { try $0.queryView() },
+        .read("POST", "/{db}/_design/{ddoc}/_view/{name}") { try $0.queryView() },
+        .read("POST", "/{db}/_design/{ddoc}/_view/{name}/queries") { try $0.queryViewMany() },
+    ]
+
+    static let routes: [String: [String: Route]] = {
+        var routes: [String: [String: Route]] = [:]
+        for route in table { routes[route.pattern, default: [:]][route.method] = route }
+        return routes
+    }()
+
+    // MARK: - Answering
+
+    /// Answers a request. It blocks, so it runs on a worker.
+    package func respond(_ request: ListenerRequest) -> ListenerResponse {
+        let head = request.head
+        var response: ListenerResponse
+        var user: ListenerUser?
+        do {
+            try site.guardian.check(head)
+            if head.method == "OPTIONS" { return finish(site.cors.preflight(head), head, nil) }
+            let target = try RequestTarget(head.target)
+            let resource = Resource(target.components)
+            let route = try route(resource, head.method)
+            let signedIn = try site.guardian.user(of: head)
+            user = signedIn
+            var call = Call(
+                site: site, request: request, target: target, resource: resource, user: signedIn)
+            call.openDatabase = try open(resource, route)
+            try call.checkAccess(route)
+            response = try route.handle(call)
+        } catch {
+            response = ErrorResponse.response(to: error, of: "\(head.method) \(path(of: head))")
+            challenge(&response)
+        }
+        return finish(response, head, user)
+    }
+
+    /// Which lane a request belongs into.
+    package func lane(_ head: RequestHead) -> Lane {
+        guard let target = try? RequestTarget(head.target),
+            let route = try? route(Resource(target.components), head.method)
+        else { return .reading }
+        return route.isWrite ? .writing : .reading
+    }
+
+    /// The longest body that a request may have.
+    package func largestBody(_ head: RequestHead) -> Int { site.options.limits.requestBody }
+
+    /// The answer to a request that is refused before its body has come.
+    package func refuse(_ failure: HTTPFailure, _ head: RequestHead) -> ListenerResponse {
+        finish(ErrorResponse.response(to: failure), head, nil)
+    }
+
+    private func route(_ resource: Resource, _ method: String) throws -> Route {
+        let method = method == "HEAD" ? "GET" : method
+        if let methods = Self.routes[resource.pattern] {
+            guard let route = methods[method] else {
+                var allowed = methods.keys.sorted()
+                if methods["GET"] != nil { allowed.append("HEAD") }
+                throw HTTPFailure.notAllowed(allowed.sorted())
+            }
+            return route
+        }
+        for served in ["_show", "_list", "_update", "_rewrite"]
+        where resource.pattern.hasPrefix("/{db}/_design/{ddoc}/" + served) {
+            return .read(method, resource.pattern) { try $0.notServed() }
+        }
+        if resource.database != nil, method == "PUT" {
+            throw HTTPFailure(
+                400, "illegal_docid", "Only reserved document ids may start with underscore.")
+        }
+        throw HTTPFailure.missing
+    }
+
+    private func open(_ resource: Resource, _ route: Route) throws -> Database? {
+        guard let name = resource.database else { return nil }
+        if route.pattern == "/{db}", route.method == "PUT" { return nil }
+        guard let database = try site.manager.existingDatabase(named: name) else {
+            throw HTTPFailure.noDatabase
+        }
+        return database
+    }
+
+    /// What is logged of a target: the path, since a query may name content.
+    private func path(of head: RequestHead) -> Substring { head.target.prefix { $0 != "?" } }
+
+    /// Asks for a name and a password where these are missing or wrong.
+    private func challenge(_ response: inout ListenerResponse) {
+        guard response.status == 401 else { return }
+        response.headers["WWW-Authenticate"] = "Basic realm=\"\(site.options.realm)\""
+    }
+
+    private func finish(_ response: ListenerResponse, _ head: RequestHead, _ user: ListenerUser?)
+        -> ListenerResponse
+    {
+        var response = response
+        response.headers["Server"] = Site.serverName
+        if let cookie = user.flatMap({ site.accounts.renewal(for: $0, secure: head.isSecure) }),
+            response.headers["Set-Cookie"] == nil
+        {
+            response.headers["Set-Cookie"] = cookie
+        }
+        site.cors.mark(&response, head)
+        Log.listener.verbose("\(head.method) \(path(of: head)) \(response.status)")
+        return response
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanDatabase
+internal import DivanJSON
+internal import DivanLogging
+internal import Dispatch
+internal import Synchronization
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// What all requests to one listener share.
+package final class Site: Sendable {
+    /// How the listener names itself.
+    static let serverName = "Divan/\(Manager.version)"
+
+    let manager: Manager
+    let options: ListenerOptions
+    let accounts: Accounts
+    let guardian: Guardian
+    let cors: CORS
+    let tasks = TaskList()
+
+    /// Gathers what requests share.
+    ///
+    /// - Throws: `HTTPFailure` when the file of users is malformed.
+    package init(_ manager: Manager, _ options: ListenerOptions) throws {
+        self.manager = manager
+        self.options = options
+        cors = CORS(options: options.cors)
+        let directory = manager.directory.path(percentEncoded: false)
+        switch options.access {
+        case .everybodyOnLoopback: accounts = try Accounts(directory: directory)
+        case .users(let passwords):
+            accounts = try Accounts(directory: directory, passwords: passwords)
+        }
+        var isParty = false
+        if case .everybodyOnLoopback = options.access { isParty = true }
+        guardian = Guardian(
+            isParty: isParty, anonymous: ListenerUser(), accounts: accounts, cors: cors)
+    }
+
+    /// Makes a database.
+    func create(_ name: String) throws {
+        guard !manager.databaseExists(named: name) else { throw HTTPFailure.databaseExists }
+        _ = try manager.database(named: name)
+    }
+
+    /// Deletes a database.
+    func delete(_ name: String) throws {
+        guard manager.databaseExists(named: name) else { throw HTTPFailure.noDatabase }
+        try manager.deleteDatabase(named: name)
+    }
+}
+
+/// The long work that a listener does in the background: what `_active_tasks` shows.
+///
+/// State: `tasks`, guarded by its mutex.
+final class TaskList: Sendable {
+    private struct Task {
+        var type: String
+        var database: String
+        var started = AccountsFile.now
+        var updated = AccountsFile.now
+        var completed = 0
+        var total: Int?
+    }
+
+    private static let queue = DispatchQueue(label: "divan.listener.tasks", attributes: .concurrent)
+    private let tasks = Mutex<[Int: Task]>([:])
+    private let count = Atomic<Int>(0)
+
+    /// Does work in the background, unless the same is being done.
+    func start(
+        _ type: String, _ database: String,
+        _ work:
+            @escaping @Sendable (
+                _ report: @escaping @Sendable (_ completed: Int, _ total: Int?) -> Void
+            ) throws -> Void
+    ) {
+        let number = count.add(1, ordering: .relaxed).newValue
+        let isNew = tasks.withLock { tasks in
+            guard !tasks.values.contains(where: { $0.type == type && $0.database == database })
+            else { return false }
+            tasks[number] = Task(type: type, database: database)
+            return true
+        }
+        guard isNew else { return }
+        Self.queue.async {
+            defer { self.tasks.withLock { _ = $0.removeValue(forKey: number) } }
+            do {
+                try work { completed, total in
+                    self.tasks.withLock { tasks in
+                        tasks[number]?.completed = completed
+                        tasks[number]?.total = total
+                        tasks[number]?.updated = AccountsFile.now
+                    }
+                }
+            } catch {
+                Log.listener.error(
+                    "The task \(type) of the database '\(database)' failed: \(error)")
+            }
+        }
+    }
+
+    /// The tasks as `_active_tasks` lists them.
+    var list: [JSONValue] {
+        tasks.withLock { tasks in
+            tasks.sorted { $0.key < $1.key }.map { number, task in
+                var value: JSONObject = [
+                    "pid": .string("<0.\(number).0>"), "type": .string(task.type),
+                    "database": .string(task.database), "started_on": .integer(task.started),
+                    "updated_on": .integer(task.updated),
+                    "changes_done": .integer(Int64(task.completed)),
+                ]
+                if let total = task.total {
+                    value["total_changes"] = .integer(Int64(total))
+                    value["progress"] = .integer(
+                        Int64(total > 0 ? task.completed * 100 / total : 100))
+                }
+                return .object(value)
+            }
+        }
+    }
+}

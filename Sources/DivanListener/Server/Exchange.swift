@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CMicroHTTPD
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanLogging
+internal import Dispatch
+internal import Synchronization
+
+/// One request and its answer on a connection of libmicrohttpd.
+///
+///     receiving ──► working ──► answering ⇄ producing ⇄ parked ──► done
+///     (daemon)      (worker)    (daemon)    (worker)    (nobody)
+///
+/// The daemon's thread has it while it receives and answers; while it works, produces or is parked its
+/// connection is suspended. Whoever ends such a time resumes the connection, and only then does the
+/// daemon's thread look at it again.
+///
+/// State: `state`, guarded by its mutex, which is held for moments only.
+final class Exchange: Sendable {
+    /// The library's handle of a connection.
+    // Safe because other threads only resume it, which the library allows.
+    @safe
+    struct Connection: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    private enum Phase: Equatable {
+        case receiving, working, answering, producing, parked, done
+    }
+
+    private struct State {
+        var phase = Phase.receiving
+        var head: RequestHead?
+        var body = BodyCollector()
+        var limit = 0
+        var response: ListenerResponse?
+        var producer: (any ResponseProducer)?
+        /// What was produced and not yet taken.
+        var piece: [UInt8] = []
+        var taken = 0
+        var hasEnded = false
+        var hasFailed = false
+        /// Whether there was a reason to look again while the producer was at work.
+        var wasWoken = false
+        var isAbandoned = false
+    }
+
+    private unowned let server: MicroHTTPServer
+    private let target: String
+    private let connection: Connection
+    private let state = Mutex(State())
+    private let resumed = DispatchGroup()
+
+    init(_ server: MicroHTTPServer, target: String, connection: Connection) {
+        self.server = server
+        self.target = target
+        self.connection = connection
+    }
+
+    private var number: Int { unsafe Int(bitPattern: connection.pointer) }
+
+    /// How much of the body has come; nil when all has.
+    var receivedBytes: Int? {
+        state.withLock { $0.phase == .receiving ? $0.body.length : nil }
+    }
+
+    /// Whether it waits for something to tell.
+    var isParked: Bool { state.withLock { $0.phase == .parked } }
+
+    // MARK: - Receiving, on the daemon's thread
+
+    /// Takes the next step of the library: the head, a piece of the body, its end, or that the
+    /// connection was resumed.
+    ///
+    /// - Returns: false to close the connection.
+    func advance(_ method: String, _ piece: UnsafeRawBufferPointer) -> Bool {
+        if state.withLock({ $0.head == nil }) { return begin(method) }
+        if piece.count > 0 {
+            // SAFETY: the bytes are copied.
+            return state.withLock { unsafe $0.body.append(piece, limit: $0.limit) }
+        }
+        let phase = state.withLock { $0.phase }
+        switch phase {
+        case .receiving: return work()
+        case .working: return answer()
+        // The library asks again only after something was queued.
+        case .answering, .producing, .parked, .done: return false
+        }
+    }
+
+    private func begin(_ method: String) -> Bool {
+        var head = RequestHead(method: method, target: target)
+        head.headers = unsafe MicroHTTPCallbacks.headers(connection.pointer)
+        head.isSecure = server.isSecure
+        let size = head.headers.reduce(target.utf8.count) {
+            $0 + $1.name.utf8.count + $1.value.utf8.count + 4
+        }
+        let limit = server.handler.largestBody(head)
+        guard server.set(self, of: number) else { return false }
+        state.withLock { state in
+            state.head = head
+            state.limit = limit
+        }
+        if size > server.limits.head {
+            return refuse(
+                HTTPFailure(431, "header_too_large", "The header of the request is too large."))
+        }
+        if let length = head.declaredLength, length > limit { return refuse(.bodyTooLarge) }
+        return true
+    }
+
+    /// Answers before the body has come; the library then closes the connection.
+    private func refuse(_ failure: HTTPFailure) -> Bool {
+        state.withLock { state in
+            state.response = state.head.map { server.handler.refuse(failure, $0) }
+        }
+        return answer()
+    }
+
+    private func work() -> Bool {
+        let (head, body, mayGoOn) = state.withLock { state in
+            let body = state.body.finish()
+            let mayGoOn = body != nil && !state.isAbandoned
+            // Under the lock: whoever abandons it afterwards waits for its end.
+            if mayGoOn {
+                state.phase = .working
+                resumed.enter()
+            }
+            return (state.head, body, mayGoOn)
+        }
+        guard let head else { return false }
+        guard mayGoOn, let body else {
+            return refuse(
+                HTTPFailure(507, "insufficient_storage", "The body could not be kept."))
+        }
+        suspend()
+        let pool = server.handler.isWrite(head) ? server.writers : server.readers
+        pool.run { [self] in
+            let response = server.handler.respond(ListenerRequest(head, body: body))
+            state.withLock { $0.response = response }
+            resume()
+        }
+        return true
+    }
+
+    private func answer() -> Bool {
+        let (response, isAbandoned) = state.withLock { state in
+            defer { state.response = nil }
+            state.phase = .answering
+            return (state.response, state.isAbandoned)
+        }
+        guard let response, !isAbandoned else { return false }
+        return MicroHTTPResponse.queue(response, on: connection, for: self)
+    }
+
+    /// Takes over the producer of a body.
+    func begin(_ producer: any ResponseProducer) {
+        state.withLock { $0.producer = producer }
+        producer.whenReady { [weak self] in self?.wake() }
+    }
+
+    /// What the library gets when it wants more of a body.
+    enum Piece {
+        case bytes(Int)
+        /// Nothing now: the connection is suspended.
+        case later
+        case end
+        case failure
+    }
+
+    /// Copies the next bytes of the body, on the daemon's thread.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Piece {
+        let piece: Piece = state.withLock { state in
+            let left = state.piece.count - state.taken
+            if left > 0 {
+                let count = min(left, buffer.count)
+                // SAFETY: both have room for `count` bytes.
+                unsafe state.piece[state.taken..<(state.taken + count)].withUnsafeBytes {
+                    unsafe buffer.copyMemory(from: $0)
+                }
+                state.taken += count
+                return .bytes(count)
+            }
+            if state.isAbandoned || state.hasFailed { return .failure }
+            if state.hasEnded { return .end }
+            state.phase = .producing
+            resumed.enter()
+            return .later
+        }
+        if case .later = piece {
+            suspend()
+            server.readers.run { [self] in produce() }
+        }
+        return piece
+    }
+
+    // MARK: - Producing, on a worker
+
+    private func produce() {
+        guard let producer = state.withLock({ $0.producer }) else { return deliver(.end) }
+        if state.withLock({ $0.isAbandoned }) { return deliver(.end, hasFailed: true) }
+        do {
+            switch try producer.next() {
+            case .wait(let duration): park(duration)
+            case let production: deliver(production)
+            }
+        } catch {
+            Log.listener.error("An answer was broken off: \(error)")
+            deliver(.end, hasFailed: true)
+        }
+    }
+
+    private func deliver(_ production: Production, hasFailed: Bool = false) {
+        state.withLock { state in
+            state.phase = .answering
+            state.taken = 0
+            state.hasFailed = hasFailed
+            switch production {
+            case .bytes(let bytes): state.piece = bytes
+            case .end, .wait:
+                state.piece = []
+                state.hasEnded = true
+            }
+        }
+        resume()
+    }
+
+    private func park(_ duration: Duration) {
+        let mustLook = state.withLock { state in
+            guard !state.wasWoken, !state.isAbandoned, duration > .zero else {
+                state.wasWoken = false
+                return true
+            }
+            state.phase = .parked
+            return false
+        }
+        if mustLook { return server.readers.run { [self] in produce() } }
+        server.deadlines.set(number, after: duration) { [weak self] in self?.wake() }
+        // It may have been woken before the deadline was set.
+        if state.withLock({ $0.phase != .parked }) { server.deadlines.remove(number) }
+    }
+
+    /// Has the producer look again.
+    private func wake() {
+        let mustLook = state.withLock { state in
+            guard state.phase == .parked else {
+                state.wasWoken = true
+                return false
+            }
+            state.phase = .producing
+            state.wasWoken = false
+            return true
+        }
+        guard mustLook else { return }
+        server.deadlines.remove(number)
+        server.readers.run { [self] in produce() }
+    }
+
+    /// Ends it: the client is gone, or the server stops.
+    func abandon() {
+        state.withLock { $0.isAbandoned = true }
+        wake()
+    }
+
+    // MARK: - The connection
+
+    /// Suspends the connection; `resumed` was entered before.
+    private func suspend() {
+        // SAFETY: called on the daemon's thread, in a callback for this connection.
+        unsafe MHD_suspend_connection(connection.pointer)
+    }
+
+    private func resume() {
+        // SAFETY: it is suspended, and this is the one call that resumes it.
+        unsafe MHD_resume_connection(connection.pointer)
+        resumed.leave()
+    }
+
+    /// Waits until the connection is no longer suspended.
+    func waitUntilResumed() { resumed.wait() }
+
+    /// Called when the library is done with the request, however it ended.
+    func finish() {
+        let producer = state.withLock { state in
+            defer { state.producer = nil }
+            state.body.abandon()
+            state.phase = .done
+            state.piece = []
+            return state.producer
+        }
+        server.set(nil, of: number)
+        producer?.cancel()
+    }
+}

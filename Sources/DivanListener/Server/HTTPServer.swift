@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Brings requests from sockets to a handler, and its answers back.
+///
+/// It is the seam between the listener and the library that speaks HTTP on sockets: everything above
+/// it works without a network, and another library takes the place of this one by another
+/// implementation.
+package protocol HTTPServer: AnyObject, Sendable {
+    /// The port it listens on.
+    var port: UInt16 { get }
+    /// How many connections are open.
+    var connectionCount: Int { get }
+    /// Stops: requests that are being worked on are broken off, and nothing is answered after this
+    /// returns. Stopping twice is fine.
+    func stop()
+}
+
+/// What an `HTTPServer` asks about requests and lets answer them.
+package protocol HTTPRequestHandler: Sendable {
+    /// The longest body of a request with this head, in bytes.
+    func largestBody(_ head: RequestHead) -> Int
+    /// Whether a request changes something; changes wait for each other in a lane of their own, so
+    /// that they do not hold up those that read.
+    func isWrite(_ head: RequestHead) -> Bool
+    /// Answers a request; on a thread that may block.
+    func respond(_ request: ListenerRequest) -> ListenerResponse
+    /// The answer to a request that was refused before its body came.
+    func refuse(_ failure: HTTPFailure, _ head: RequestHead) -> ListenerResponse
+}
+
+extension Router: HTTPRequestHandler {
+    /// See `HTTPRequestHandler`.
+    package func isWrite(_ head: RequestHead) -> Bool { lane(head) == .writing }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CMicroHTTPD
+internal import DivanHTTP
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// What libmicrohttpd calls, on its own thread. Each finds its object and hands over.
+///
+/// Ownership: the *context* is the server, unretained, since it outlives its daemon. `*request` is an
+/// `Exchange`, retained from `begin` to `completed`. A response's body retains its exchange until the
+/// library frees it.
+enum MicroHTTPCallbacks {
+    static func install(_ options: inout divan_httpd_options) {
+        unsafe options.begin = { context, target, connection in
+            // SAFETY: the context is the server; the target ends in zero.
+            guard let context = unsafe context, let target = unsafe target,
+                let connection = unsafe connection
+            else { return nil }
+            let server = unsafe Unmanaged<MicroHTTPServer>.fromOpaque(context).takeUnretainedValue()
+            let exchange = unsafe Exchange(
+                server, target: String(cString: target),
+                connection: Exchange.Connection(pointer: connection))
+            return unsafe Unmanaged.passRetained(exchange).toOpaque()
+        }
+        unsafe options.respond = { _, _, _, method, _, upload, uploadSize, request in
+            // SAFETY: `*request` is what `begin` gave; the upload has `*uploadSize` bytes.
+            guard let request = unsafe request?.pointee, let method = unsafe method,
+                let uploadSize = unsafe uploadSize
+            else { return .NO }
+            let exchange = unsafe Unmanaged<Exchange>.fromOpaque(request).takeUnretainedValue()
+            let count = unsafe uploadSize.pointee
+            let piece = unsafe UnsafeRawBufferPointer(start: upload, count: count)
+            let isFine = unsafe exchange.advance(String(cString: method), piece)
+            unsafe uploadSize.pointee = 0
+            return isFine ? .YES : .NO
+        }
+        unsafe options.completed = { _, _, request, _ in
+            // SAFETY: the balance to `begin`.
+            guard let slot = unsafe request, let pointer = unsafe slot.pointee else { return }
+            unsafe slot.pointee = nil
+            unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue().finish()
+        }
+        unsafe options.connection = { context, connection, _, event in
+            // SAFETY: the context is the server; the connection is alive in both events.
+            guard let context = unsafe context, let connection = unsafe connection else { return }
+            let server = unsafe Unmanaged<MicroHTTPServer>.fromOpaque(context).takeUnretainedValue()
+            let number = Int(bitPattern: connection)
+            guard event == .CONNECTION_NOTIFY_STARTED else { return server.closed(number) }
+            let descriptor = unsafe divan_httpd_socket(connection)
+            var on: Int32 = 1
+            // Small answers leave at once instead of waiting for an acknowledgement.
+            unsafe setsockopt(
+                descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on,
+                socklen_t(MemoryLayout<Int32>.size))
+            server.opened(number, descriptor)
+        }
+    }
+
+    /// Reads the header fields of a request.
+    static func headers(_ connection: OpaquePointer) -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        // SAFETY: the callback runs within the call, and the texts end in zero.
+        unsafe withUnsafeMutablePointer(to: &headers) { headers in
+            _ = unsafe MHD_get_connection_values(
+                connection, .HEADER_KIND,
+                { context, _, name, value in
+                    let headers = unsafe context?.assumingMemoryBound(to: HTTPHeaders.self)
+                    if let name = unsafe name {
+                        let text = unsafe value.map { unsafe String(cString: $0) } ?? ""
+                        unsafe headers?.pointee.add(String(cString: name), text)
+                    }
+                    return .YES
+                }, headers)
+        }
+        return headers
+    }
+}

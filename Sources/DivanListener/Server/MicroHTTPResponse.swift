@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CMicroHTTPD
+internal import DivanHTTP
+
+/// Hands answers to libmicrohttpd.
+enum MicroHTTPResponse {
+    /// Queues an answer.
+    ///
+    /// - Returns: false when the library refuses it, and the connection is to be closed.
+    static func queue(
+        _ response: ListenerResponse, on connection: Exchange.Connection, for exchange: Exchange
+    ) -> Bool {
+        guard let made = unsafe make(response.body, exchange) else { return false }
+        // SAFETY: the response is ours; queueing takes a reference of its own.
+        defer { unsafe MHD_destroy_response(made) }
+        for field in response.headers {
+            _ = unsafe MHD_add_response_header(made, field.name, field.value)
+        }
+        return unsafe MHD_queue_response(connection.pointer, UInt32(response.status), made)
+            == .YES
+    }
+
+    private static func make(_ body: ListenerResponse.Body, _ exchange: Exchange) -> OpaquePointer?
+    {
+        switch body {
+        case .bytes(var bytes):
+            // SAFETY: the library copies the bytes within the call.
+            return unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe MHD_create_response_from_buffer(
+                    buffer.count, buffer.baseAddress, .RESPMEM_MUST_COPY)
+            }
+        case .stream(let producer, let length):
+            exchange.begin(producer)
+            let size = length.map { UInt64($0) } ?? UInt64.max
+            let context = unsafe Unmanaged.passRetained(exchange).toOpaque()
+            // SAFETY: the context is released by the last callback, which comes once.
+            return unsafe MHD_create_response_from_callback(
+                size, 32 << 10, read, context,
+                { context in
+                    if let context = unsafe context {
+                        unsafe Unmanaged<Exchange>.fromOpaque(context).release()
+                    }
+                })
+        }
+    }
+
+    /// Gives the library the next bytes.
+    private static let read: MHD_ContentReaderCallback = { context, _, buffer, size in
+        // SAFETY: the context is the exchange; the buffer has `size` bytes.
+        guard let context = unsafe context, let buffer = unsafe buffer else {
+            return ended(withError: true)
+        }
+        let exchange = unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+        let room = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: size)
+        switch unsafe exchange.read(into: room) {
+        case .bytes(let count): return count
+        case .later: return 0
+        case .end: return ended(withError: false)
+        case .failure: return ended(withError: true)
+        }
+    }
+
+    /// The library's marks for the end of a body, which are macros.
+    private static func ended(withError: Bool) -> Int { withError ? -2 : -1 }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CMicroHTTPD
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanLogging
+internal import Dispatch
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// An `HTTPServer` on libmicrohttpd: one thread waits for all sockets, a few work.
+///
+///     the daemon's thread                     workers                     Deadlines
+///       target, head ──► Exchange.begin
+///       body, piece by piece ──► memory, then a file
+///       end of body: suspend ──────────────► respond
+///            ◄───────────────────── resume ─ answer
+///       sends it; a piece is wanted: suspend ► producer.next()
+///            ◄───────────────────── resume ─ .bytes
+///       sends it; a piece is wanted: suspend ► producer.next()
+///                                             .wait ─────────────────────► parked
+///                                                       a commit, or time ◄─
+///            ◄───────────────────── resume ─ .bytes …
+///
+/// No handler runs on the daemon's thread, so a slow one holds up nobody. A suspended connection costs
+/// its buffers and no thread. The library does not look at suspended connections: every five seconds a
+/// *sweep* asks the system whether their clients are gone, and closes connections that are silent or
+/// too slow.
+///
+/// ## Invariants
+///
+/// 1. A connection is suspended exactly while an `Exchange` of it is with the workers or parked, and
+///    resumed exactly once for each time.
+/// 2. All connections are resumed before the daemon is stopped; no callback comes after.
+/// 3. A descriptor is shut down only under the lock that its end waits for, so never another one that
+///    got its number.
+///
+/// State: `state`, guarded by its mutex; the exchanges guard their own.
+final class MicroHTTPServer: HTTPServer {
+    /// One open connection.
+    struct Connection: Sendable {
+        var descriptor: Int32
+        /// Since when it has waited for a head, or for a piece of a body.
+        var since = ContinuousClock.now
+        var exchange: Exchange?
+    }
+
+    private struct State {
+        var daemon: Daemon?
+        var connections: [Int: Connection] = [:]
+        var isStopping = false
+        var sweeper: (any DispatchSourceTimer)?
+    }
+
+    /// The handle of the library's daemon.
+    // Safe because the library's functions for a daemon may be called from any thread.
+    @safe
+    struct Daemon: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    let handler: any HTTPRequestHandler
+    let limits: ListenerLimits
+    let isSecure: Bool
+    let port: UInt16
+    let readers: WorkerPool
+    let writers: WorkerPool
+    let deadlines: Deadlines
+    private let state = Mutex(State())
+
+    /// Starts serving on a socket, which it closes in the end.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` when the library refuses: a certificate that does not fit
+    ///   its key, say.
+    init(
+        _ socket: ListeningSocket, _ handler: any HTTPRequestHandler, _ limits: ListenerLimits,
+        tls: ListenerTLS?
+    ) throws {
+        self.handler = handler
+        self.limits = limits
+        isSecure = tls != nil
+        port = socket.port
+        readers = WorkerPool("divan.listener.readers", width: limits.workers)
+        writers = WorkerPool("divan.listener.writers", width: max(2, limits.workers / 4))
+        let queue = DispatchQueue(label: "divan.listener.timer")
+        deadlines = Deadlines(queue)
+        let daemon = unsafe Self.start(
+            socket, limits, tls, Unmanaged.passUnretained(self).toOpaque())
+        guard let daemon else {
+            socket.close()
+            throw DatabaseError(
+                .io, "The listener's server could not start; check that key and certificate fit.")
+        }
+        state.withLock { state in
+            state.daemon = daemon
+            let sweeper = DispatchSource.makeTimerSource(queue: queue)
+            sweeper.schedule(deadline: .now() + 5, repeating: 5, leeway: .milliseconds(500))
+            sweeper.setEventHandler { [weak self] in self?.sweep() }
+            sweeper.activate()
+            state.sweeper = sweeper
+        }
+    }
+
+    deinit { stop() }
+
+    private static func start(
+        _ socket: ListeningSocket, _ limits: ListenerLimits, _ tls: ListenerTLS?,
+        _ context: UnsafeMutableRawPointer
+    ) -> Daemon? {
+        var options = unsafe divan_httpd_options()
+        unsafe options.socket = socket.descriptor
+        unsafe options.connections = UInt32(clamping: limits.connections)
+        unsafe options.timeout = UInt32(clamping: limits.idle.components.seconds)
+        // Twice the head, since half of it is for answers. It is mapped, so only what is touched counts.
+        unsafe options.memory = max(2 * limits.head, 48 << 10)
+        unsafe options.context = context
+        unsafe MicroHTTPCallbacks.install(&options)
+        // SAFETY: the texts live through the call, which copies what it keeps. The context lives until
+        // `stop`, after which no callback comes.
+        func start() -> Daemon? {
+            unsafe divan_httpd_start(&options).map { unsafe Daemon(pointer: $0) }
+        }
+        guard let tls else { return start() }
+        return unsafe tls.key.withCString { key in
+            unsafe tls.certificate.withCString { certificate in
+                unsafe options.key = unsafe key
+                unsafe options.certificate = unsafe certificate
+                return start()
+            }
+        }
+    }
+
+    var connectionCount: Int { state.withLock { $0.connections.count } }
+
+    /// Whether the server is going down.
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    func stop() {
+        let (daemon, exchanges) = state.withLock { state in
+            defer { state.daemon = nil }
+            state.isStopping = true
+            state.sweeper?.cancel()
+            state.sweeper = nil
+            return (state.daemon, state.connections.values.compactMap(\.exchange))
+        }
+        guard let daemon else { return }
+        deadlines.stop()
+        // Those with the workers are resumed by them: they see that the server stops.
+        for exchange in exchanges { exchange.abandon() }
+        for exchange in exchanges { exchange.waitUntilResumed() }
+        // SAFETY: it was started, and is stopped once; it returns when its thread has ended.
+        unsafe MHD_stop_daemon(daemon.pointer)
+    }
+
+    // MARK: - Connections
+
+    func opened(_ number: Int, _ descriptor: Int32) {
+        state.withLock { $0.connections[number] = Connection(descriptor: descriptor) }
+    }
+
+    func closed(_ number: Int) { state.withLock { $0.connections[number] = nil } }
+
+    /// Notes which exchange a connection is in; nil when it waits for the next one.
+    ///
+    /// - Returns: false when the server is going down, and no exchange may begin.
+    @discardableResult
+    func set(_ exchange: Exchange?, of number: Int) -> Bool {
+        state.withLock { state in
+            state.connections[number]?.exchange = exchange
+            state.connections[number]?.since = .now
+            return !state.isStopping
+        }
+    }
+
+    /// Closes what is silent or too slow, and tells exchanges whose clients are gone.
+    private func sweep() {
+        let gone: [Exchange] = state.withLock { state in
+            var gone: [Exchange] = []
+            for connection in state.connections.values {
+                let age = connection.since.duration(to: .now)
+                guard let exchange = connection.exchange else {
+                    if age > limits.idle { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
+                    continue
+                }
+                if let received = exchange.receivedBytes {
+                    let allowed = Duration.seconds(30 + received / max(1, limits.slowestBody))
+                    if age > allowed { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
+                } else if exchange.isParked, Self.isGone(connection.descriptor) {
+                    gone.append(exchange)
+                }
+            }
+            return gone
+        }
+        for exchange in gone { exchange.abandon() }
+    }
+
+    /// `POLLRDHUP`, which only shows with GNU extensions.
+    private static let hungUp: Int32 = 0x2000
+
+    /// Whether the other side of a socket has hung up.
+    private static func isGone(_ descriptor: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(Self.hungUp), revents: 0)
+        // SAFETY: one entry is given, and it lives through the call.
+        guard unsafe poll(&entry, 1, 0) > 0 else { return false }
+        return entry.revents & Int16(Self.hungUp | POLLHUP | POLLERR) != 0
+    }
+}

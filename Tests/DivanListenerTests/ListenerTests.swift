@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanJSON
+import Foundation
+import Testing
+
+@testable import DivanListener
+
+@Suite struct ListenerTests {
+    /// A listener in a folder of its own that goes with it.
+    private final class Served {
+        let site: TestSite
+        let listener: Listener
+        let database: Database
+        var port: UInt16 { listener.port ?? 0 }
+
+        init(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws {
+            site = try TestSite()
+            var options = ListenerOptions()
+            options.access = .everybodyOnLoopback
+            edit(&options)
+            listener = Listener(site.manager, options)
+            database = try site.manager.database(named: "db")
+            try listener.start()
+        }
+
+        deinit { listener.stop() }
+
+        func client() throws -> RawClient { try RawClient(port: port) }
+    }
+
+    /// Waits for a condition, for as long as a slow machine may take.
+    private func wait(for condition: () -> Bool) {
+        let end = ContinuousClock.now + .seconds(60)
+        while !condition(), ContinuousClock.now < end { usleep(5_000) }
+    }
+
+    @Test func `a connection serves one request after the other`() throws {
+        let served = try Served()
+        let client = try served.client()
+        for _ in 0..<3 {
+            client.request("GET", "/")
+            let answer = try #require(client.answer())
+            #expect(answer.status == 200)
+            #expect(
+                String(decoding: answer.body, as: UTF8.self).contains("\"couchdb\":\"Welcome\""))
+            #expect(answer.header.contains("Server: Divan/"))
+        }
+        #expect(served.listener.connectionCount == 1)
+    }
+
+    @Test func `an encoded slash reaches the router as it was written`() throws {
+        let served = try Served()
+        let client = try served.client()
+        client.request("PUT", "/db/a%2Fb", [], Array("{\"n\":1}".utf8))
+        #expect(client.answer()?.status == 201)
+        #expect(try served.database.contains("a/b"))
+    }
+
+    @Test func `HEAD has the header of GET and no body`() throws {
+        let served = try Served()
+        try served.database.save(MutableDocument(["n": 1], id: "d"))
+        let client = try served.client()
+        client.request("HEAD", "/db/d")
+        let header = try #require(client.read(until: "\r\n\r\n"))
+        #expect(header.hasPrefix("HTTP/1.1 200"))
+        #expect(header.lowercased().contains("etag: "))
+        client.request("GET", "/db/d")
+        #expect(client.answer()?.status == 200)
+    }
+
+    @Test func `a commit of the app wakes a waiting longpoll`() throws {
+        let served = try Served()
+        let clients = try (0..<3).map { _ in try served.client() }
+        for client in clients {
+            client.request("GET", "/db/_changes?feed=longpoll&since=now")
+            #expect(client.read(until: "{\"results\":[") != nil)
+        }
+        try served.database.save(MutableDocument([:], id: "news"))
+        for client in clients {
+            #expect(client.read(until: "\"last_seq\":1") != nil)
+        }
+    }
+
+    @Test func `a longpoll that nothing happens to ends at its timeout`() throws {
+        let served = try Served()
+        let client = try served.client()
+        client.request("GET", "/db/_changes?feed=longpoll&since=now&timeout=50")
+        let answer = try #require(client.answer())
+        #expect(
+            String(decoding: answer.body, as: UTF8.self)
+                == "{\"results\":[\n\n],\n\"last_seq\":0,\"pending\":0}\n")
+    }
+
+    @Test func `a continuous feed beats while nothing happens`() throws {
+        let served = try Served()
+        let client = try served.client()
+        client.request("GET", "/db/_changes?feed=continuous&heartbeat=1000")
+        #expect(client.read(until: "\r\n\r\n") != nil)
+        // Two chunks of one line feed.
+        #expect(client.read(until: "1\r\n\n\r\n") != nil)
+        #expect(client.read(until: "1\r\n\n\r\n") != nil)
+    }
+
+    @Test func `a big attachment goes in and out in pieces`() throws {
+        let served = try Served()
+        var content = [UInt8](repeating: 0, count: 9 << 20)
+        for index in content.indices {
+            content[index] = UInt8(truncatingIfNeeded: index &* 31 >> 3)
+        }
+        let client = try served.client()
+        client.request("PUT", "/db/d/big", ["Content-Type: application/x-big"], content)
+        #expect(client.answer()?.status == 201)
+        client.request("GET", "/db/d/big")
+        let answer = try #require(client.answer())
+        #expect(answer.body == content)
+        #expect(answer.header.contains("Content-Type: application/x-big"))
+    }
+
+    @Test func `a chunked body is taken like any other`() throws {
+        let served = try Served()
+        let client = try served.client()
+        client.write(
+            "PUT /db/d HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + "4\r\n{\"a\"\r\n3\r\n:1}\r\n0\r\n\r\n")
+        #expect(client.answer()?.status == 201)
+        #expect(try served.database.document(withID: "d")?["a"].int == 1)
+    }
+
+    @Test func `stopping ends connections, waiting feeds among them`() throws {
+        let served = try Served()
+        let waiting = try served.client()
+        waiting.request("GET", "/db/_changes?feed=continuous&since=now")
+        #expect(waiting.read(until: "\r\n\r\n") != nil)
+        served.listener.stop()
+        #expect(!served.listener.isRunning)
+        #expect(waiting.isClosed())
+        #expect(throws: (any Error).self) { try RawClient(port: served.port) }
+        try served.listener.start()
+        let again = try served.client()
+        again.request("GET", "/_up")
+        #expect(again.answer()?.status == 200)
+    }
+
+    @Test func `a feed whose client is gone is noticed`() throws {
+        let served = try Served()
+        var client: RawClient? = try served.client()
+        client?.request("GET", "/db/_changes?feed=continuous&since=now&heartbeat=1000000")
+        #expect(client?.read(until: "\r\n\r\n") != nil)
+        #expect(served.listener.connectionCount == 1)
+        client = nil
+        wait { served.listener.connectionCount == 0 }
+        #expect(served.listener.connectionCount == 0)
+    }
+
+    @Test func `too long a head, body or path is refused and others are served`() throws {
+        let served = try Served { options in
+            options.limits.requestBody = 1_000
+            options.limits.jsonBody = 500
+        }
+        let long = try served.client()
+        long.request("GET", "/", ["X-Long: " + String(repeating: "x", count: 40_000)])
+        #expect([431, 413, 414].contains(long.answer()?.status))
+        let declared = try served.client()
+        declared.write("PUT /db/d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000\r\n\r\n")
+        #expect(declared.answer()?.status == 413)
+        let json = try served.client()
+        json.request(
+            "PUT", "/db/d", [], Array("{\"a\":\"\(String(repeating: "x", count: 600))\"}".utf8))
+        #expect(json.answer()?.status == 413)
+        let client = try served.client()
+        client.request("GET", "/_up")
+        #expect(client.answer()?.status == 200)
+    }
+
+    @Test func `a listener for everybody does not start where others reach it`() throws {
+        let site = try TestSite()
+        var options = ListenerOptions()
+        options.access = .everybodyOnLoopback
+        options.host = "0.0.0.0"
+        let listener = Listener(site.manager, options)
+        #expect(throws: DatabaseError.self) { try listener.start() }
+        #expect(!listener.isRunning)
+    }
+
+    @Test func `a port that is taken is an error`() throws {
+        let served = try Served()
+        var options = ListenerOptions()
+        options.access = .everybodyOnLoopback
+        options.port = served.port
+        let second = Listener(served.site.manager, options)
+        #expect(throws: DatabaseError.self) { try second.start() }
+    }
+
+    @Test func `fifty listeners have fifty ports`() throws {
+        let site = try TestSite()
+        let listeners = (0..<50).map { _ in
+            Listener(site.manager, site.router.site.options)
+        }
+        for listener in listeners { try listener.start() }
+        #expect(Set(listeners.map(\.port)).count == 50)
+        #expect(
+            listeners[0].urls.first?.absoluteString == "http://127.0.0.1:\(listeners[0].port ?? 0)/"
+        )
+        for listener in listeners { listener.stop() }
+    }
+
+    @Test func `many clients write and read while the app writes`() async throws {
+        let served = try Served()
+        let port = served.port
+        let database = served.database
+        let writing = Task.detached {
+            for number in 0..<50 {
+                try database.save(
+                    MutableDocument(["n": .integer(Int64(number))], id: "app-\(number)"))
+            }
+        }
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<8 {
+                group.addTask { try await Self.writeAndRead(port, number) }
+            }
+            for try await done in group { #expect(done == 40) }
+        }
+        try await writing.value
+        #expect(try served.database.documentCount == 8 * 20 + 50)
+    }
+
+    /// Puts and gets twenty documents, on a thread that may block; how many requests succeeded.
+    private static func writeAndRead(_ port: UInt16, _ number: Int) async throws -> Int {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                let result = Result {
+                    let client = try RawClient(port: port)
+                    var done = 0
+                    for item in 0..<20 {
+                        let path = "/db/c\(number)-\(item)"
+                        client.request("PUT", path, [], Array("{\"i\":\(item)}".utf8))
+                        if client.answer()?.status == 201 { done += 1 }
+                        client.request("GET", path)
+                        if client.answer()?.status == 200 { done += 1 }
+                    }
+                    return done
+                }
+                continuation.resume(with: result)
+            }
+        }
+    }
+
+    @Test func `an identity of its own is kept and stays the same`() throws {
+        let site = try TestSite()
+        let file = site.folder.appending(path: "identity.pem")
+        let first = try ListenerTLS.selfSigned(keptAt: file)
+        let second = try ListenerTLS.selfSigned(keptAt: file)
+        #expect(first.fingerprint == second.fingerprint)
+        #expect(first.fingerprint.count == 64)
+        let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        let listener = Listener(site.manager, Self.options(first))
+        try listener.start()
+        #expect(listener.urls.first?.scheme == "https")
+        #expect(listener.fingerprint == first.fingerprint)
+        listener.stop()
+        #expect(throws: DatabaseError.self) { try ListenerTLS(key: "x", certificate: "y") }
+    }
+
+    private static func options(_ tls: ListenerTLS) -> ListenerOptions {
+        var options = ListenerOptions()
+        options.access = .everybodyOnLoopback
+        options.tls = tls
+        return options
+    }
+}
