@@ -110,4 +110,6 @@ extension Log {
     package static var validation: DomainLog { DomainLog(.validation, to: shared) }
     /// Says something about the listener.
     package static var listener: DomainLog { DomainLog(.listener, to: shared) }
+    /// Says something about replications.
+    package static var replication: DomainLog { DomainLog(.replication, to: shared) }
 }

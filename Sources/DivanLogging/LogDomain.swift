@@ -21,6 +21,8 @@ public enum LogDomain: UInt8, Sendable, CaseIterable {
     case validation
     /// The listener: what it serves, whom it refuses, what failed.
     case listener
+    /// Replications: their runs, checkpoints and errors.
+    case replication
 
     /// The domain's name, as it is written in a log line: `database`.
     public var name: String { "\(self)" }

@@ -114,11 +114,11 @@ public struct Attachment: Sendable {
         try stored.makeStoredReader()
     }
 
-    /// The stored content on its way into another database, with its coding and digest.
-    ///
-    /// - Throws: As `content()`.
-    package func transferContent() throws -> AttachmentContent {
-        var content = AttachmentContent.stream(try makeStoredReader())
+    /// The stored content on its way to another database, with its coding and digest. It is opened
+    /// when it is read, as often as need be.
+    package var transferContent: AttachmentContent {
+        let stored = stored
+        var content = AttachmentContent(.reopened { try stored.makeStoredReader() })
         if encoding != nil { content = content.gzipped(decodedLength: length) }
         return content.expecting(length: storedLength, digest: digest)
     }

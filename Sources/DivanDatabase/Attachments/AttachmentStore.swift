@@ -162,7 +162,7 @@ final class AttachmentStore: Sendable {
     }
 
     /// Makes a temporary file and holds it by flock, so that nobody takes it for a leftover.
-    private func makeTemporary() throws(SystemError) -> FileHandle {
+    func makeTemporary() throws(SystemError) -> FileHandle {
         let folder = Self.temporaryFolder(in: try makeFolders())
         while true {
             let name = SeededRandom.shared.uuid()

@@ -61,25 +61,31 @@ final class PendingAttachment: Sendable {
                 throw DatabaseError.attachmentSpent(label, id)
             case .unread:
                 if case .stream = content.source { state = .spent }
-                let staged = try Self.stage(try reader(id), self, store, id)
+                let staged = try spooled(store, id)
+                    ?? Self.stage(try content.makeReader(), self, store, id)
                 state = .staged(staged)
                 return staged
             }
         }
     }
 
-    /// A reader of the content from its start.
-    private func reader(_ id: String) throws -> any AttachmentReader {
-        switch content.source {
-        case .bytes(let bytes): return BytesReader(bytes)
-        case .stream(let reader): return reader
-        case .handle(let handle, let length): return FileReader(handle, length: length)
-        case .file(let path):
-            do throws(SystemError) {
-                return FileReader(
-                    try FileHandle(path: path, flags: FileHandle.readOnly), length: nil)
-            } catch { throw DatabaseError.io(error) }
+    /// Content that lies in the store's temporary files already; nil for any other.
+    private func spooled(_ store: AttachmentStore, _ id: String) throws -> Staged? {
+        guard case .spooled(let staged, let md5) = content.source, staged.store === store else {
+            return nil
         }
+        var check = ContentCheck(content, label: label, id: id, store.digest, knownMD5: md5)
+        if content.isCoded {
+            let reader = try content.makeReader()
+            while true {
+                let piece = try reader.read(upTo: AttachmentStore.chunkSize)
+                if piece.isEmpty { break }
+                try check.take(piece)
+            }
+        } else {
+            check.skip(staged.length)
+        }
+        return Staged(attachment: staged, decodedLength: try check.finish(staged))
     }
 
     private static func stage(
@@ -107,14 +113,23 @@ private struct ContentCheck {
     private var length = 0
     private var decodedLength = 0
 
-    init(_ content: AttachmentContent, label: String, id: String, _ digest: any Digest) {
+    private let knownMD5: String?
+
+    init(
+        _ content: AttachmentContent, label: String, id: String, _ digest: any Digest,
+        knownMD5: String? = nil
+    ) {
         self.content = content
+        self.knownMD5 = knownMD5
         self.label = label
         self.id = id
-        let isMD5 = content.expectedDigest?.hasPrefix("md5-") ?? false
+        let isMD5 = content.expectedDigest?.hasPrefix("md5-") ?? false && knownMD5 == nil
         md5 = isMD5 ? digest.makeHasher(.md5) : nil
         decoder = content.encoding == AttachmentEncoding.gzip ? GzipDecoder() : nil
     }
+
+    /// Counts bytes that need not be looked at.
+    mutating func skip(_ count: Int) { length += count }
 
     mutating func take(_ piece: [UInt8]) throws {
         length += piece.count
@@ -135,8 +150,10 @@ private struct ContentCheck {
             throw DatabaseError.attachmentLength(label, id, found: length, declared: expected)
         }
         if let expected = content.expectedDigest {
+            let isMD5 = expected.hasPrefix("md5-")
             let found =
-                md5.map { "md5-" + Base64.encode($0.finish()) } ?? staged.key.digest
+                md5.map { "md5-" + Base64.encode($0.finish()) }
+                ?? (isMD5 ? knownMD5 : nil) ?? staged.key.digest
             guard found == expected else {
                 throw DatabaseError.attachmentDigest(label, id, found: found, declared: expected)
             }

@@ -50,9 +50,10 @@ struct StoredContent: Sendable {
             case .bytes(let bytes):
                 return BytesReader(Array(bytes[range.clamped(to: 0..<bytes.count)]))
             case .handle(let handle, let length): (file, end) = (handle, length)
+            case .spooled(let staged, _): (file, end) = (staged.file.handle, staged.length)
             case .file(let path): (file, end) = try open(path)
             // A blob's stream is read when the blob is made, so only attachments come here.
-            case .stream: throw DatabaseError.attachmentGone(label, documentID, revision)
+            case .stream, .reopened: throw DatabaseError.attachmentGone(label, documentID, revision)
             }
         } else {
             (file, end) = try openStored()

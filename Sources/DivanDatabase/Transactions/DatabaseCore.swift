@@ -240,16 +240,16 @@ final class DatabaseCore: Sendable {
     }
 
     /// The same off the calling task's thread.
-    func batchAsync<T: Sendable>(_ body: @escaping @Sendable (WriteContext) throws -> T)
-        async throws -> T
-    {
+    func batchAsync<T: Sendable>(
+        source: ChangeSource = .local, _ body: @escaping @Sendable (WriteContext) throws -> T
+    ) async throws -> T {
         try Task.checkCancellation()
         let wait = beginWait()
         // A cancelled wait ends without the body.
         defer { if let wait { waits.end(wait) } }
         return try await writer.async { [self] _ in
             if let wait { waits.end(wait) }
-            return try batch(body)
+            return try batch(source: source, body)
         }
     }
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanJSON
+package import DivanModel
+
+/// A revision that was made elsewhere, ready to be stored: what a replication brings.
+///
+/// ```swift
+/// let revision = try ExistingRevision(id: id, history: history, isDeleted: false, body: body)
+/// try revision.stage(in: database)                          // content of attachments, before
+/// try database.receive(from: url) { try $0.insert(revision) }   // many in one transaction
+/// ```
+package struct ExistingRevision: Sendable {
+    /// The document.
+    package let id: DocumentID
+    /// The revision and its ancestors.
+    package let history: RevisionHistory
+    let content: RevisionContent
+
+    /// Checks and takes apart a revision.
+    ///
+    /// - Parameters:
+    ///   - id: The document.
+    ///   - history: The revision, then its ancestors.
+    ///   - isDeleted: Whether it is a tombstone.
+    ///   - body: Its body, with the stubs of its attachments.
+    ///   - attachments: Content that comes apart, by name.
+    /// - Throws: `DatabaseError` with code `.invalidDocument` or `.invalidID`.
+    package init(
+        id: DocumentID, history: RevisionHistory, isDeleted: Bool, body: PackedValue,
+        attachments: [String: AttachmentContent] = [:]
+    ) throws {
+        guard !id.isLocal else {
+            throw DatabaseError(
+                .invalidID, "The local document '\(id)' has no revisions to store.",
+                documentID: id.text)
+        }
+        self.id = id
+        self.history = history
+        content = try RevisionContent(
+            given: body, isDeleted: isDeleted, following: attachments, id: id)
+    }
+
+    /// Brings the content of its attachments into the database's temporary files.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidDocument` when content is not as declared, `.io`,
+    ///   `.storageFull`, and what a reader throws.
+    package func stage(in database: Database) throws {
+        guard let pending = content.pending, !pending.contents.isEmpty else { return }
+        try pending.stage(in: database.core.attachments, for: id.text)
+    }
+}
+
+extension WriteTransaction {
+    /// Stores a revision made elsewhere; false when it is here already.
+    ///
+    /// - Throws: As `putExistingRevision`; the transaction goes on after a refusal.
+    package func insert(_ revision: ExistingRevision) throws -> Bool {
+        try context.operation {
+            try context.putExisting(revision.id, revision.history, revision.content)
+        }
+    }
+}
+
+extension Database {
+    /// Runs `body` as the writer, off the calling task's thread, in the name of a replication.
+    ///
+    /// - Parameters:
+    ///   - url: The other end, without credentials: what changes give as their source.
+    ///   - body: Writes.
+    /// - Throws: As `write(_:)`.
+    package func receive<T: Sendable>(
+        from url: String, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> T
+    ) async throws -> T {
+        try checkWritable()
+        return try await core.batchAsync(source: .replication(url)) {
+            try WriteTransaction.lend($0, to: body)
+        }
+    }
+
+    /// Runs blocking work of a replication off the threads that tasks share.
+    package func background<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws
+        -> T
+    {
+        try checkOpen()
+        return try await BlockingWork.run(body)
+    }
+}
+
+extension ReadTransaction {
+    /// Reads a piece of the changes feed, and leaves out documents that a filter does not let through.
+    ///
+    /// - Parameters:
+    ///   - sequence: Where the last reading ended.
+    ///   - limit: How many changes at most.
+    ///   - most: How many are looked at, at most.
+    ///   - passes: Gets the current revision, tombstones too; nil lets all through.
+    /// - Returns: The changes, and whether the feed's end was reached.
+    package func changes(
+        since sequence: SequenceNumber, limit: Int, examining most: Int,
+        where passes: ((Document) throws -> Bool)?
+    ) throws -> (batch: ChangesBatch, isAtEnd: Bool) {
+        try snapshot.changes(since: sequence, limit: limit, examining: most, where: passes)
+    }
+
+    /// The tree of a document whose ID is parsed; nil when there is none.
+    package func tree(of id: DocumentID) throws -> RevisionTree? { try snapshot.record(id)?.tree }
+
+    /// A stored revision of a document.
+    ///
+    /// - Throws: `DatabaseError` with code `.revisionNotFound` when its body is gone, `.corrupted`.
+    package func document(_ id: DocumentID, _ node: RevisionTree.Node) throws -> Document {
+        try snapshot.document(id, node: node)
+    }
+}
+
+/// Rings whenever somebody commits to a database; for whoever reads its feed.
+package final class CommitSignal: Sendable {
+    private let bell: CommitBell
+
+    /// Listens to a database from now on.
+    package init(_ database: Database) { bell = CommitBell { database.core.hub.follow($0) } }
+
+    /// How often it has rung; read it before the feed.
+    package var count: Int { bell.count }
+
+    /// Waits until it has rung more than `count` times, the database is closed, or the task cancelled.
+    package func wait(after count: Int) async { await bell.wait(after: count) }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanJSON
+package import DivanModel
+
+/// How far a replication has come, as both databases note it: the local document `_local/<ID>`.
+///
+///     {"session_id": "9f…", "source_last_seq": 120, "replication_id_version": 4,
+///      "history": [{"session_id": "9f…", "recorded_seq": 120, …},        newest first, up to 50
+///                  {"session_id": "07…", "recorded_seq": 80, …}],
+///      "lastSequence": "120"}                                            for Couchbase Lite 1.4
+///
+/// Each time it is saved, an entry with a new random session goes on top, in both databases. A session
+/// that both have is a moment at which both had everything up to its sequence:
+///
+///     local     s3@120   s2@80   s1@40
+///     remote             s2@80   s1@40        the newest common session: go on after 80
+///
+/// So whatever one side has lost, by a restored backup, a crash between the two writes, or another
+/// copy of the database pushing in between, what both still know is true, and without a common
+/// session the replication begins at the beginning.
+///
+/// ## Invariants
+/// 1. A checkpoint is written only when every revision up to its sequence is safe in the target.
+/// 2. It is written to the local database first, and synced, then to the remote one.
+/// 3. An entry also names the local database's *incarnation*, which is another one after a restore or
+///    a copy. An entry of another life counts for nothing: its sequences may have been used twice.
+package struct Checkpoint: Sendable, Equatable {
+    /// How many entries are kept.
+    package static let historyLimit = 50
+    /// How many entries of one run are kept: enough for any order of crashes within it.
+    static let entriesPerRun = 5
+
+    /// One saving.
+    package struct Entry: Sendable, Equatable {
+        /// The session: a new one each time.
+        package var sessionID: String
+        /// The run of the replication that saved it.
+        package var runID: String
+        /// How far everything was safe.
+        package var sequence: RemoteSequence
+        /// The life of the local database.
+        package var incarnation: String
+        /// Milliseconds since 1970; for people.
+        package var time: Int64
+
+        /// Makes an entry.
+        package init(
+            sessionID: String, runID: String, sequence: RemoteSequence, incarnation: String,
+            time: Int64
+        ) {
+            self.sessionID = sessionID
+            self.runID = runID
+            self.sequence = sequence
+            self.incarnation = incarnation
+            self.time = time
+        }
+    }
+
+    /// The entries, newest first.
+    package private(set) var history: [Entry]
+
+    /// Makes a checkpoint of a replication that has never been saved.
+    package init() { history = [] }
+
+    /// The same checkpoint with one more saving on top.
+    package func adding(_ entry: Entry) -> Checkpoint {
+        var checkpoint = self
+        checkpoint.history.insert(entry, at: 0)
+        var ofThisRun = 0
+        checkpoint.history.removeAll { old in
+            guard old.runID == entry.runID else { return false }
+            ofThisRun += 1
+            return ofThisRun > Self.entriesPerRun
+        }
+        if checkpoint.history.count > Self.historyLimit {
+            checkpoint.history.removeLast(checkpoint.history.count - Self.historyLimit)
+        }
+        return checkpoint
+    }
+
+    /// Where a replication goes on: after the newest saving that both ends know.
+    ///
+    /// - Parameters:
+    ///   - local: The local database's checkpoint.
+    ///   - remote: The other end's.
+    ///   - incarnation: The local database's present life.
+    ///   - lastSequence: The local database's last sequence when it is the source; nil when it is not.
+    /// - Returns: nil for the beginning.
+    package static func common(
+        local: Checkpoint?, remote: Checkpoint?, incarnation: String,
+        lastSequence: SequenceNumber? = nil
+    ) -> RemoteSequence? {
+        guard let local, let remote else { return nil }
+        let sessions = Dictionary(
+            remote.history.map { ($0.sessionID, $0.sequence) },
+            uniquingKeysWith: { first, _ in first })
+        for entry in local.history where entry.incarnation == incarnation {
+            guard let sequence = sessions[entry.sessionID], sequence == entry.sequence else {
+                continue
+            }
+            // A sequence that was never given out is no place in this feed.
+            if let lastSequence, (sequence.number ?? .max) > lastSequence { continue }
+            return sequence
+        }
+        return nil
+    }
+}
+
+// As a document.
+extension Checkpoint {
+    /// Reads a checkpoint; entries that make no sense are passed over.
+    package init(_ document: JSONObject) {
+        history = []
+        guard case .array(let entries)? = document["history"] else { return }
+        for entry in entries.prefix(Self.historyLimit) {
+            guard let session = entry["session_id"]?.string,
+                let sequence = RemoteSequence(entry["recorded_seq"])
+            else { continue }
+            history.append(
+                Entry(
+                    sessionID: session, runID: entry["run"]?.string ?? session,
+                    sequence: sequence, incarnation: entry["incarnation"]?.string ?? "",
+                    time: entry["end_time"]?.int64 ?? 0))
+        }
+    }
+
+    /// The document.
+    package var document: JSONObject {
+        guard let newest = history.first else { return [:] }
+        let entries = history.map { entry -> JSONValue in
+            [
+                "session_id": .string(entry.sessionID), "recorded_seq": entry.sequence.value,
+                "end_last_seq": entry.sequence.value, "end_time": .integer(entry.time),
+                "run": .string(entry.runID), "incarnation": .string(entry.incarnation),
+            ]
+        }
+        return [
+            "session_id": .string(newest.sessionID), "source_last_seq": newest.sequence.value,
+            "replication_id_version": 4, "history": .array(entries),
+            "lastSequence": .string(newest.sequence.text),
+        ]
+    }
+}

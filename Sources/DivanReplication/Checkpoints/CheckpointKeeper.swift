@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanLogging
+internal import DivanModel
+
+/// Reads and saves the checkpoint of one run, in the order that `Checkpoint` demands.
+///
+/// State: the checkpoint as last saved and the remote document's revision; the actor guards both.
+package actor CheckpointKeeper {
+    private let id: ReplicationID
+    private let local: any ReplicationPeer
+    private let remote: any ReplicationPeer
+    private let isPush: Bool
+    private let incarnation: String
+    private let runID: String
+    private let now: @Sendable () -> Int64
+    private var checkpoint = Checkpoint()
+    private var remoteRevision: String?
+
+    /// Makes a keeper for one run.
+    ///
+    /// - Parameters:
+    ///   - id: The replication.
+    ///   - local: The database whose private UUID is in the ID.
+    ///   - remote: The other end.
+    ///   - isPush: Whether the local database is the source.
+    ///   - incarnation: The local database's present life.
+    ///   - now: The time in milliseconds since 1970; only for people.
+    package init(
+        _ id: ReplicationID, local: any ReplicationPeer, remote: any ReplicationPeer, isPush: Bool,
+        incarnation: String, now: @escaping @Sendable () -> Int64 = { 0 }
+    ) {
+        self.id = id
+        self.local = local
+        self.remote = remote
+        self.isPush = isPush
+        self.incarnation = incarnation
+        self.now = now
+        runID = ContentNames.random()
+    }
+
+    /// Reads both checkpoints and says where to go on; nil for the beginning.
+    package func load() async throws -> RemoteSequence? {
+        let mine = try await local.checkpoint(id)
+        let theirs = try await remote.checkpoint(id)
+        remoteRevision = theirs?.revision
+        let last = isPush ? try await local.information().updateSequence?.number : nil
+        let common = Checkpoint.common(
+            local: mine?.checkpoint, remote: theirs?.checkpoint, incarnation: incarnation,
+            lastSequence: last)
+        // Entries above the common one tell of what one side has lost; they go with the next saving.
+        checkpoint = common == nil ? Checkpoint() : mine?.checkpoint ?? Checkpoint()
+        if let common {
+            Log.replication.verbose(
+                "The replication with '\(remote.name)' goes on after \(common).")
+        }
+        return common
+    }
+
+    /// Saves that everything up to a sequence is safe.
+    package func save(_ sequence: RemoteSequence) async throws {
+        if isPush { try await remote.ensureDurable() }
+        let new = checkpoint.adding(
+            Checkpoint.Entry(
+                sessionID: ContentNames.random(), runID: runID, sequence: sequence,
+                incarnation: incarnation, time: now()))
+        _ = try await local.write(new, id, revision: nil)
+        try await local.ensureDurable()
+        // From here on this is what the local database says, whatever becomes of the remote one.
+        checkpoint = new
+        do {
+            remoteRevision = try await remote.write(new, id, revision: remoteRevision)
+        } catch let error as ReplicationError {
+            guard error.status == 409 else { throw error }
+            // Another copy of this database, or an answer that was lost: read it and write over it.
+            remoteRevision = try await remote.checkpoint(id)?.revision
+            remoteRevision = try await remote.write(new, id, revision: remoteRevision)
+        }
+    }
+}

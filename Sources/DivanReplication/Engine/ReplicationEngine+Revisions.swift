@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+
+// What becomes of single revisions.
+extension ReplicationEngine {
+    /// Takes what a fetch has brought; what it left out is asked for again.
+    mutating func take(_ revisions: [FetchedRevision], _ fetch: Int) {
+        guard let asked = fetches.removeValue(forKey: fetch) else { return }
+        var byID: [DocumentID: [Int]] = [:]
+        for (index, wanted) in asked.enumerated() {
+            byID[wanted.missing.id, default: []].append(index)
+        }
+        var left = asked
+        for fetched in revisions {
+            let index = byID[fetched.id]?.first {
+                left[$0].missing.revisions.contains(fetched.revision)
+            }
+            guard let index else { continue }
+            left[index].missing.revisions.removeAll { $0 == fetched.revision }
+            take(fetched, unit: left[index].unit)
+        }
+        left.removeAll { $0.missing.revisions.isEmpty }
+        guard !left.isEmpty else { return }
+        if revisions.isEmpty {
+            // Asking again would go on for ever.
+            for wanted in left {
+                for revision in wanted.missing.revisions {
+                    fail(
+                        ReplicationError(
+                            .invalidAnswer,
+                            "The source left out the revision \(revision) of '\(wanted.missing.id)'.",
+                            documentID: wanted.missing.id.text, isTransient: true),
+                        Place(unit: wanted.unit, id: wanted.missing.id), revision)
+                }
+            }
+        } else {
+            wanted.append(contentsOf: left)
+        }
+    }
+
+    private mutating func take(_ fetched: FetchedRevision, unit: Int) {
+        let place = Place(unit: unit, id: fetched.id)
+        switch fetched.outcome {
+        case .document(let document):
+            readyBytes += document.body.byteCount
+            ready.append(
+                Ready(unit: unit, document: document, id: fetched.id, revision: fetched.revision))
+        case .gone: finish(place)
+        case .failed(let error): fail(error, place, fetched.revision)
+        }
+    }
+
+    /// Takes what a target made of revisions.
+    mutating func take(_ outcomes: [PutOutcome], _ store: Int) {
+        guard let batch = stores.removeValue(forKey: store) else { return }
+        for (index, item) in batch.enumerated() {
+            let place = Place(unit: item.unit, id: item.id)
+            let outcome =
+                index < outcomes.count
+                ? outcomes[index]
+                : .failed(
+                    ReplicationError(
+                        .invalidAnswer, "The target said nothing about '\(item.id)'.",
+                        documentID: item.id.text, isTransient: true))
+            switch outcome {
+            case .stored:
+                reports.append(
+                    Report(
+                        id: item.id, revision: item.revision, isDeleted: item.document.isDeleted))
+                finish(place)
+            case .needsAttachments:
+                let completion = Completion(place: place, revision: item.revision)
+                guard completions.insert(completion).inserted else {
+                    fail(
+                        ReplicationError(
+                            .rejected, "The target lacks attachments of '\(item.id)'.",
+                            documentID: item.id.text), place, item.revision)
+                    continue
+                }
+                wanted.append(
+                    Wanted(
+                        unit: item.unit,
+                        missing: MissingRevisions(id: item.id, revisions: [item.revision])))
+            case .failed(let error): fail(error, place, item.revision)
+            }
+        }
+    }
+
+    /// Notes a revision that could not be brought over, for good or for now.
+    private mutating func fail(_ error: ReplicationError, _ place: Place, _ revision: RevisionID) {
+        reports.append(Report(id: place.id, revision: revision, error: error))
+        if error.isTransient {
+            units[place.unit]?.hasFailed = true
+            failure = failure ?? error
+        }
+        finish(place)
+    }
+
+    /// Counts a revision as done, and its document with the last one.
+    private mutating func finish(_ place: Place) {
+        guard let left = remaining[place] else { return }
+        guard left <= 1 else {
+            remaining[place] = left - 1
+            return
+        }
+        remaining[place] = nil
+        completed += 1
+        changesSinceCheckpoint += 1
+        units[place.unit]?.open -= 1
+    }
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanModel
+
+/// The conversation between a source and a target, as a value: events in, actions out.
+///
+///     read changes ──► find missing ──► fetch ──► store ──► safe ──► save checkpoint
+///       a page           of a unit      pieces    batches    the longest finished prefix
+///
+/// A page of the feed is a *unit*. Its changes are compared with the target at once; what is missing
+/// joins one queue, from which several fetches take pieces; what was fetched is stored in batches. Units
+/// finish in any order, but the *safe* sequence moves only over a prefix of finished ones, and only it
+/// is ever saved.
+///
+/// ```swift
+/// var engine = ReplicationEngine(since: nil, isContinuous: false)
+/// var actions = engine.start()
+/// // … carry each action out; what comes of it is an event:
+/// actions = engine.handle(.page(page))
+/// ```
+///
+/// It does no I/O and knows no clock. Whoever drives it may carry actions out in any order, one after
+/// the other or together; tests do so in seeded random order. A whole request that fails is no event:
+/// the driver gives the engine up, and the next one goes on after the last checkpoint.
+///
+/// ## Invariants
+/// 1. A unit is finished when each of its revisions is stored, gone from the source, or refused for
+///    good by the target. Refusals are reported, and count as done: the document is offered again when
+///    it changes.
+/// 2. The safe sequence is the last one of the longest prefix of finished units without a revision that
+///    failed for now. Once such a unit is met, it moves no further; the rest of the feed goes on.
+/// 3. At most `limits` of everything is under way, so memory is bounded whatever the feed's length.
+/// 4. `completed <= total`, both counted in changes.
+package struct ReplicationEngine: Sendable {
+    /// How much may be under way.
+    package struct Limits: Sendable {
+        /// Changes in a page.
+        package var page = 1_000
+        /// Units that are not finished.
+        package var units = 4
+        /// Revisions in a fetch.
+        package var revisionsPerFetch = 100
+        /// Fetches at a time.
+        package var fetches = 4
+        /// Revisions in a store.
+        package var revisionsPerStore = 1_000
+        /// Stores at a time.
+        package var stores = 1
+        /// Packed bytes of fetched bodies, before no further fetch begins.
+        package var readyBytes = 8 << 20
+        /// Changes after which a checkpoint is due, whatever the time.
+        package var changesPerCheckpoint = 20_000
+
+        /// Makes the usual limits.
+        package init() {}
+    }
+
+    /// What has happened.
+    package enum Event: Sendable {
+        /// A piece of the feed was read.
+        case page(ChangesPage)
+        /// The target has said what it lacks of a unit.
+        case missing(unit: Int, [MissingRevisions])
+        /// A fetch has answered, perhaps in part.
+        case fetched(Int, [FetchedRevision])
+        /// A store has answered; the outcomes are in the order of its documents.
+        case stored(Int, [PutOutcome])
+        /// A checkpoint was saved on both sides.
+        case checkpointSaved(RemoteSequence)
+        /// Some seconds have gone by.
+        case timer
+        /// Nothing new is to begin.
+        case stop
+    }
+
+    /// What is to be done.
+    package enum Action: Sendable {
+        /// Read a piece of the feed.
+        case readChanges(ChangesRequest)
+        /// Ask the target what it lacks.
+        case findMissing(unit: Int, [PeerChange])
+        /// Fetch revisions from the source.
+        case fetch(Int, [MissingRevisions])
+        /// Store revisions in the target.
+        case store(Int, [WireDocument])
+        /// Save a checkpoint on both sides.
+        case saveCheckpoint(RemoteSequence)
+        /// It is over; with the first failure that may be gone another time.
+        case finish(ReplicationError?)
+    }
+
+    /// What became of a revision, for whoever follows.
+    package struct Report: Sendable {
+        /// The document.
+        package var id: DocumentID
+        /// The revision; nil when it is not known.
+        package var revision: RevisionID?
+        /// Whether it is a tombstone.
+        package var isDeleted = false
+        /// Why it was not stored.
+        package var error: ReplicationError?
+    }
+
+    /// A unit of the feed.
+    struct Unit {
+        var lastSequence: RemoteSequence
+        var isCompared = false
+        /// Documents that are not done.
+        var open = 0
+        var hasFailed = false
+        var isFinished: Bool { isCompared && open == 0 }
+    }
+
+    /// Revisions of one document that a unit still waits for.
+    struct Wanted {
+        var unit: Int
+        var missing: MissingRevisions
+    }
+
+    /// A fetched revision that waits for its turn to be stored.
+    struct Ready {
+        var unit: Int
+        var document: WireDocument
+        var id: DocumentID
+        var revision: RevisionID
+    }
+
+    struct Place: Hashable {
+        var unit: Int
+        var id: DocumentID
+    }
+
+    struct Completion: Hashable {
+        var place: Place
+        var revision: RevisionID
+    }
+
+    let limits: Limits
+    let isContinuous: Bool
+    var isActiveOnly: Bool
+
+    var units: [Int: Unit] = [:]
+    /// The numbers of the oldest unit that is kept and of the next one.
+    var firstUnit = 0
+    var nextUnit = 0
+    var wanted: [Wanted] = []
+    var wantedStart = 0
+    var fetches: [Int: [Wanted]] = [:]
+    var ready: [Ready] = []
+    var readyBytes = 0
+    var stores: [Int: [Ready]] = [:]
+    var nextRequest = 0
+    /// How many revisions of a document are not done.
+    var remaining: [Place: Int] = [:]
+    /// Revisions whose attachments were asked for in full.
+    var completions: Set<Completion> = []
+
+    var readPosition: RemoteSequence?
+    var isReading = false
+    var hasReachedEnd = false
+    var safe: RemoteSequence?
+    var saved: RemoteSequence?
+    var isBlocked = false
+    var isSaving = false
+    var isCheckpointDue = false
+    var changesSinceCheckpoint = 0
+    var isStopping = false
+    var isFinished = false
+    var failure: ReplicationError?
+    var reports: [Report] = []
+    /// Changes that come after those read, as far as the source tells.
+    package private(set) var pending = 0
+    /// The changes read so far.
+    package internal(set) var total = 0
+    /// Those of them that are done.
+    package internal(set) var completed = 0
+
+    /// Makes an engine.
+    ///
+    /// - Parameters:
+    ///   - since: The last checkpoint; nil for the beginning.
+    ///   - isContinuous: Whether to wait for changes at the feed's end.
+    ///   - isActiveOnly: Whether the first reading may leave out deleted documents.
+    ///   - limits: How much may be under way.
+    package init(
+        since: RemoteSequence?, isContinuous: Bool, isActiveOnly: Bool = false,
+        limits: Limits = Limits()
+    ) {
+        self.limits = limits
+        self.isContinuous = isContinuous
+        self.isActiveOnly = isActiveOnly
+        readPosition = since
+        safe = since
+        saved = since
+    }
+
+    /// Whether it has caught up and waits for changes.
+    package var isIdle: Bool { hasReachedEnd && isDrained }
+
+    /// The reports since they were last taken.
+    package mutating func takeReports() -> [Report] {
+        defer { reports = [] }
+        return reports
+    }
+
+    /// The first actions.
+    package mutating func start() -> [Action] { nextActions() }
+
+    /// Takes an event, and says what is to be done now.
+    package mutating func handle(_ event: Event) -> [Action] {
+        guard !isFinished else { return [] }
+        switch event {
+        case .page(let page): take(page)
+        case .missing(let unit, let missing): take(missing, unit)
+        case .fetched(let fetch, let revisions): take(revisions, fetch)
+        case .stored(let store, let outcomes): take(outcomes, store)
+        case .checkpointSaved(let sequence):
+            saved = sequence
+            isSaving = false
+        case .timer: isCheckpointDue = true
+        case .stop: isStopping = true
+        }
+        settle()
+        return nextActions()
+    }
+
+    private mutating func take(_ page: ChangesPage) {
+        isReading = false
+        hasReachedEnd = page.isAtEnd
+        pending = page.isAtEnd ? 0 : page.pending ?? 0
+        readPosition = page.lastSequence
+        for error in page.failures {
+            let id = error.documentID.flatMap { try? DocumentID($0) } ?? DocumentID(unchecked: "?")
+            reports.append(Report(id: id, error: error))
+        }
+        let changes = Self.merged(page.changes)
+        var unit = Unit(lastSequence: page.lastSequence)
+        unit.isCompared = changes.isEmpty
+        unit.open = changes.count
+        total += changes.count
+        units[nextUnit] = unit
+        offers[nextUnit] = changes.isEmpty ? nil : changes
+        nextUnit += 1
+        // A first reading of what is alive says nothing about what dies later.
+        if page.isAtEnd { isActiveOnly = false }
+    }
+
+    /// A page with each document once: a feed that is followed may tell of one twice.
+    private static func merged(_ changes: [PeerChange]) -> [PeerChange] {
+        var places: [DocumentID: Int] = [:]
+        var merged: [PeerChange] = []
+        for change in changes {
+            guard let place = places[change.id] else {
+                places[change.id] = merged.count
+                merged.append(change)
+                continue
+            }
+            for revision in change.revisions where !merged[place].revisions.contains(revision) {
+                merged[place].revisions.append(revision)
+            }
+        }
+        return merged
+    }
+
+    /// Pages whose changes have not been compared with the target.
+    var offers: [Int: [PeerChange]] = [:]
+
+    private mutating func take(_ missing: [MissingRevisions], _ unit: Int) {
+        guard var state = units[unit] else { return }
+        state.isCompared = true
+        let done = state.open - missing.count
+        completed += max(0, done)
+        changesSinceCheckpoint += max(0, done)
+        state.open = missing.count
+        units[unit] = state
+        for one in missing {
+            remaining[Place(unit: unit, id: one.id)] = one.revisions.count
+            wanted.append(Wanted(unit: unit, missing: one))
+        }
+    }
+
+    // MARK: - Finished units
+
+    /// Moves the safe sequence over what is finished.
+    private mutating func settle() {
+        while firstUnit < nextUnit, let unit = units[firstUnit], unit.isFinished {
+            if unit.hasFailed { isBlocked = true }
+            if !isBlocked { safe = unit.lastSequence }
+            units[firstUnit] = nil
+            firstUnit += 1
+        }
+        if isDrained, !isContinuous || isStopping { isCheckpointDue = true }
+        if changesSinceCheckpoint >= limits.changesPerCheckpoint { isCheckpointDue = true }
+    }
+
+    /// Whether nothing is under way but the reading of the feed.
+    var isDrained: Bool {
+        units.isEmpty && fetches.isEmpty && stores.isEmpty && ready.isEmpty
+            && wantedStart == wanted.count
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanLogging
+internal import Synchronization
+
+/// One conversation with the other end, from reading the checkpoints to its end.
+///
+/// It drives an engine: each action is a child task, each finished task an event. The engine is a local
+/// variable of one loop, so nothing is shared. When a request fails, the others are cancelled and the
+/// error is thrown; what was done by then is not lost, and the next run goes on after the last
+/// checkpoint.
+package struct ReplicationRun: Sendable {
+    /// How far a run has come.
+    package struct Progress: Sendable, Equatable {
+        /// Changes that are done.
+        package var completed = 0
+        /// Changes read so far.
+        package var total = 0
+        /// Changes that come after those, where the source tells.
+        package var pending = 0
+        /// Whether it waits for changes.
+        package var isIdle = false
+    }
+
+    let worker: ReplicationWorker
+    let isContinuous: Bool
+    var limits = ReplicationEngine.Limits()
+    /// How often a checkpoint is due.
+    var checkpointInterval = Duration.seconds(5)
+    var clock: any Clock<Duration> = ContinuousClock()
+
+    /// Runs to the end of the feed, or until it is told to stop.
+    ///
+    /// - Parameters:
+    ///   - stop: Ends the run early, with a last checkpoint.
+    ///   - isActiveOnly: Whether the target is empty, so that deleted documents may be left out.
+    ///   - follow: Gets progress and reports, one call at a time.
+    /// - Throws: `ReplicationError`, `CancellationError`.
+    func run(
+        until stop: StopSignal, isActiveOnly: Bool,
+        follow: @escaping @Sendable (Progress, [ReplicationEngine.Report]) -> Void
+    ) async throws {
+        let since = try await worker.keeper.load()
+        var engine = ReplicationEngine(
+            since: since, isContinuous: isContinuous, isActiveOnly: isActiveOnly && since == nil,
+            limits: limits)
+        let (worker, clock, interval) = (worker, clock, checkpointInterval)
+        try await withThrowingTaskGroup(of: ReplicationEngine.Event?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask {
+                await stop.wait()
+                return .stop
+            }
+            func startTimer() {
+                group.addTask {
+                    try await clock.sleep(for: interval)
+                    return .timer
+                }
+            }
+            startTimer()
+            var actions = engine.start()
+            while true {
+                for action in actions {
+                    if case .finish(let failure) = action {
+                        follow(Self.progress(of: engine), engine.takeReports())
+                        if let failure { throw failure }
+                        return
+                    }
+                    group.addTask { try await worker.perform(action) }
+                }
+                guard let next = try await group.next() else { return }
+                guard let event = next else { continue }
+                if case .timer = event { startTimer() }
+                actions = engine.handle(event)
+                follow(Self.progress(of: engine), engine.takeReports())
+            }
+        }
+    }
+
+    private static func progress(of engine: ReplicationEngine) -> Progress {
+        Progress(
+            completed: engine.completed, total: engine.total, pending: engine.pending,
+            isIdle: engine.isIdle)
+    }
+}
+
+/// Tells a run once that it is to end.
+///
+/// State: whether it was given, and who waits, guarded by the mutex.
+final class StopSignal: Sendable {
+    private struct State {
+        var isGiven = false
+        var nextWaiter = 0
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether it was given.
+    var isGiven: Bool { state.withLock { $0.isGiven } }
+
+    /// Gives the signal; once is enough.
+    func give() {
+        let waiters = state.withLock { state in
+            state.isGiven = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until it is given, or the task is cancelled.
+    func wait() async {
+        let ticket = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.isGiven || Task.isCancelled { return true }
+                    state.waiters[ticket] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: ticket) }
+            waiter?.resume()
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+package import DivanJSON
+internal import DivanModel
+
+/// Carries the engine's actions out: each becomes one event, or throws.
+package struct ReplicationWorker: Sendable {
+    /// Where documents come from.
+    package let source: any ReplicationPeer
+    /// Where they go to.
+    package let target: any ReplicationPeer
+    /// Saves checkpoints.
+    package let keeper: CheckpointKeeper
+    /// Changes the properties of each document on its way.
+    package var transformer: (@Sendable (JSONObject) throws -> JSONObject)?
+
+    /// Makes a worker.
+    package init(
+        source: any ReplicationPeer, target: any ReplicationPeer, keeper: CheckpointKeeper
+    ) {
+        self.source = source
+        self.target = target
+        self.keeper = keeper
+    }
+
+    /// Does what an action says.
+    ///
+    /// - Returns: What came of it; nil for the end, which is not for a worker.
+    /// - Throws: `ReplicationError` when a whole request failed; the engine is then of no more use.
+    package func perform(_ action: ReplicationEngine.Action) async throws -> ReplicationEngine
+        .Event?
+    {
+        do {
+            switch action {
+            case .readChanges(let request): return .page(try await source.changes(request))
+            case .findMissing(let unit, let changes):
+                return .missing(unit: unit, try await target.missingRevisions(of: changes))
+            case .fetch(let number, let wanted):
+                return .fetched(number, transformed(try await source.revisions(wanted)))
+            case .store(let number, let documents):
+                return .stored(number, try await target.put(documents))
+            case .saveCheckpoint(let sequence):
+                try await keeper.save(sequence)
+                return .checkpointSaved(sequence)
+            case .finish: return nil
+            }
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch { throw ReplicationError(error) }
+    }
+
+    /// Lets the app change the properties of what was fetched.
+    private func transformed(_ fetched: [FetchedRevision]) -> [FetchedRevision] {
+        guard let transformer else { return fetched }
+        return fetched.map { one in
+            guard case .document(var document) = one.outcome else { return one }
+            var one = one
+            do {
+                document.body = try Self.transformed(document, one, by: transformer)
+                one.outcome = .document(document)
+            } catch {
+                var failure = ReplicationError(error)
+                failure.documentID = one.id.text
+                failure.isTransient = false
+                one.outcome = .failed(failure)
+            }
+            return one
+        }
+    }
+
+    /// The new body: the app sees `_id` and `_rev` besides, and cannot change what is the protocol's.
+    private static func transformed(
+        _ document: WireDocument, _ fetched: FetchedRevision,
+        by transformer: @Sendable (JSONObject) throws -> JSONObject
+    ) throws -> PackedValue {
+        guard case .object(var properties) = document.body.jsonValue() else { return document.body }
+        let reserved = document.body.reservedKeys
+        var given = properties
+        given["_id"] = .string(fetched.id.text)
+        given["_rev"] = .string(fetched.revision.description)
+        if document.isDeleted { given["_deleted"] = true }
+        let changed = try transformer(given)
+        let kept = reserved.compactMap { key in properties[key].map { (key, $0) } }
+        properties = [:]
+        for (key, value) in changed where !key.hasPrefix("_") { properties[key] = value }
+        for (key, value) in kept { properties[key] = value }
+        guard JSONValue.object(properties).isNested(atMost: JSONValue.maximumDepth) else {
+            throw ReplicationError(
+                .rejected, "The transformed document '\(fetched.id)' nests too deep.",
+                documentID: fetched.id.text)
+        }
+        return PackedValue(.object(properties))
+    }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanDatabase
+internal import DivanJSON
+internal import DivanModel
+
+/// A database of this process as one end of a replication.
+///
+/// Reading happens in short snapshots, and each `put` is one transaction. Nothing here waits on the
+/// threads that tasks share.
+package struct LocalPeer: ReplicationPeer {
+    /// The bodies of a fetch, in packed bytes, after which the rest is left for the next one.
+    private static let fetchBytes = 4 << 20
+    /// Ancestors that a fetch may be told of.
+    private static let ancestorLimit = 10
+    /// How many changes are looked at in one snapshot.
+    private static let step = 10_000
+    /// How long a waiting reading takes at most.
+    private static let longestWait = Duration.seconds(60)
+
+    /// The database.
+    package let database: Database
+    /// What logs call it.
+    package let name: String
+    /// As a source: lets through what is to be replicated; nil for all.
+    package var filter: (@Sendable (Document) throws -> Bool)?
+    /// As a target: what becomes of what comes in.
+    package var reception: Reception
+
+    /// Makes an end.
+    ///
+    /// - Parameters:
+    ///   - database: The database.
+    ///   - reception: What becomes of what comes in.
+    package init(_ database: Database, reception: Reception = Reception(source: "")) {
+        self.database = database
+        self.reception = reception
+        name = database.path.isEmpty ? "memory:\(database.name)" : database.path
+    }
+
+    /// Tells where the database stands.
+    package func information() async throws -> PeerInformation {
+        let last = try await database.read { try $0.lastSequence }
+        return PeerInformation(exists: true, updateSequence: RemoteSequence(last))
+    }
+
+    /// Does nothing: the database is there.
+    package func create() async throws {}
+
+    // MARK: - As a source
+
+    /// Reads a piece of the feed; waits for a commit where there is nothing.
+    package func changes(_ request: ChangesRequest) async throws -> ChangesPage {
+        var start = request.since?.number ?? 0
+        guard request.waits else { return try await page(from: start, request) }
+        let signal = CommitSignal(database)
+        let deadline = ContinuousClock.now + Self.longestWait
+        while true {
+            let rung = signal.count
+            let page = try await page(from: start, request)
+            if !page.changes.isEmpty || !page.isAtEnd { return page }
+            start = page.lastSequence.number ?? start
+            if ContinuousClock.now >= deadline { return page }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await signal.wait(after: rung) }
+                group.addTask { try await Task.sleep(until: deadline) }
+                try await group.next()
+                group.cancelAll()
+            }
+            try Task.checkCancellation()
+            if database.isClosed {
+                throw ReplicationError(.database, "The database '\(database.name)' was closed.")
+            }
+        }
+    }
+
+    private func page(from start: SequenceNumber, _ request: ChangesRequest) async throws
+        -> ChangesPage
+    {
+        let filter = filter
+        let (batch, isAtEnd) = try await database.read { transaction in
+            try transaction.changes(
+                since: start, limit: request.limit, examining: Self.step,
+                where: filter.map { filter in { try filter($0) } })
+        }
+        let changes = try batch.changes.compactMap { change -> PeerChange? in
+            if request.isActiveOnly, change.isDeleted { return nil }
+            return PeerChange(
+                id: try DocumentID(change.id),
+                revisions: try change.revisions.map { try RevisionID($0) },
+                isDeleted: change.isDeleted)
+        }
+        return ChangesPage(
+            changes: changes, lastSequence: RemoteSequence(batch.lastSequence), isAtEnd: isAtEnd)
+    }
+
+    /// Reads revisions with their histories, and attachments newer than what the target may have.
+    package func revisions(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
+        try await database.read { transaction in
+            var fetched: [FetchedRevision] = []
+            var bytes = 0
+            for document in wanted {
+                guard let tree = try transaction.tree(of: document.id) else {
+                    fetched += document.revisions.map {
+                        FetchedRevision(id: document.id, revision: $0, .gone)
+                    }
+                    continue
+                }
+                for revision in document.revisions {
+                    let one = try Self.read(revision, document, tree, transaction)
+                    fetched.append(one)
+                    if case .document(let document) = one.outcome {
+                        bytes += document.body.byteCount
+                    }
+                }
+                if bytes >= Self.fetchBytes { break }
+            }
+            return fetched
+        }
+    }
+
+    private static func read(
+        _ revision: RevisionID, _ wanted: MissingRevisions, _ tree: RevisionTree,
+        _ transaction: borrowing ReadTransaction
+    ) throws -> FetchedRevision {
+        // A revision that is no leaf any more, and whose body may be gone, has a newer one in the feed.
+        guard let node = tree.node(revision), node.sequence != nil else {
+            return FetchedRevision(id: wanted.id, revision: revision, .gone)
+        }
+        let document: Document
+        do { document = try transaction.document(wanted.id, node) } catch let error as DatabaseError
+        {
+            guard error.code == .corrupted || error.code == .revisionNotFound else { throw error }
+            return FetchedRevision(
+                id: wanted.id, revision: revision, .failed(ReplicationError(error)))
+        }
+        let ids = tree.history(of: revision)
+        let known = ids.first { wanted.possibleAncestors.contains($0) }?.generation ?? 0
+        var contents: [String: AttachmentContent] = [:]
+        for attachment in document.attachments where attachment.revisionPosition > known {
+            contents[attachment.name] = attachment.transferContent
+        }
+        return FetchedRevision(
+            id: wanted.id, revision: revision,
+            .document(
+                WireDocument(
+                    id: wanted.id, history: try RevisionHistory(ids),
+                    isDeleted: node.isTombstone, body: document.body, contents: contents)))
+    }
+
+    // MARK: - As a target
+
+    /// Compares revisions with the trees of their documents, in one snapshot.
+    package func missingRevisions(of offers: [PeerChange]) async throws -> [MissingRevisions] {
+        try await database.read { transaction in
+            var missing: [MissingRevisions] = []
+            for offer in offers {
+                guard let tree = try transaction.tree(of: offer.id) else {
+                    missing.append(MissingRevisions(id: offer.id, revisions: offer.revisions))
+                    continue
+                }
+                let revisions = tree.missingRevisions(of: offer.revisions)
+                guard let highest = revisions.max() else { continue }
+                let ancestors = tree.possibleAncestors(of: highest).filter {
+                    tree.node($0)?.sequence != nil
+                }
+                missing.append(
+                    MissingRevisions(
+                        id: offer.id, revisions: revisions,
+                        possibleAncestors: Array(ancestors.prefix(Self.ancestorLimit))))
+            }
+            return missing
+        }
+    }
+
+    /// Stores revisions in one transaction; one that is refused leaves the others.
+    package func put(_ documents: [WireDocument]) async throws -> [PutOutcome] {
+        try await reception.receive(documents, in: database)
+    }
+
+    // MARK: - Checkpoints
+
+    /// Reads the checkpoint's local document.
+    package func checkpoint(_ id: ReplicationID) async throws -> StoredCheckpoint? {
+        let document = try await database.read { try $0.localDocument(id.localDocumentID) }
+        return document.map { StoredCheckpoint(Checkpoint($0)) }
+    }
+
+    /// Commits the checkpoint's local document.
+    package func write(_ checkpoint: Checkpoint, _ id: ReplicationID, revision: String?)
+        async throws
+        -> String?
+    {
+        let document = checkpoint.document
+        try await database.write { transaction in
+            try transaction.putLocalDocument(id.localDocumentID, document)
+        }
+        return nil
+    }
+
+    /// Syncs everything that was committed.
+    package func ensureDurable() async throws {
+        let database = database
+        try await database.background { try database.sync() }
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanDatabase
+internal import DivanJSON
+internal import DivanLogging
+internal import DivanModel
+
+/// What becomes of a document that the other end no longer lets this one see.
+///
+/// Such a revision arrives with nothing but `_removed` in its body.
+public enum AccessRemoval: Sendable, Hashable {
+    /// The document is purged here, with what was not pushed of it.
+    case purge
+    /// The document stays as it is.
+    case keep
+    /// The revision is stored like any other, with `_removed` in its body.
+    case store
+}
+
+/// What becomes of revisions that a replication brings into a local database.
+///
+/// Conflicts that they make are ended by a resolver, if there is one. Its decision cannot be part of the
+/// transaction that stores the revisions, since it is the app's code; so the documents to decide about
+/// are noted in that transaction, in the local document `pull-conflicts-<ID>`, and the note is
+/// emptied as they are resolved. A crash in between loses nothing: the next run begins with the note.
+package struct Reception: Sendable {
+    /// What changes give as their source: the other end's name.
+    package var source: String
+    /// Ends the conflicts that arrive.
+    package var resolver: (any ConflictResolver)?
+    /// The local document that notes conflicts to resolve; used with a resolver only.
+    package var noteID = "pull-conflicts"
+    /// What becomes of documents that are no longer to be seen.
+    package var removal = AccessRemoval.purge
+
+    /// Makes a reception without a resolver.
+    package init(source: String) { self.source = source }
+
+    /// Stores revisions in one transaction.
+    ///
+    /// - Returns: What became of each, in their order.
+    /// - Throws: `DatabaseError` when the database fails as a whole; then nothing is stored.
+    func receive(_ documents: [WireDocument], in database: Database) async throws -> [PutOutcome] {
+        let prepared = try await database.background {
+            documents.map { prepare($0, in: database) }
+        }
+        let (removal, note) = (removal, resolver == nil ? nil : noteID)
+        let outcomes = try await database.receive(from: source) { transaction in
+            var conflicts: [String] = []
+            let outcomes = try prepared.map { item -> PutOutcome in
+                switch item {
+                case .refused(let outcome): return outcome
+                case .revision(let revision, let isRemoved):
+                    if isRemoved, removal != .store {
+                        if removal == .purge { try transaction.purge(revision.id.text) }
+                        return .stored
+                    }
+                    let outcome = try Self.insert(revision, transaction)
+                    if note != nil, case .stored = outcome,
+                        try transaction.revisionTree(of: revision.id.text)?.isConflicted ?? false
+                    {
+                        conflicts.append(revision.id.text)
+                    }
+                    return outcome
+                }
+            }
+            if let note, !conflicts.isEmpty { try Self.add(conflicts, to: note, transaction) }
+            return outcomes
+        }
+        if resolver != nil { try await resolveNoted(in: database) }
+        return outcomes
+    }
+
+    private enum Prepared: Sendable {
+        case revision(ExistingRevision, isRemoved: Bool)
+        case refused(PutOutcome)
+    }
+
+    /// Checks a document and brings its attachments into temporary files.
+    private func prepare(_ document: WireDocument, in database: Database) -> Prepared {
+        do {
+            let id = try document.requiredID()
+            let revision = try ExistingRevision(
+                id: id, history: try document.requiredHistory(), isDeleted: document.isDeleted,
+                body: document.body, attachments: document.inlineContents)
+            try revision.stage(in: database)
+            return .revision(revision, isRemoved: document.isRemoved)
+        } catch {
+            return .refused(.failed(ReplicationError(error)))
+        }
+    }
+
+    /// Stores one revision; refusals leave the transaction as it was.
+    private static func insert(
+        _ revision: ExistingRevision, _ transaction: borrowing WriteTransaction
+    ) throws -> PutOutcome {
+        do {
+            _ = try transaction.insert(revision)
+            return .stored
+        } catch let error as DatabaseError {
+            switch error.code {
+            case .attachmentNotFound: return .needsAttachments
+            case .forbidden, .invalidDocument, .invalidID, .conflict:
+                return .failed(ReplicationError(error))
+            default: throw error
+            }
+        }
+    }
+
+    // MARK: - Conflicts
+
+    private static func add(
+        _ conflicts: [String], to note: String, _ transaction: borrowing WriteTransaction
+    ) throws {
+        var ids = try noted(transaction.read { try $0.localDocument(note) })
+        for id in conflicts where !ids.contains(id) { ids.append(id) }
+        try transaction.putLocalDocument(note, ["ids": .array(ids.map { .string($0) })])
+    }
+
+    private static func noted(_ document: JSONObject?) -> [String] {
+        document?["ids"]?.array?.compactMap(\.string) ?? []
+    }
+
+    /// Ends the conflicts that are noted, those of an earlier run too.
+    ///
+    /// A conflict that the resolver cannot end stays, is logged, and is not asked about again before
+    /// the document changes.
+    package func resolveNoted(in database: Database) async throws {
+        guard let resolver else { return }
+        let note = noteID
+        try await database.background {
+            let ids = Self.noted(try database.localDocument(note))
+            guard !ids.isEmpty else { return }
+            for id in ids {
+                do { try database.resolveConflicts(of: id) { try resolver.resolve($0) } } catch {
+                    if let error = error as? DatabaseError, error.code == .databaseClosed {
+                        throw error
+                    }
+                    Log.replication.warning(
+                        "The conflict of document '\(id)' in the database '\(database.name)' could not "
+                            + "be resolved: \(error)")
+                }
+            }
+            let done = Set(ids)
+            try database.write { transaction in
+                let left = Self.noted(try transaction.read { try $0.localDocument(note) })
+                    .filter { !done.contains($0) }
+                if left.isEmpty {
+                    try transaction.deleteLocalDocument(note)
+                } else {
+                    try transaction.putLocalDocument(
+                        note, ["ids": .array(left.map { .string($0) })])
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+
+/// What went wrong with a replication, and whether it may get better by itself.
+///
+/// ```swift
+/// if let error = replication.lastError, error.code == .unauthorized { askForPassword() }
+/// ```
+///
+/// A replication ends with a *permanent* error; a continuous one tries again all the same, now and
+/// then, since what is wrong may be put right at the other end. A *transient* error only delays it.
+public struct ReplicationError: Error, Sendable {
+    /// The kinds of failure, by what a caller can do about them.
+    @nonexhaustive
+    public enum Code: String, Sendable, CaseIterable {
+        /// The other end wants other credentials.
+        case unauthorized
+        /// The other end refuses: the whole replication, or one document.
+        case forbidden
+        /// There is no database at the other end; see `createTarget`.
+        case notFound
+        /// The other end cannot be reached, or the connection broke.
+        case unreachable
+        /// The other end did not answer in time.
+        case timeout
+        /// The other end failed, or is too busy.
+        case server
+        /// The other end's certificate is not trusted.
+        case untrusted
+        /// What answered does not speak the protocol.
+        case invalidAnswer
+        /// The other end does not take a document: it is too large, or not valid there.
+        case rejected
+        /// A setting makes no sense, such as a filter that is not registered.
+        case invalidSetting
+        /// The local database failed; `underlying` says how.
+        case database
+        /// The replication was stopped.
+        case cancelled
+    }
+
+    /// What the caller can do about it.
+    public var code: Code
+    /// One sentence.
+    public var message: String
+    /// The status of the HTTP answer, where there was one.
+    public var status: Int?
+    /// The document concerned, where it is one.
+    public var documentID: String?
+    /// Whether trying again later may help.
+    public var isTransient: Bool
+    /// How many seconds the other end asked to be left alone.
+    public var retryAfter: Double?
+    /// The error below this one, where there is one.
+    public var underlying: (any Error)?
+
+    /// Makes an error.
+    ///
+    /// - Parameters:
+    ///   - code: What the caller can do about it.
+    ///   - message: One sentence without document content.
+    ///   - status: The status of the HTTP answer.
+    ///   - documentID: The document concerned.
+    ///   - isTransient: Whether trying again later may help.
+    ///   - underlying: The cause.
+    public init(
+        _ code: Code, _ message: String, status: Int? = nil, documentID: String? = nil,
+        isTransient: Bool = false, underlying: (any Error)? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.status = status
+        self.documentID = documentID
+        self.isTransient = isTransient
+        self.underlying = underlying
+    }
+}
+
+extension ReplicationError: CustomStringConvertible {
+    /// One line: the sentence, then the code.
+    public var description: String {
+        "\(message) (\(code.rawValue)\(status.map { ", HTTP \($0)" } ?? ""))"
+    }
+}
+
+extension ReplicationError {
+    /// Takes any error as one of a replication.
+    init(_ error: any Error) {
+        switch error {
+        case let error as ReplicationError: self = error
+        case is CancellationError:
+            self.init(.cancelled, "The replication was stopped.", underlying: error)
+        case let error as DatabaseError: self.init(error)
+        case let error as WireDocumentError:
+            self.init(
+                .invalidAnswer, error.message, documentID: error.documentID, underlying: error)
+        default:
+            self.init(
+                .server, "The replication failed: \(error)", isTransient: true, underlying: error)
+        }
+    }
+
+    /// Takes an error of the local database.
+    init(_ error: DatabaseError) {
+        let code: Code =
+            switch error.code {
+            case .forbidden: .forbidden
+            case .invalidDocument, .invalidID, .attachmentNotFound, .conflict: .rejected
+            case .cancelled: .cancelled
+            case .invalidQuery: .invalidSetting
+            default: .database
+            }
+        let isTransient: Bool =
+            switch error.code {
+            case .databaseBusy, .storageFull, .io: true
+            default: false
+            }
+        self.init(
+            code, error.message, documentID: error.documentID, isTransient: isTransient,
+            underlying: error)
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanReplication
+import Testing
+
+struct CheckpointTests {
+    private func entry(
+        _ session: String, _ sequence: UInt64, run: String? = nil, life: String = "L"
+    )
+        -> Checkpoint.Entry
+    {
+        Checkpoint.Entry(
+            sessionID: session, runID: run ?? session, sequence: RemoteSequence(sequence),
+            incarnation: life, time: 0)
+    }
+
+    private func checkpoint(_ entries: Checkpoint.Entry...) -> Checkpoint {
+        entries.reversed().reduce(Checkpoint()) { $0.adding($1) }
+    }
+
+    private func common(
+        _ local: Checkpoint?, _ remote: Checkpoint?, life: String = "L", last: UInt64? = nil
+    ) -> UInt64? {
+        Checkpoint.common(local: local, remote: remote, incarnation: life, lastSequence: last)?
+            .number
+    }
+
+    @Test func `a replication goes on after the newest session that both sides know`() {
+        let old = checkpoint(entry("s2", 80), entry("s1", 40))
+        let new = checkpoint(entry("s3", 120), entry("s2", 80), entry("s1", 40))
+        #expect(common(new, old) == 80)
+        #expect(common(old, new) == 80)
+        #expect(common(new, new) == 120)
+    }
+
+    @Test func `without a common session it begins at the beginning`() {
+        let mine = checkpoint(entry("a", 5))
+        #expect(common(mine, checkpoint(entry("b", 5))) == nil)
+        #expect(common(mine, nil) == nil)
+        #expect(common(nil, mine) == nil)
+    }
+
+    @Test func `an entry of another life counts for nothing`() {
+        let mine = checkpoint(entry("s2", 80, life: "new"), entry("s1", 40, life: "old"))
+        #expect(common(mine, mine, life: "old") == 40)
+        #expect(common(mine, mine, life: "third") == nil)
+    }
+
+    @Test func `a sequence above the source's last one counts for nothing`() {
+        let mine = checkpoint(entry("s2", 80), entry("s1", 40))
+        #expect(common(mine, mine, last: 50) == 40)
+    }
+
+    @Test func `a session whose sequences differ is no common one`() {
+        #expect(common(checkpoint(entry("s", 80)), checkpoint(entry("s", 90))) == nil)
+    }
+
+    @Test func `at most 50 entries are kept, and few of one run`() {
+        var checkpoint = Checkpoint()
+        for n in 0..<100 { checkpoint = checkpoint.adding(entry("s\(n)", UInt64(n), run: "one")) }
+        #expect(checkpoint.history.count == 5)
+        for n in 0..<100 { checkpoint = checkpoint.adding(entry("t\(n)", UInt64(n))) }
+        #expect(checkpoint.history.count == 50)
+        #expect(checkpoint.history.first?.sessionID == "t99")
+    }
+
+    @Test func `as a document it has CouchDB's form and is read back`() throws {
+        let checkpoint = checkpoint(entry("s2", 80), entry("s1", 40))
+        let document = checkpoint.document
+        #expect(document["session_id"] == "s2")
+        #expect(document["source_last_seq"] == 80)
+        #expect(document["replication_id_version"] == 4)
+        #expect(document["lastSequence"] == "80")
+        #expect(document["history"]?[1]?["recorded_seq"] == 40)
+        #expect(Checkpoint(document) == checkpoint)
+    }
+
+    @Test func `entries that make no sense are passed over`() {
+        let document: JSONObject = [
+            "history": [1, ["session_id": 7], ["session_id": "s", "recorded_seq": "7-g1AAA"]]
+        ]
+        #expect(Checkpoint(document).history.map(\.sequence.text) == ["7-g1AAA"])
+        #expect(Checkpoint(["history": "none"]).history.isEmpty)
+    }
+
+    @Test func `a sequence is text as it stands, and anything else is JSON`() {
+        #expect(RemoteSequence("7-g1AAA")?.text == "7-g1AAA")
+        #expect(RemoteSequence(42)?.text == "42")
+        #expect(RemoteSequence("42")?.number == 42)
+        #expect(RemoteSequence([1, "x"])?.text == #"[1,"x"]"#)
+        #expect(RemoteSequence(.null) == nil)
+    }
+
+    @Test
+    func `a replication's ID is the SHA-1 of its settings in sorted JSON, as version 1.4 made it`()
+    {
+        var settings = ReplicationID.Settings(
+            localUUID: "78533d28-4997-408e-9cd7-fad6e011bf01", remoteURL: "http://host/db",
+            isPush: false)
+        // Each was computed apart from this program, from the text in the comment.
+        // {"continuous":false,"localUUID":"78…","push":false,"remoteURL":"http://host/db"}
+        #expect(ReplicationID(settings).text == "36c1adaf319ac558207a3e67b26018b87ad79362")
+        settings.filter = "byOwner"
+        settings.filterParameters = ["name": "Waldo", "a": 1]
+        settings.documentIDs = ["b", "a"]
+        // {…,"docids":["a","b"],"filter":"byOwner","filterParams":{"a":1,"name":"Waldo"},…}
+        #expect(ReplicationID(settings).text == "7aca203235c93927a1de6fdec25474816f72a330")
+        settings.remoteUUID = "some-uuid"
+        // "remoteUUID":"some-uuid" in place of "remoteURL"
+        #expect(ReplicationID(settings).text == "9b377ea8c7624c349531b0ecaf5394d46eff2108")
+    }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanReplication
+import DivanTestSupport
+import Testing
+
+import struct Divan.Attachment
+
+/// Several databases that are edited apart and replicate over faulty connections, from a seed.
+///
+/// Soak slices: 8
+@Suite struct SimulationTests {
+    @Test func `databases that replicate in any order over any faults end equal, and lose nothing`()
+        async throws
+    {
+        for round in Soak.rounds(test: 200, soak: 10_000) {
+            var world = try World(round: round)
+            defer { world.close() }
+            for _ in 0..<(12 + world.random.below(20)) { try await world.step() }
+            try await world.settle()
+            try world.check(round: round)
+        }
+    }
+}
+
+/// The databases of one round, and what was acknowledged to their apps.
+private struct World {
+    var random: SeededRandom
+    let databases: [Database]
+    /// Every revision that an app was told of.
+    var acknowledged: Set<Saved> = []
+
+    struct Saved: Hashable {
+        var id: String
+        var revision: RevisionID
+    }
+
+    init(round: Int) throws {
+        random = Soak.random(round: round, salt: 0x5EED)
+        let count = 2 + random.below(3)
+        databases = try (0..<count).map { try Database.inMemory(named: "sim\($0)") }
+    }
+
+    func close() { for database in databases { database.close() } }
+
+    mutating func step() async throws {
+        let database = databases[random.below(databases.count)]
+        switch random.below(10) {
+        case 0...4: try edit(database)
+        case 5: try conflict(database)
+        default:
+            let other = databases[random.below(databases.count)]
+            guard other !== database else { return }
+            try await replicate(database, other, faults: [0, 3, 8, 20][random.below(4)])
+        }
+    }
+
+    // MARK: - Edits
+
+    private mutating func edit(_ database: Database) throws {
+        let id = "doc\(random.below(8))"
+        let current = try database.revisionTree(of: id)?.winner
+        // Deep histories would be stemmed, and then nobody could tell what was lost.
+        if let current, current.id.generation >= 15 { return }
+        let parent = current.map { $0.id.description }
+        if let current, !current.isTombstone, random.oneIn(4) {
+            return note(try database.put(id, [:], parent: parent, isDeleted: true))
+        }
+        var properties: JSONObject = ["n": .integer(Int64(random.below(1_000)))]
+        var contents: [String: AttachmentContent] = [:]
+        if random.oneIn(5) {
+            let size = random.below(300)
+            contents["a\(random.below(2))"] = .bytes(
+                (0..<size).map { _ in UInt8(random.below(4)) })
+        }
+        if let current, !current.isTombstone, random.oneIn(2),
+            case .object(var stubs)? = try database.document(withID: id)?.body["_attachments"]?
+                .jsonValue()
+        {
+            for name in contents.keys { stubs[name] = nil }
+            properties["_attachments"] = .object(stubs)
+        }
+        // An app edits what it sees: the winner, or a tombstone that it does not.
+        let base = current?.isTombstone == true ? nil : parent
+        note(try database.put(id, properties, parent: base, attachments: contents))
+    }
+
+    /// Makes a branch, as an edit elsewhere would, or ends a conflict.
+    private mutating func conflict(_ database: Database) throws {
+        let id = "doc\(random.below(8))"
+        guard let tree = try database.revisionTree(of: id), let winner = tree.winner else { return }
+        if tree.isConflicted {
+            if let kept = try database.resolveConflicts(of: id, with: .keepWinner) { note(kept) }
+            return
+        }
+        let history = tree.history(of: winner.id)
+        guard let parent = history.dropFirst().first, winner.id.generation < 15 else { return }
+        note(
+            try database.put(
+                id, ["branch": .integer(Int64(random.below(1_000)))], parent: parent.description,
+                allowConflict: true))
+    }
+
+    private mutating func note(_ document: Document) {
+        if let revision = try? RevisionID(document.revisionID) {
+            acknowledged.insert(Saved(id: document.id, revision: revision))
+        }
+    }
+
+    // MARK: - Replication
+
+    private mutating func replicate(_ local: Database, _ remote: Database, faults: Int) async throws
+    {
+        let isPush = random.oneIn(2)
+        var run = SequentialRun(
+            source: isPush ? local : remote, target: isPush ? remote : local, isPush: isPush)
+        run.faults = faults
+        run.crashes = random.oneIn(3) ? 6 : 0
+        _ = try await run.run(&random)
+    }
+
+    /// Replicates without faults until a whole round brings nothing new.
+    mutating func settle() async throws {
+        for _ in 0..<20 {
+            var moved = 0
+            for source in databases {
+                for target in databases where target !== source {
+                    let isPush = random.oneIn(2)
+                    let run = SequentialRun(source: source, target: target, isPush: isPush)
+                    let result = try await run.run(&random)
+                    #expect(result.ending == .finished)
+                    for report in result.reports where report.error != nil {
+                        Issue.record("\(String(describing: report.error))")
+                    }
+                    moved += result.documentsPut
+                }
+            }
+            if moved == 0 { return }
+        }
+        Issue.record("The databases never came to rest.")
+    }
+
+    func check(round: Int) throws {
+        let first = try contents(databases[0])
+        for database in databases.dropFirst() {
+            let other = try contents(database)
+            #expect(first == other, "round \(round), seed \(Soak.seed)")
+        }
+        for saved in acknowledged {
+            for database in databases {
+                let tree = try database.revisionTree(of: saved.id)
+                #expect(
+                    tree?.node(saved.revision) != nil,
+                    "round \(round), seed \(Soak.seed): \(saved.id) \(saved.revision) is lost")
+            }
+        }
+    }
+
+    /// Each leaf with its history, its body and the content of its attachments.
+    private func contents(_ database: Database) throws -> [String: String] {
+        var contents: [String: String] = [:]
+        for change in try database.changes().changes {
+            let tree = try #require(try database.revisionTree(of: change.id))
+            for leaf in try database.leafRevisions(of: change.id) {
+                let revision = try RevisionID(leaf.revisionID)
+                let history = tree.history(of: revision).map(\.description).joined(separator: "<")
+                let attachments = try leaf.attachments.map { try $0.content() }
+                contents[change.id + " " + leaf.revisionID] =
+                    "\(leaf.isDeleted) \(history) \(leaf.body.jsonText) \(attachments)"
+            }
+        }
+        return contents
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanReplication
+import DivanTestSupport
+import Synchronization
+
+/// Drives an engine one action at a time, in an order drawn from a seed: so a run repeats exactly.
+struct SequentialRun {
+    /// Where documents come from and go to.
+    let source: Database
+    let target: Database
+    /// Whether the local database, which keeps the incarnation, is the source.
+    var isPush = true
+    var limits: ReplicationEngine.Limits = {
+        // Small, so that a few documents already make several units, fetches and stores.
+        var limits = ReplicationEngine.Limits()
+        limits.page = 3
+        limits.units = 3
+        limits.revisionsPerFetch = 2
+        limits.fetches = 2
+        limits.revisionsPerStore = 2
+        limits.stores = 2
+        limits.changesPerCheckpoint = 4
+        return limits
+    }()
+    /// One request in so many fails; 0 for none.
+    var faults = 0
+    /// One event in so many is the last one: the process dies; 0 for none.
+    var crashes = 0
+    var resolver: (any ConflictResolver)?
+
+    static func id(_ local: Database, _ remote: Database, isPush: Bool) -> ReplicationID {
+        ReplicationID(
+            .init(
+                localUUID: local.privateUUID, remoteURL: "db:\(remote.publicUUID)", isPush: isPush))
+    }
+
+    enum Ending: Equatable { case finished, failed, crashed }
+
+    struct Result {
+        var ending: Ending
+        var reports: [ReplicationEngine.Report] = []
+        var documentsPut = 0
+        var since: RemoteSequence?
+    }
+
+    /// Runs until the end, a fault or a crash.
+    func run(_ random: inout SeededRandom) async throws -> Result {
+        var reception = Reception(source: "test")
+        reception.resolver = resolver
+        let from = FaultyPeer(LocalPeer(source), random: SeededRandom(seed: random.next()))
+        let to = FaultyPeer(
+            LocalPeer(target, reception: reception), random: SeededRandom(seed: random.next()))
+        let (local, remote) = isPush ? (from, to) : (to, from)
+        remote.faults.withLock { $0 = faults }
+        let localDatabase = isPush ? source : target
+        let remoteDatabase = isPush ? target : source
+        let keeper = CheckpointKeeper(
+            Self.id(localDatabase, remoteDatabase, isPush: isPush), local: local, remote: remote,
+            isPush: isPush, incarnation: localDatabase.testIncarnation)
+        let worker = ReplicationWorker(source: from, target: to, keeper: keeper)
+        var result = Result(ending: .finished)
+        do {
+            try await reception.resolveNoted(in: target)
+            result.since = try await keeper.load()
+            var engine = ReplicationEngine(
+                since: result.since, isContinuous: false, limits: limits)
+            var open = engine.start()
+            while !open.isEmpty {
+                let action = open.remove(at: random.below(open.count))
+                if case .finish(let failure) = action {
+                    result.reports += engine.takeReports()
+                    result.ending = failure == nil ? .finished : .failed
+                    break
+                }
+                guard let event = try await worker.perform(action) else { continue }
+                open += engine.handle(event)
+                if random.oneIn(7) { open += engine.handle(.timer) }
+                result.reports += engine.takeReports()
+                if crashes > 0, random.oneIn(crashes) {
+                    result.ending = .crashed
+                    break
+                }
+            }
+        } catch is ReplicationError {
+            result.ending = .failed
+        }
+        result.documentsPut = to.count("documents")
+        return result
+    }
+}
+
+extension Database {
+    var testIncarnation: String { incarnation }
+}
