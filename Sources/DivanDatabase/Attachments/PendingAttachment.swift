@@ -61,7 +61,8 @@ final class PendingAttachment: Sendable {
                 throw DatabaseError.attachmentSpent(label, id)
             case .unread:
                 if case .stream = content.source { state = .spent }
-                let staged = try spooled(store, id)
+                let staged =
+                    try spooled(store, id)
                     ?? Self.stage(try content.makeReader(), self, store, id)
                 state = .staged(staged)
                 return staged

@@ -99,6 +99,12 @@ extension AttachmentContent {
         }
     }
 
+    /// Whether spooled bytes have a digest, `sha1-` or `md5-` with base64.
+    package func hasDigest(_ digest: String) -> Bool {
+        guard case .spooled(let staged, let md5) = source else { return false }
+        return digest == md5 || digest == staged.key.digest
+    }
+
     /// Whether the bytes are coded by gzip.
     package var isCoded: Bool { encoding != nil }
 }

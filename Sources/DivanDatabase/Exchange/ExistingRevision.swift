@@ -65,10 +65,8 @@ extension WriteTransaction {
 extension Database {
     /// Runs `body` as the writer, off the calling task's thread, in the name of a replication.
     ///
-    /// - Parameters:
-    ///   - url: The other end, without credentials: what changes give as their source.
-    ///   - body: Writes.
-    /// - Throws: As `write(_:)`.
+    /// `url` is the other end, without credentials: what changes give as their source. It throws as
+    /// `write(_:)`.
     package func receive<T: Sendable>(
         from url: String, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> T
     ) async throws -> T {
@@ -96,6 +94,7 @@ extension ReadTransaction {
     ///   - most: How many are looked at, at most.
     ///   - passes: Gets the current revision, tombstones too; nil lets all through.
     /// - Returns: The changes, and whether the feed's end was reached.
+    /// - Throws: `DatabaseError` with code `.io` or `.corrupted`, and what the filter throws.
     package func changes(
         since sequence: SequenceNumber, limit: Int, examining most: Int,
         where passes: ((Document) throws -> Bool)?

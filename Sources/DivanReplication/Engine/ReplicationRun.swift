@@ -20,6 +20,8 @@ package struct ReplicationRun: Sendable {
         package var pending = 0
         /// Whether it waits for changes.
         package var isIdle = false
+        /// How far everything is safe.
+        package var safe: RemoteSequence?
     }
 
     let worker: ReplicationWorker
@@ -80,7 +82,7 @@ package struct ReplicationRun: Sendable {
     private static func progress(of engine: ReplicationEngine) -> Progress {
         Progress(
             completed: engine.completed, total: engine.total, pending: engine.pending,
-            isIdle: engine.isIdle)
+            isIdle: engine.isIdle, safe: engine.safe)
     }
 }
 

@@ -46,10 +46,8 @@ package protocol ReplicationPeer: Sendable {
     /// Reads a checkpoint; nil when there is none.
     func checkpoint(_ id: ReplicationID) async throws -> StoredCheckpoint?
 
-    /// Writes a checkpoint.
-    ///
-    /// - Parameter revision: What reading or writing it last gave.
-    /// - Returns: Its new revision, where the peer has such.
+    /// Writes a checkpoint over the revision that reading or writing it last gave, and returns its new
+    /// one, where the peer has such.
     func write(_ checkpoint: Checkpoint, _ id: ReplicationID, revision: String?) async throws
         -> String?
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanModel
+
+// What a push has not brought over yet.
+extension Replication {
+    /// The documents with changes that are not yet safe at the other end; a pull has none.
+    ///
+    /// It is read from the database each time, by the checkpoint, also while the other end cannot be
+    /// reached. Documents that the filter does not let through, and those that the other end refused for
+    /// good, are not pending.
+    ///
+    /// - Throws: `DatabaseError` as reading does, `ReplicationError` when the filter is not registered.
+    public func pendingDocumentIDs() async throws -> Set<String> {
+        guard direction == .push else { return [] }
+        let settings = settings
+        let filter = try SourceFilter(settings, database)
+        var peer = LocalPeer(database)
+        peer.filter = filter.function
+        var since = try await start(of: settings, peer)
+        var pending: Set<String> = []
+        while true {
+            let page = try await peer.changes(ChangesRequest(since: since))
+            for change in page.changes { pending.insert(change.id.text) }
+            since = page.lastSequence
+            if page.isAtEnd { return pending }
+        }
+    }
+
+    /// Whether a document has changes that are not yet safe at the other end.
+    ///
+    /// - Throws: As `pendingDocumentIDs()`.
+    public func isDocumentPending(_ id: String) async throws -> Bool {
+        try await pendingDocumentIDs().contains(id)
+    }
+
+    /// How far everything is safe: what the run knows, else what the last one noted in this life.
+    private func start(of settings: ReplicationConfiguration, _ peer: LocalPeer) async throws
+        -> RemoteSequence?
+    {
+        if let safe = safeSequence { return safe }
+        let stored = try await peer.checkpoint(Ends.id(self, settings))?.checkpoint
+        let life = database.incarnation
+        return stored?.history.first { $0.incarnation == life }?.sequence
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanLogging
+internal import DivanModel
+internal import Synchronization
+
+// One run after the other, until everything is transferred or somebody stops it.
+extension Replication {
+    /// Runs, waits after failures, and runs again.
+    func supervise(_ settings: ReplicationConfiguration, _ stop: StopSignal) async {
+        var failures = 0
+        while true {
+            let progress = StopSignal()
+            do {
+                beginRun()
+                try await run(settings, stop) { progress.give() }
+                return end(nil)
+            } catch {
+                let error = ReplicationError(error)
+                if stop.isGiven || Task.isCancelled || error.code == .cancelled { return end(nil) }
+                if database.isClosed { return end(error) }
+                failures = progress.isGiven ? 1 : failures + 1
+                let isWorthIt =
+                    settings.isContinuous
+                    || (error.isTransient && failures < settings.retry.maximumAttempts)
+                guard isWorthIt else { return end(error) }
+                update { status in
+                    status.activity = .offline
+                    status.error = error
+                }
+                let delay = delay(after: failures, error, settings.retry)
+                Log.replication.info("The \(description) waits for \(delay) after: \(error)")
+                await wait(for: delay, unless: stop)
+                if stop.isGiven || Task.isCancelled { return end(nil) }
+                update { $0.activity = .active }
+            }
+        }
+    }
+
+    private func delay(
+        after failures: Int, _ error: ReplicationError, _ policy: RetryPolicy
+    ) -> Duration {
+        let delay = policy.delay(after: failures, random: Double.random(in: 0...1))
+        let asked = error.retryAfter.map { Duration.seconds($0) } ?? .zero
+        // Somebody has to put right what is wrong for good, which takes a while.
+        let floor = error.isTransient ? .zero : min(policy.longestDelay, .seconds(30))
+        return max(delay, floor, min(asked, .seconds(3_600)))
+    }
+
+    private func wait(for delay: Duration, unless stop: StopSignal) async {
+        let wake = StopSignal()
+        wakeUp.withLock { $0 = wake }
+        if stop.isGiven { return }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Task.sleep(for: delay) }
+            group.addTask { await wake.wait() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// One run, with peers of its own.
+    private func run(
+        _ settings: ReplicationConfiguration, _ stop: StopSignal,
+        moved: @escaping @Sendable () -> Void
+    ) async throws {
+        let ends = try Ends(self, settings)
+        try await ends.prepare()
+        let run = ReplicationRun(
+            worker: ends.worker, isContinuous: settings.isContinuous,
+            checkpointInterval: settings.checkpointInterval)
+        let isEmpty = direction == .pull ? try database.documentCount == 0 : false
+        try await run.run(until: stop, isActiveOnly: isEmpty) { [weak self] progress, reports in
+            if progress.completed > 0 || progress.isIdle { moved() }
+            self?.take(progress)
+            self?.take(reports)
+        }
+    }
+}
+
+/// Both ends of a run, made from the settings.
+struct Ends {
+    let local: LocalPeer
+    let remote: any ReplicationPeer
+    let id: ReplicationID
+    let worker: ReplicationWorker
+    private let isPush: Bool
+    private let createsTarget: Bool
+
+    init(_ replication: Replication, _ settings: ReplicationConfiguration) throws {
+        isPush = replication.direction == .push
+        createsTarget = settings.createTarget && isPush
+        let database = replication.database
+        id = Self.id(replication, settings)
+        var reception = Reception(source: replication.remote.description)
+        reception.removal = settings.accessRemoval
+        reception.resolver = settings.conflictResolver
+        reception.noteID = "pull-conflicts-\(id.text)"
+        var local = LocalPeer(database, reception: reception)
+        let filter = try SourceFilter(settings, isPush ? database : replication.remote.database)
+        if isPush { local.filter = filter.function }
+        self.local = local
+        switch replication.remote {
+        case .database(let other):
+            var peer = LocalPeer(other, reception: Reception(source: local.name))
+            if !isPush { peer.filter = filter.function }
+            remote = peer
+        case .url(let url):
+            remote = try RemotePeers.make(url, settings, for: database, isPush: isPush)
+        }
+        let keeper = CheckpointKeeper(
+            id, local: local, remote: remote, isPush: isPush, incarnation: database.incarnation,
+            now: { ReplicationClock.now })
+        var worker = ReplicationWorker(
+            source: isPush ? local : remote, target: isPush ? remote : local, keeper: keeper)
+        worker.transformer = settings.propertyTransformer
+        self.worker = worker
+    }
+
+    /// Makes the target where that is asked for, and ends conflicts that an earlier run has left.
+    func prepare() async throws {
+        let information = try await remote.information()
+        if !information.exists {
+            guard createsTarget else {
+                throw ReplicationError(
+                    .notFound,
+                    "There is no database at '\(remote.name)'; create it, or set createTarget.",
+                    status: 404)
+            }
+            try await remote.create()
+        }
+        try await local.reception.resolveNoted(in: local.database)
+    }
+
+    static func id(_ replication: Replication, _ settings: ReplicationConfiguration)
+        -> ReplicationID
+    {
+        var made = ReplicationID.Settings(
+            localUUID: replication.database.privateUUID, remoteURL: replication.remote.identity,
+            isPush: replication.direction == .push)
+        made.remoteUUID = settings.remoteUUID ?? settings.customProperties["remoteUUID"]?.string
+        made.isContinuous = settings.isContinuous
+        made.filter = settings.filter
+        if !settings.filterParameters.isEmpty { made.filterParameters = settings.filterParameters }
+        if !settings.channels.isEmpty {
+            made.filter = "sync_gateway/bychannel"
+            made.filterParameters = [
+                "channels": .string(settings.channels.joined(separator: ","))
+            ]
+        }
+        if !settings.documentIDs.isEmpty { made.documentIDs = settings.documentIDs }
+        return ReplicationID(made)
+    }
+}
+
+extension ReplicationEndpoint {
+    /// The database, where it is one of this process.
+    var database: Database? {
+        if case .database(let database) = self { database } else { nil }
+    }
+
+    /// What checkpoints know it by.
+    var identity: String {
+        switch self {
+        case .url: description
+        case .database(let database): "divan:\(database.publicUUID)"
+        }
+    }
+}
+
+/// What a local source lets through.
+struct SourceFilter {
+    /// nil for everything.
+    var function: (@Sendable (Document) throws -> Bool)?
+
+    /// `source` is the database that registers filters; nil when the source is behind HTTP.
+    init(_ settings: ReplicationConfiguration, _ source: Database?) throws {
+        guard let source else { return }
+        var tests: [@Sendable (Document) throws -> Bool] = []
+        if let name = settings.filter {
+            guard let filter = source.filter(named: name) else {
+                throw ReplicationError(
+                    .invalidSetting,
+                    "No filter named '\(name)' is registered with the database '\(source.name)'.")
+            }
+            let parameters = settings.filterParameters
+            tests.append { try filter($0, parameters) }
+        }
+        if !settings.documentIDs.isEmpty {
+            let ids = Set(settings.documentIDs)
+            tests.append { ids.contains($0.id) }
+        }
+        guard !tests.isEmpty else { return }
+        function = { [tests] document in try tests.allSatisfy { try $0(document) } }
+    }
+}

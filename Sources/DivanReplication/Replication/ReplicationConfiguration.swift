@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanDatabase
+public import DivanJSON
+
+/// The other end of a replication.
+public enum ReplicationEndpoint: Sendable {
+    /// A database behind HTTP: `http://host:5984/name`, perhaps with `user:password@`.
+    case url(String)
+    /// Another database of this process.
+    case database(Database)
+}
+
+extension ReplicationEndpoint: CustomStringConvertible {
+    /// The URL without credentials, or the database's place.
+    public var description: String {
+        switch self {
+        case .url(let url): Self.withoutCredentials(url)
+        case .database(let database): LocalPeer(database).name
+        }
+    }
+
+    static func withoutCredentials(_ url: String) -> String {
+        guard let start = url.range(of: "://")?.upperBound else { return url }
+        let rest = url[start...]
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        guard let at = rest[..<end].lastIndex(of: "@") else { return url }
+        return String(url[..<start] + rest[rest.index(after: at)...])
+    }
+}
+
+extension String {
+    fileprivate func range(of part: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(part) {
+                return start..<index(start, offsetBy: part.count)
+            }
+            start = index(after: start)
+        }
+        return nil
+    }
+}
+
+/// When a replication tries again after a failure.
+///
+/// The wait is random between half and all of the delay, so that a thousand apps do not return at once
+/// after their server did.
+public struct RetryPolicy: Sendable, Hashable {
+    /// The first delay, which doubles with every failure.
+    public var firstDelay = Duration.seconds(2)
+    /// The longest delay.
+    public var longestDelay = Duration.seconds(600)
+    /// How often a one-shot replication tries in all; a continuous one never gives up.
+    public var maximumAttempts = 5
+
+    /// Makes the usual policy.
+    public init() {}
+
+    /// The delay before a try.
+    ///
+    /// - Parameters:
+    ///   - failures: How many there were since something worked; at least 1.
+    ///   - random: A number from 0 to 1.
+    /// - Returns: The delay.
+    package func delay(after failures: Int, random: Double) -> Duration {
+        var delay = firstDelay
+        for _ in 1..<max(1, min(failures, 64)) where delay < longestDelay { delay = delay * 2 }
+        return min(delay, longestDelay) * (0.5 + random / 2)
+    }
+}
+
+/// The settings of a replication; frozen when it starts.
+public struct ReplicationConfiguration: Sendable {
+    /// Whether it goes on at the end of the feed and waits for changes.
+    public var isContinuous = false
+    /// Whether the target is made when it does not exist; push only.
+    public var createTarget = false
+    /// The name of a filter: registered with the source database, or known to the server.
+    public var filter: String?
+    /// What the filter gets besides each document.
+    public var filterParameters: JSONObject = [:]
+    /// Channels of a Sync Gateway; pull only, and in place of `filter`.
+    public var channels: [String] = []
+    /// The only documents that take part; empty for all.
+    public var documentIDs: [String] = []
+    /// Fields added to each HTTP request.
+    public var headers: [String: String] = [:]
+    /// What identifies the other end in checkpoints, whatever its address.
+    public var remoteUUID: String?
+    /// Settings by the names that Couchbase Lite 1.x had: `heartbeat` and `poll` (milliseconds),
+    /// `reset`, `remoteUUID`. Others are kept and mean nothing.
+    public var customProperties: [String: JSONValue] = [:]
+    /// Changes the properties of each document on its way, such as to encrypt some of them.
+    ///
+    /// It gets `_id`, `_rev` and `_attachments` besides, and what it returns for them is passed over.
+    public var propertyTransformer: (@Sendable (JSONObject) throws -> JSONObject)?
+    /// Ends conflicts as they arrive; pull only.
+    public var conflictResolver: (any ConflictResolver)?
+    /// What becomes of documents that the other end no longer lets this one see; pull only.
+    public var accessRemoval = AccessRemoval.purge
+    /// When it tries again after a failure.
+    public var retry = RetryPolicy()
+    /// How often a checkpoint is saved while it runs.
+    public var checkpointInterval = Duration.seconds(5)
+
+    /// Makes the usual settings: one-shot, everything.
+    public init() {}
+}

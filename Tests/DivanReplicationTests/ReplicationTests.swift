@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanReplication
+import Synchronization
+import Testing
+
+import struct Divan.Attachment
+
+/// Replications between two databases of this process: all that does not depend on HTTP.
+@Suite(.timeLimit(.minutes(2))) struct ReplicationTests {
+    let here: Database
+    let there: Database
+
+    init() throws {
+        here = try Database.inMemory(named: "here")
+        there = try Database.inMemory(named: "there")
+    }
+
+    private func fill(_ database: Database, _ count: Int, prefix: String = "doc") throws {
+        try database.inBatch {
+            for n in 0..<count {
+                try database.put("\(prefix)\(n)", ["n": .integer(Int64(n))], parent: nil)
+            }
+        }
+    }
+
+    @Test func `a push brings every document over and stops`() async throws {
+        try fill(here, 2_500)
+        try await here.delete("doc7")
+        let push = here.createPushReplication(to: there)
+        push.start()
+        await push.finished()
+        #expect(push.activity == .stopped)
+        #expect(push.lastError == nil)
+        #expect(push.completedChangesCount == 2_500)
+        #expect(push.changesCount == 2_500)
+        #expect(try there.documentCount == 2_499)
+        #expect(try await there.revisionTree(of: "doc7") != nil)
+        #expect(
+            try await there.document(withID: "doc8")?.revisionID
+                == here.document(withID: "doc8")?.revisionID)
+    }
+
+    @Test func `a pull brings every leaf, and whole histories`() async throws {
+        var parent: String?
+        for n in 0..<4 {
+            parent = try await there.put("a", ["n": .integer(Int64(n))], parent: parent).revisionID
+        }
+        try await there.put(
+            "a", ["branch": true], parent: try await there.revisionHistory(of: "a")[2],
+            allowConflict: true)
+        let pull = here.createPullReplication(from: there)
+        pull.start()
+        await pull.finished()
+        #expect(
+            try await here.leafRevisions(of: "a").map(\.revisionID)
+                == there.leafRevisions(of: "a").map(\.revisionID))
+        #expect(try await here.revisionHistory(of: "a") == there.revisionHistory(of: "a"))
+    }
+
+    @Test func `a second run transfers nothing, also with objects made anew`() async throws {
+        try fill(here, 50)
+        let first = here.createPushReplication(to: there)
+        first.start()
+        await first.finished()
+        let second = here.createPushReplication(to: there)
+        second.start()
+        await second.finished()
+        #expect(second.changesCount == 0)
+        try await here.put("new", [:], parent: nil)
+        second.start()
+        await second.finished()
+        #expect(second.changesCount == 1)
+    }
+
+    @Test func `attachments come along, and only those that changed the next time`() async throws {
+        let big = [UInt8](repeating: 7, count: 700_000)
+        try await here.put(
+            "a", [:], parent: nil, attachments: ["big": .bytes(big), "small": .bytes([1])])
+        let push = here.createPushReplication(to: there)
+        push.start()
+        await push.finished()
+        #expect(try await there.document(withID: "a")?.attachment(named: "big")?.content() == big)
+        let document = try #require(try await here.document(withID: "a")).toMutable()
+        document.setAttachment(named: "small", contentType: nil, .bytes([2]))
+        try await here.save(document)
+        push.start()
+        await push.finished()
+        #expect(push.lastError == nil)
+        #expect(try await there.document(withID: "a")?.attachment(named: "small")?.content() == [2])
+        #expect(try await there.document(withID: "a")?.attachment(named: "big")?.content() == big)
+    }
+
+    @Test func `a document that the target refuses is told of, and the rest goes on`() async throws
+    {
+        try fill(here, 20)
+        there.setValidation(named: "odd") { revision, context in
+            if revision["n"].int == 13 { throw context.rejection("unlucky") }
+        }
+        let push = here.createPushReplication(to: there)
+        let refused = Mutex<[String]>([])
+        let token = push.addDocumentListener { event in
+            if event.error != nil { refused.withLock { $0.append(event.id) } }
+        }
+        push.start()
+        await push.finished()
+        #expect(push.lastError?.code == .forbidden)
+        #expect(push.lastError?.documentID == "doc13")
+        #expect(try there.documentCount == 19)
+        #expect(try await push.pendingDocumentIDs().isEmpty)
+        // It is offered again when it changes.
+        try await here.update("doc13") { $0["n"] = 14 }
+        push.start()
+        await push.finished()
+        #expect(try there.documentCount == 20)
+        _ = token
+    }
+
+    @Test func `each revision gives an event`() async throws {
+        try fill(here, 3)
+        let push = here.createPushReplication(to: there)
+        let events = push.documentEvents
+        push.start()
+        var ids: Set<String> = []
+        for await event in events {
+            #expect(event.isPush)
+            #expect(event.error == nil)
+            ids.insert(event.id)
+        }
+        #expect(ids == ["doc0", "doc1", "doc2"])
+    }
+
+    @Test func `changes that it makes have it as their source`() async throws {
+        try fill(there, 1)
+        let source = Mutex<ChangeSource?>(nil)
+        let token = try here.addChangeListener { change in
+            source.withLock { $0 = change.changes.first?.source }
+        }
+        let pull = here.createPullReplication(from: there)
+        pull.start()
+        await pull.finished()
+        try await eventually { source.withLock { $0 } != nil }
+        #expect(source.withLock { $0 } == .replication("memory:there"))
+        _ = token
+    }
+
+    @Test func `a filter of the database and its parameters decide what is pushed`() async throws {
+        for (n, owner) in ["Waldo", "Ann", "Waldo"].enumerated() {
+            try await here.put("doc\(n)", ["owner": .string(owner)], parent: nil)
+        }
+        here.setFilter(named: "byOwner") { document, parameters in
+            document["owner"].value == parameters["name"]
+        }
+        let push = here.createPushReplication(to: there)
+        push.filter = "byOwner"
+        push.filterParameters = ["name": "Waldo"]
+        #expect(try await push.pendingDocumentIDs() == ["doc0", "doc2"])
+        push.start()
+        await push.finished()
+        #expect(try there.documentCount == 2)
+        #expect(try await push.pendingDocumentIDs().isEmpty)
+    }
+
+    @Test func `a filter that is not registered is an error`() async throws {
+        let push = here.createPushReplication(to: there)
+        push.filter = "none"
+        push.start()
+        await push.finished()
+        #expect(push.lastError?.code == .invalidSetting)
+    }
+
+    @Test func `a list of document IDs limits push and pull`() async throws {
+        try fill(here, 10)
+        let push = here.createPushReplication(to: there)
+        push.documentIDs = ["doc3", "doc5", "nowhere"]
+        push.start()
+        await push.finished()
+        #expect(try there.documentCount == 2)
+        let third = try Database.inMemory(named: "third")
+        let pull = third.createPullReplication(from: here)
+        pull.documentIDs = ["doc9"]
+        pull.start()
+        await pull.finished()
+        #expect(try third.documentCount == 1)
+    }
+
+    @Test func `a transformer changes properties on their way and nothing else`() async throws {
+        try await here.put(
+            "a", ["secret": "plain", "_attachments": ["t": ["data": "aGVsbG8="]]], parent: nil)
+        let push = here.createPushReplication(to: there)
+        push.propertyTransformer = { properties in
+            var properties = properties
+            #expect(properties["_id"] == "a")
+            properties["secret"] = "coded"
+            properties["_id"] = "b"
+            properties["_attachments"] = nil
+            return properties
+        }
+        push.start()
+        await push.finished()
+        let arrived = try #require(try await there.document(withID: "a"))
+        #expect(arrived.string(forKey: "secret") == "coded")
+        #expect(arrived.attachmentNames == ["t"])
+        #expect(arrived.revisionID == (try await here.document(withID: "a"))?.revisionID)
+    }
+
+    // MARK: - Conflicts and access
+
+    @Test func `a resolver ends conflicts as they arrive, and leaves no note of them`() async throws
+    {
+        let first = try await here.put("a", ["n": 1], parent: nil)
+        let push = here.createPushReplication(to: there)
+        push.start()
+        await push.finished()
+        try await here.put("a", ["mine": 1, "n": 1], parent: first.revisionID)
+        try await there.put("a", ["theirs": 1, "n": 1], parent: first.revisionID)
+        let pull = here.createPullReplication(from: there)
+        pull.conflictResolver = .mergeFields
+        pull.start()
+        await pull.finished()
+        #expect(pull.lastError == nil)
+        #expect(try here.conflictCount == 0)
+        let merged = try #require(try await here.document(withID: "a"))
+        #expect(merged["mine"].int == 1)
+        #expect(merged["theirs"].int == 1)
+    }
+
+    @Test func `a conflict noted by a run that died is ended by the next one`() async throws {
+        let first = try await here.put("a", ["n": 1], parent: nil)
+        try await here.put("a", ["n": 2], parent: first.revisionID)
+        try await here.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
+        var reception = Reception(source: "there")
+        reception.resolver = .keepWinner
+        reception.noteID = "note"
+        try await here.putLocalDocument("note", ["ids": ["a", "gone"]])
+        try await reception.resolveNoted(in: here)
+        #expect(try here.conflictCount == 0)
+        #expect(try await here.localDocument("note") == nil)
+    }
+
+    @Test(arguments: [AccessRemoval.purge, .keep, .store])
+    func `a revision that may no longer be seen does what the policy says`(policy: AccessRemoval)
+        async throws
+    {
+        let first = try await there.put("a", ["n": 1], parent: nil)
+        let pull = here.createPullReplication(from: there)
+        pull.accessRemoval = policy
+        pull.start()
+        await pull.finished()
+        try await there.putExistingRevision(
+            "a", history: ["2-gone", first.revisionID], ["_removed": true])
+        pull.start()
+        await pull.finished()
+        #expect(pull.lastError == nil)
+        let document = try await here.document(withID: "a")
+        switch policy {
+        case .purge: #expect(try await here.revisionTree(of: "a") == nil)
+        case .keep: #expect(document?["n"].int == 1)
+        case .store: #expect(document?.body["_removed"]?.bool == true)
+        }
+    }
+
+    // MARK: - For ever
+
+    @Test func `a continuous replication becomes idle, and brings what comes later`() async throws {
+        try fill(here, 10)
+        let push = here.createPushReplication(to: there)
+        push.isContinuous = true
+        push.start()
+        try await eventually { push.activity == .idle }
+        #expect(try there.documentCount == 10)
+        try await here.put("later", [:], parent: nil)
+        try await eventually { try there.document(withID: "later") != nil }
+        try await eventually { push.activity == .idle }
+        #expect(push.completedChangesCount <= push.changesCount)
+        #expect(try await push.pendingDocumentIDs().isEmpty)
+        await push.stopped()
+        #expect(push.activity == .stopped)
+        let again = here.createPushReplication(to: there)
+        again.isContinuous = true
+        again.start()
+        try await eventually { again.activity == .idle }
+        #expect(again.changesCount == 0)
+        await again.stopped()
+    }
+
+    @Test func `a push and a pull keep two databases the same`() async throws {
+        let (push, pull) = here.sync(with: there)
+        try fill(here, 30, prefix: "h")
+        try fill(there, 30, prefix: "t")
+        try await eventually { try here.documentCount == 60 && there.documentCount == 60 }
+        await push.stopped()
+        await pull.stopped()
+    }
+
+    @Test func `three databases in a ring converge`() async throws {
+        let third = try Database.inMemory(named: "third")
+        let ring = [(here, there), (there, third), (third, here)]
+        let pulls = ring.map { from, to in to.createPullReplication(from: from) }
+        for pull in pulls {
+            pull.isContinuous = true
+            pull.start()
+        }
+        try fill(here, 5, prefix: "a")
+        try fill(there, 5, prefix: "b")
+        try fill(third, 5, prefix: "c")
+        for database in [here, there, third] {
+            try await eventually { try database.documentCount == 15 }
+        }
+        for pull in pulls { await pull.stopped() }
+    }
+
+    @Test func `closing the database ends its replications`() async throws {
+        let push = here.createPushReplication(to: there)
+        push.isContinuous = true
+        push.start()
+        try await eventually { push.activity == .idle }
+        here.close()
+        await push.finished()
+        #expect(push.activity == .stopped)
+    }
+
+    @Test func `suspending ends the traffic until it is resumed`() async throws {
+        let push = here.createPushReplication(to: there)
+        push.isContinuous = true
+        push.start()
+        try await eventually { push.activity == .idle }
+        await push.suspend()
+        #expect(push.activity == .offline)
+        #expect(push.isSuspended)
+        try fill(here, 1)
+        push.resume()
+        try await eventually { try there.documentCount == 1 }
+        await push.restart()
+        #expect(push.isRunning)
+        await push.stopped()
+    }
+
+    @Test func `starting twice, and stopping what is not started, do nothing`() async throws {
+        let push = here.createPushReplication(to: there)
+        push.stop()
+        push.start()
+        push.start()
+        await push.finished()
+        push.stop()
+        #expect(push.activity == .stopped)
+    }
+
+    @Test func `the stream of statuses ends with the replication`() async throws {
+        try fill(here, 200)
+        let push = here.createPushReplication(to: there)
+        push.start()
+        var last: ReplicationStatus?
+        for await status in push.statuses {
+            #expect(status.completed <= status.total)
+            last = status
+        }
+        #expect(last?.activity == .stopped)
+        var late: [ReplicationStatus] = []
+        for await status in push.statuses { late.append(status) }
+        #expect(late.map(\.activity) == [.stopped])
+    }
+
+    @Test func `retries wait ever longer, up to a limit`() {
+        var policy = RetryPolicy()
+        policy.longestDelay = .seconds(60)
+        #expect(policy.delay(after: 1, random: 1) == .seconds(2))
+        #expect(policy.delay(after: 1, random: 0) == .seconds(1))
+        #expect(policy.delay(after: 4, random: 1) == .seconds(16))
+        #expect(policy.delay(after: 1_000, random: 1) == .seconds(60))
+    }
+
+    @Test func `credentials are in no description`() {
+        let push = here.createPushReplication(to: "http://ann:secret@host:5984/db@x")
+        #expect(!push.description.contains("secret"))
+        #expect(push.description.contains("http://host:5984/db@x"))
+    }
+}

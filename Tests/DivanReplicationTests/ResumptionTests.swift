@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanReplication
+import DivanTestSupport
+import FoundationEssentials
+import Testing
+
+/// Where a replication goes on after what may happen to either database.
+@Suite(.timeLimit(.minutes(2))) struct ResumptionTests {
+    let folder: URL
+    let remote: Database
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory
+            .appending(path: "divan-resumption-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        remote = try Database.inMemory(named: "remote")
+    }
+
+    private func database(_ name: String) throws -> Database {
+        var options = DatabaseOptions()
+        options.create = true
+        return try Database.open(at: folder.appending(path: "\(name).divan"), options: options)
+    }
+
+    /// Runs a replication to its end, and gives how many changes it looked at.
+    private func run(_ replication: Replication) async -> Int {
+        replication.start()
+        await replication.finished()
+        #expect(replication.lastError == nil)
+        return replication.changesCount
+    }
+
+    @Test func `a push goes on where it was after the database was closed and opened`() async throws
+    {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let first = try database("db")
+        for n in 0..<5 { try await first.put("a\(n)", [:], parent: nil) }
+        #expect(await run(first.createPushReplication(to: remote)) == 5)
+        first.close()
+        let second = try database("db")
+        defer { second.close() }
+        try await second.put("b", [:], parent: nil)
+        #expect(await run(second.createPushReplication(to: remote)) == 1)
+    }
+
+    @Test
+    func `after an older backup is restored, what is written past the old sequence is pushed`()
+        async throws
+    {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let original = try database("db")
+        try await original.put("early", [:], parent: nil)
+        #expect(await run(original.createPushReplication(to: remote)) == 1)
+        let backup = folder.appending(path: "backup.divan")
+        try await original.backup(to: backup)
+        for n in 0..<5 { try await original.put("lost\(n)", [:], parent: nil) }
+        #expect(await run(original.createPushReplication(to: remote)) == 5)
+        original.close()
+
+        let place = folder.appending(path: "db.divan")
+        try FileManager.default.removeItem(at: place)
+        try FileManager.default.moveItem(at: backup, to: place)
+        let restored = try database("db")
+        defer { restored.close() }
+        // The same sequences as the lost documents had, and beyond.
+        for n in 0..<8 { try await restored.put("new\(n)", [:], parent: nil) }
+        _ = await run(restored.createPushReplication(to: remote))
+        for n in 0..<8 { #expect(try await remote.document(withID: "new\(n)") != nil) }
+        // And what the other end still has comes back.
+        _ = await run(restored.createPullReplication(from: remote))
+        #expect(try restored.documentCount == 14)
+    }
+
+    @Test func `two copies of a directory that push in turn both bring everything`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let first = try database("one")
+        for n in 0..<3 { try await first.put("common\(n)", [:], parent: nil) }
+        _ = await run(first.createPushReplication(to: remote))
+        first.close()
+        try FileManager.default.copyItem(
+            at: folder.appending(path: "one.divan"), to: folder.appending(path: "two.divan"))
+        let one = try database("one")
+        let two = try database("two")
+        defer {
+            one.close()
+            two.close()
+        }
+        for round in 0..<4 {
+            for n in 0...round {
+                try await one.put("one-\(round)-\(n)", [:], parent: nil)
+                try await two.put("two-\(round)-\(n)", [:], parent: nil)
+            }
+            _ = await run(one.createPushReplication(to: remote))
+            _ = await run(two.createPushReplication(to: remote))
+        }
+        #expect(try remote.documentCount == 3 + 2 * 10)
+    }
+
+    @Test func `a remote database that was made anew gets everything again`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let local = try database("db")
+        defer { local.close() }
+        for n in 0..<4 { try await local.put("a\(n)", [:], parent: nil) }
+        var target = try database("remote")
+        let push = local.createPushReplication(to: target)
+        push.remoteUUID = "the-server"
+        #expect(await run(push) == 4)
+        try await target.delete()
+        target = try database("remote")
+        defer { target.close() }
+        let again = local.createPushReplication(to: target)
+        again.remoteUUID = "the-server"
+        #expect(await run(again) == 4)
+        #expect(try target.documentCount == 4)
+    }
+
+    @Test func `a pull from a database that was restored to an older state misses nothing`()
+        async throws
+    {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let local = try database("local")
+        defer { local.close() }
+        let source = try database("source")
+        try await source.put("early", [:], parent: nil)
+        let pull = local.createPullReplication(from: source)
+        pull.remoteUUID = "source"
+        #expect(await run(pull) == 1)
+        let backup = folder.appending(path: "backup.divan")
+        try await source.backup(to: backup)
+        for n in 0..<5 { try await source.put("x\(n)", [:], parent: nil) }
+        #expect(await run(pull) == 5)
+        source.close()
+        let place = folder.appending(path: "source.divan")
+        try FileManager.default.removeItem(at: place)
+        try FileManager.default.moveItem(at: backup, to: place)
+        let restored = try database("source")
+        defer { restored.close() }
+        for n in 0..<3 { try await restored.put("y\(n)", [:], parent: nil) }
+        let again = local.createPullReplication(from: restored)
+        again.remoteUUID = "source"
+        _ = await run(again)
+        for n in 0..<3 { #expect(try await local.document(withID: "y\(n)") != nil) }
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+/// Waits until something is so, for half a minute at most.
+func eventually(
+    sourceLocation: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while ContinuousClock.now < deadline {
+        if try condition() { return }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+    Issue.record("It did not come to pass.", sourceLocation: sourceLocation)
+}
