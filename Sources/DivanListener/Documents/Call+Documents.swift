@@ -179,7 +179,7 @@ extension Call {
         // The stubs name content that is here already, so none travels.
         var contents: [String: AttachmentContent] = [:]
         for attachment in document.attachments {
-            contents[attachment.name] = try attachment.transferContent()
+            contents[attachment.name] = attachment.transferContent
         }
         let body = contents.isEmpty ? document.body : try Self.following(document)
         let saved = try Self.naming(id) {
