@@ -18,6 +18,7 @@ import FoundationEssentials
 ///     DivanTestChild replace DIRECTORY SEED          replaces the database `app` until it is killed
 ///     DivanTestChild import DIRECTORY SOURCE         imports a Couchbase Lite database until it is killed
 ///     DivanTestChild nobody DIRECTORY TARGET         reads and installs a database as an unprivileged user
+///     DivanTestChild index DIRECTORY                 builds a view from nothing until it is killed
 ///     DivanTestChild shared DIRECTORY                asks for the shared manager from many threads
 ///
 /// It reports on its output, a line each; trouble goes to the error output and ends it with 1.
@@ -51,6 +52,7 @@ enum DivanTestChild {
                 try replacer.run()
             case "import": try Migrator(arguments).run()
             case "nobody": try UnprivilegedReader(arguments).run()
+            case "index": try IndexBuilder(arguments).run()
             case "shared": try SharedManager(arguments).run()
             case "flip": try FlipRounds(arguments).run()
             default: throw WrongArguments()

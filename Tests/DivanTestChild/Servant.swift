@@ -18,6 +18,7 @@ import DivanTestSupport
 ///     identity      who the database is            PUBLIC-UUID INCARNATION
 ///     renew         replaces the UUIDs             renewed
 ///     expire ID N   lets a document expire in N milliseconds    expires
+///     index         brings the known view up to date    N rows
 ///     close         closes the database            closed
 ///
 /// The end of the input ends it.
@@ -82,6 +83,7 @@ struct Servant {
             let milliseconds: Int = try words.number(2)
             try database.setExpiration(of: words.argument(1), after: .milliseconds(milliseconds))
             return "expires"
+        case "index": return String(try KnownView.define(on: database).totalRows)
         case "close":
             database.close()
             return "closed"

@@ -17,7 +17,14 @@ final class EmissionSink {
     private(set) var emissions = Emissions()
     private(set) var failure: EmissionFailure?
 
-    init(_ coder: RowKeyCoder) { self.coder = coder }
+    /// The time that encoding took, if that is measured.
+    private(set) var encoding = Duration.zero
+    private let isMeasuring: Bool
+
+    init(_ coder: RowKeyCoder, isMeasuring: Bool = false) {
+        self.coder = coder
+        self.isMeasuring = isMeasuring
+    }
 
     func emit(_ key: Fragment, _ value: PackedValue?) {
         if let packed = key.packed {
@@ -42,6 +49,8 @@ final class EmissionSink {
 
     private func emit(_ value: PackedValue?, key: (inout [UInt8]) -> Void) {
         guard failure == nil else { return }
+        let began: ContinuousClock.Instant? = isMeasuring ? .now : nil
+        defer { if let began { encoding += ContinuousClock.now - began } }
         guard (value?.bytes.count ?? 0) <= Self.largestValue else { return fail(.valueTooLarge) }
         emissions.append(value) { bytes in
             let start = bytes.count

@@ -34,12 +34,16 @@ struct IndexDefinition: Sendable {
     }
 
     /// What one document emits; an error where the map function or an emission failed.
-    func emissions(of document: Document?) -> Result<Emissions, any Error> {
+    /// `encoding` gets the time that encoding the emissions took.
+    func emissions(of document: Document?, encoding: ((Duration) -> Void)? = nil)
+        -> Result<Emissions, any Error>
+    {
         guard let document, !document.documentID.isDesign else { return .success(Emissions()) }
         if let documentType, document["type"].string != documentType {
             return .success(Emissions())
         }
-        let sink = EmissionSink(coder)
+        let sink = EmissionSink(coder, isMeasuring: encoding != nil)
+        defer { encoding?(sink.encoding) }
         do {
             try map(document, sink)
             if let failure = sink.failure { throw failure }

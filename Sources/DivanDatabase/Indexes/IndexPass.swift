@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
 internal import DivanIndex
 internal import DivanJSON
 internal import DivanModel
 internal import DivanStorage
-internal import Synchronization
 
 /// Brings indexes up to date: all that are behind, in one pass over what changed.
 ///
@@ -34,13 +32,23 @@ struct IndexPass {
     /// What a pass did.
     struct Report: Sendable {
         var documents = 0
-        var rows = 0
-        var mapping = Duration.zero
-        var writing = Duration.zero
         /// The documents that a map function failed for, the first hundred of them.
         var failures: [IndexName: [IndexingFailure]] = [:]
+        var statistics: [IndexName: IndexingStatistics] = [:]
 
         static let mostFailures = 100
+
+        fileprivate mutating func note(
+            _ mapped: IndexMapping.Outcome, _ written: Written?, of name: IndexName
+        ) {
+            var statistics = statistics[name] ?? IndexingStatistics()
+            statistics.documents += mapped.results.count { $0 != nil }
+            statistics.rows += written?.keys.count ?? 0
+            statistics.mapping += mapped.mapping
+            statistics.encoding += mapped.encoding
+            statistics.inserting += written?.duration ?? .zero
+            self.statistics[name] = statistics
+        }
     }
 
     func run() throws -> Report {
@@ -55,7 +63,11 @@ struct IndexPass {
                     total: report.documents + Int(clamping: piece.remaining)))
             try index(piece, began, &report)
         }
-        for definition in definitions { try reducePending(definition, target) }
+        for definition in definitions {
+            let began = ContinuousClock.now
+            guard try reducePending(definition, target) else { continue }
+            report.statistics[definition.name]?.reducing += ContinuousClock.now - began
+        }
         return report
     }
 
@@ -115,13 +127,10 @@ struct IndexPass {
     private func index(
         _ piece: Piece, _ began: [IndexName: SequenceNumber], _ report: inout Report
     ) throws {
-        let clock = ContinuousClock()
-        let start = clock.now
         let mapped = IndexMapping(
             items: piece.feed.items,
             indexes: piece.indexes.map { ($0.definition, $0.record.lastSequence) }
         ).run()
-        let middle = clock.now
         var failures: [[IndexingFailure]] = []
         var written: [Written?] = []
         // What is written in a batch is not committed yet, and may never be.
@@ -133,21 +142,19 @@ struct IndexPass {
                 var failed: [IndexingFailure] = []
                 written.append(
                     try write(
-                        mapped[position], of: index, piece.feed,
+                        mapped[position].results, of: index, piece.feed,
                         builtAt: began[index.definition.name] ?? 0, context, &failed))
                 failures.append(failed)
             }
         }
-        for (index, part) in zip(piece.indexes, written) {
-            guard let part else { continue }
-            report.rows += part.keys.count
-            guard isOwnTransaction else { continue }
+        for (position, part) in written.enumerated() {
+            let index = piece.indexes[position]
+            report.note(mapped[position], part, of: index.definition.name)
+            guard let part, isOwnTransaction else { continue }
             core.indexTouches.note(
                 index.definition.name, from: index.record.place, to: part.place, keys: part.keys)
         }
         report.documents += piece.feed.items.count
-        report.mapping += middle - start
-        report.writing += clock.now - middle
         for (index, failed) in zip(piece.indexes, failures) where !failed.isEmpty {
             let known = report.failures[index.definition.name] ?? []
             report.failures[index.definition.name] =
@@ -156,11 +163,12 @@ struct IndexPass {
     }
 
     /// What was written of one index.
-    private struct Written {
+    fileprivate struct Written {
         /// Where it stands now.
         var place: IndexTouches.Place
         /// The rows that changed.
         var keys: [[UInt8]]
+        var duration: Duration
     }
 
     /// Writes one index's part of a piece; nil when somebody else has written there since.
@@ -168,6 +176,7 @@ struct IndexPass {
         _ mapped: [Result<Emissions, any Error>?], of index: Behind, _ feed: IndexFeed,
         builtAt: SequenceNumber, _ context: WriteContext, _ failures: inout [IndexingFailure]
     ) throws -> Written? {
+        let began = ContinuousClock.now
         let (writer, snapshot) = try context.transaction()
         let name = index.definition.name
         guard var record = try snapshot.indexRecord(name), record == index.record else {
@@ -205,13 +214,17 @@ struct IndexPass {
         record.lastSequence = max(record.lastSequence, feed.lastSequence)
         record.lastPurge = feed.lastPurge
         try context.setIndexRecord(record, of: name)
-        return Written(place: record.place, keys: keys)
+        return Written(
+            place: record.place, keys: keys, duration: ContinuousClock.now - began)
     }
 
     // MARK: - Reducing
 
-    /// Writes the partial reductions of a new index, computed without holding up writers.
-    private func reducePending(_ definition: IndexDefinition, _ target: DatabaseState) throws {
+    /// Writes the partial reductions of a new index, computed without holding up writers; false when
+    /// there was no need.
+    private func reducePending(_ definition: IndexDefinition, _ target: DatabaseState) throws
+        -> Bool
+    {
         let name = definition.name
         while true {
             var record: IndexRecord?
@@ -223,7 +236,7 @@ struct IndexPass {
                     try progress?(Progress(phase: "reducing", completed: $0, total: nil))
                 }
             }
-            guard let computed, var record else { return }
+            guard let computed, var record else { return false }
             let isDone = try core.write { context in
                 let (writer, snapshot) = try context.transaction()
                 guard try snapshot.indexRecord(name) == record else { return false }
@@ -233,7 +246,7 @@ struct IndexPass {
                 try context.setIndexRecord(record, of: name)
                 return true
             }
-            if isDone { return }
+            if isDone { return true }
         }
     }
 
@@ -256,41 +269,4 @@ public struct IndexingFailure: Sendable, Equatable {
         self.documentID = documentID
         self.reason = reason
     }
-}
-
-/// The mapping of one piece: each document by each index that has not seen it, on all cores.
-private struct IndexMapping {
-    let items: [IndexFeed.Item]
-    let indexes: [(definition: IndexDefinition, lastSequence: SequenceNumber)]
-
-    private static let chunkSize = 256
-
-    /// The results by index, then by document; nil where the index has seen the document.
-    func run() -> [[Result<Emissions, any Error>?]] {
-        let chunks = (items.count + Self.chunkSize - 1) / Self.chunkSize
-        let results = Mutex<[Int: [[Result<Emissions, any Error>?]]]>([:])
-        let (items, indexes) = (items, indexes)
-        DispatchQueue.concurrentPerform(iterations: chunks) { chunk in
-            let start = chunk * Self.chunkSize
-            let end = min(start + Self.chunkSize, items.count)
-            let mapped = MapGuard.$isMapping.withValue(true) {
-                indexes.map { definition, lastSequence in
-                    items[start..<end].map { item in
-                        item.sequence > lastSequence
-                            ? definition.emissions(of: item.document) : nil
-                    }
-                }
-            }
-            results.withLock { $0[chunk] = mapped }
-        }
-        let mapped = results.withLock { $0 }
-        return indexes.indices.map { index in
-            (0..<chunks).flatMap { mapped[$0]?[index] ?? [] }
-        }
-    }
-}
-
-/// Tells whether the calling code runs inside a map or reduce function, which must not write.
-enum MapGuard {
-    @TaskLocal static var isMapping = false
 }

@@ -10,12 +10,15 @@ public struct QueryResult: RandomAccessCollection, Sendable {
     private let rows: [QueryRow]
     private let core: DatabaseCore
     /// Every change up to here is in the result.
-    public let sequence: SequenceNumber
-    let purge: UInt64
+    public internal(set) var sequence: SequenceNumber
+    var purge: UInt64
     /// The number of rows of the whole view or database, whatever the query narrowed it to.
     public let totalRows: Int
     /// How many rows of the view come before the first of the result; nil for reduced results.
     public let offset: Int?
+    /// Whether the stored index was too old and could not be brought up to date, since the database is
+    /// open for reading only: the documents were mapped for this query.
+    public internal(set) var isScanned = false
     /// Where the index stood; nil when the answer is not from an index.
     let place: IndexTouches.Place?
 

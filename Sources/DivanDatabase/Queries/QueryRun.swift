@@ -21,7 +21,13 @@ struct QueryRun {
         let definition = try view.definition()
         let reducer = query.mapOnly ? nil : view.reducer
         try check(view, reducer)
-        if query.updateMode == .before { try view.updateIndex() }
+        if query.updateMode == .before {
+            // Who must not write builds what the index lacks in memory.
+            if view.core.options.readOnly, let scanned = try view.scan() {
+                return try run(view, definition, reducer, scanned)
+            }
+            try view.updateIndex()
+        }
         let result = try view.core.read { snapshot in
             try snapshot.core.blaming(nil) {
                 do {
@@ -40,6 +46,29 @@ struct QueryRun {
             BlockingWork.start { try? view.updateIndex() }
         }
         return result
+    }
+
+    /// Answers from a scan of the documents.
+    private func run(
+        _ view: View, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?,
+        _ scanned: ScannedIndex
+    ) throws -> QueryResult {
+        try view.core.read { snapshot in
+            do {
+                return try scanned.read { index in
+                    var result = try IndexRun(
+                        query: query, snapshot: snapshot, coder: definition.coder,
+                        record: nil, reducer: reducer, scanned: index
+                    ).run()
+                    result.isScanned = true
+                    result.sequence = scanned.mark.sequence
+                    result.purge = scanned.mark.purge
+                    return result
+                }
+            } catch let error as ReductionFailure {
+                throw DatabaseError.reduceFailed(view.name, error)
+            }
+        }
     }
 
     private func check(_ view: View, _ reducer: (any ViewReducer)?) throws {
@@ -67,10 +96,13 @@ private struct IndexRun {
     let coder: RowKeyCoder
     let record: IndexRecord?
     let reducer: (any ViewReducer)?
+    /// Rows that are not stored, in place of those of the record.
+    var scanned: IndexReader?
 
     func run() throws -> QueryResult {
-        guard let record else { return result([], totalRows: 0, offset: 0) }
-        let index = snapshot.reader(of: record)
+        guard let index = scanned ?? record.map({ snapshot.reader(of: $0) }) else {
+            return result([], totalRows: 0, offset: 0)
+        }
         let ranges = QueryRanges(query: query, coder: coder).ranges
         var rows: [QueryRow]
         var offset: Int?
@@ -155,16 +187,32 @@ private struct IndexRun {
     private func reduce(
         _ index: IndexReader, _ ranges: [RowRange], _ reducer: any ViewReducer
     ) throws -> [QueryRow] {
-        var stored: [PackedValue] = []
+        guard let value = try self.value(index, ranges, reducer) else { return [] }
+        return windowed([made(.null, value)])
+    }
+
+    /// What the rows of ranges reduce to; nil when there are none.
+    private func value(
+        _ index: IndexReader, _ ranges: [RowRange], _ reducer: any ViewReducer
+    ) throws -> JSONValue? {
+        var parts: [PackedValue] = []
         for range in ranges {
-            if let value = try index.reduce(range, with: reducer).value { stored.append(value) }
+            if !reducer.isStored {
+                try index.forEachRow(in: range) { _, value in
+                    parts.append(RowValue.decode(value))
+                    return true
+                }
+            } else if let value = try index.reduce(range, with: reducer).value {
+                parts.append(value)
+            }
         }
-        guard let first = stored.first else { return [] }
-        let value: PackedValue
-        do { value = try stored.count == 1 ? first : reducer.rereduce(stored) } catch {
+        guard let first = parts.first else { return nil }
+        do {
+            let isWhole = parts.count == 1 && reducer.isStored
+            return reducer.result(try isWhole ? first : reducer.rereduce(parts))
+        } catch {
             throw ReductionFailure("\(error)")
         }
-        return windowed([made(.null, reducer.result(value))])
     }
 
     private func made(_ key: JSONValue, _ value: JSONValue?) -> QueryRow {
@@ -181,9 +229,7 @@ private struct IndexRun {
         while groups.count < wanted, let key = try firstKey(index, rest) {
             let (group, name) = group(of: key)
             let inside = group.clamped(to: range)
-            let value = try reducer.flatMap { reducer in
-                try index.reduce(inside, with: reducer).value.map { reducer.result($0) }
-            }
+            let value = try reducer.flatMap { try self.value(index, [inside], $0) }
             groups.append(made(name, value))
             if query.descending {
                 rest.upper = inside.lower

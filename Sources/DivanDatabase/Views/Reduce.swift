@@ -42,6 +42,15 @@ public struct Reduce: Sendable {
     public static let standardDeviation = Reduce(
         reducer: StatisticsReducer(result: .standardDeviation))
 
+    /// The median of the values, which must be numbers: of an even number of them, the mean of the two in
+    /// the middle.
+    ///
+    /// Nothing of it can be stored, so a query reads all values of its range or group.
+    public static let median = Reduce(reducer: MedianReducer())
+
+    /// About how many different keys there are: exact up to 256, beyond that within some per cent.
+    public static let approximateDistinctCount = Reduce(reducer: DistinctReducer())
+
     /// A function of the app.
     ///
     /// ```swift
@@ -72,9 +81,13 @@ protocol ViewReducer: RowReducer {
     func result(_ stored: PackedValue) -> JSONValue
     /// The same reducer for an index whose keys this coder wrote.
     func reading(_ coder: RowKeyCoder) -> any ViewReducer
+    /// Whether its results are stored with the index; if not, `rereduce` gets all values of a query.
+    var isStored: Bool { get }
 }
 
 extension ViewReducer {
+    var isStored: Bool { true }
+
     func result(_ stored: PackedValue) -> JSONValue { stored.jsonValue() }
     func reading(_ coder: RowKeyCoder) -> any ViewReducer { self }
 }

@@ -43,6 +43,8 @@ public final class View: Sendable {
         var collation = Collation.unicode
         var documentType: String?
         var failures: [IndexingFailure] = []
+        var statistics = IndexingStatistics()
+        var scanned: ScannedIndex?
         var isDeleted = false
     }
 
@@ -110,6 +112,10 @@ public final class View: Sendable {
     /// first hundred of them.
     public var failures: [IndexingFailure] { state.withLock(\.failures) }
 
+    /// What it took, when the index was last found to be behind, to bring it up to date in this
+    /// process.
+    public var statistics: IndexingStatistics { state.withLock(\.statistics) }
+
     var indexName: IndexName { IndexName(.view, name) }
 
     var reducer: (any ViewReducer)? {
@@ -131,7 +137,7 @@ public final class View: Sendable {
                 name: indexName, version: version, collation: state.collation,
                 documentType: state.documentType,
                 map: { document, sink in try map(document, Emitter(sink: sink)) },
-                reducer: reducer)
+                reducer: reducer?.isStored == true ? reducer : nil)
         }
         guard let definition else { throw DatabaseError.viewWithoutMap(name) }
         return definition
@@ -181,6 +187,9 @@ public final class View: Sendable {
             guard let view = registry.view(name.name) else { continue }
             view.state.withLock { $0.failures = failures }
         }
+        for (name, statistics) in report.statistics {
+            registry.view(name.name)?.state.withLock { $0.statistics = statistics }
+        }
     }
 
     /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
@@ -212,12 +221,37 @@ public final class View: Sendable {
     /// The number of rows, after bringing the index up to date.
     public var totalRows: Int {
         get throws {
-            try updateIndex()
-            return try core.read { snapshot in
-                guard let record = try snapshot.indexRecord(indexName) else { return 0 }
-                return try snapshot.reader(of: record).count()
-            }
+            var query = query()
+            query.mapOnly = true
+            query.limit = 0
+            return try query.run().totalRows
         }
+    }
+
+    /// The rows as they would be in an index that is up to date, in memory: for a database that must
+    /// not be written. Kept until something changes.
+    ///
+    /// - Returns: nil when the stored index is up to date.
+    func scan() throws -> ScannedIndex? {
+        let definition = try definition()
+        let (mark, record) = try core.read { snapshot in
+            (try snapshot.state().mark, try snapshot.indexRecord(indexName))
+        }
+        if let record, record.signature == definition.signature,
+            mark.isReached(by: DatabaseMark(sequence: record.lastSequence, purge: record.lastPurge))
+        {
+            return nil
+        }
+        let known = state.withLock(\.scanned)
+        if let known, known.signature == definition.signature, mark.isReached(by: known.mark) {
+            return known
+        }
+        let scanned = try ScannedIndex(core, definition)
+        state.withLock {
+            $0.scanned = scanned
+            $0.failures = scanned.failures
+        }
+        return scanned
     }
 
     /// Deletes the index; the next query builds it anew.
