@@ -22,6 +22,7 @@ let package = Package(
         ),
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
+        .target(name: "CStemmer", linkerSettings: [.linkedLibrary("stemmer")]),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
 
@@ -32,7 +33,10 @@ let package = Package(
 
         // 1: the domain, the platform, the engine.
         .target(name: "DivanModel", dependencies: ["DivanJSON"]),
-        .target(name: "DivanPlatform", dependencies: ["DivanJSON", "CICU", "COpenSSL", "CZlib"]),
+        .target(
+            name: "DivanPlatform",
+            dependencies: ["DivanJSON", "CICU", "COpenSSL", "CStemmer", "CZlib"]
+        ),
         .target(name: "DivanSQLite", dependencies: ["DivanStorage", "CSQLite"]),
 
         // The wire.

@@ -4,7 +4,10 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unicode/ubrk.h>
 #include <unicode/ucol.h>
+#include <unicode/unorm2.h>
 #include <unicode/uregex.h>
 #include <unicode/ustring.h>
 #include <unicode/utext.h>
@@ -119,4 +122,69 @@ int divan_pattern_find(divan_pattern *pattern, const uint8_t *text, size_t count
     utext_close(&utf8);
     if (U_FAILURE(status)) return -1;
     return found ? 1 : 0;
+}
+
+divan_words *divan_words_open(void) {
+    UErrorCode status = U_ZERO_ERROR;
+    UBreakIterator *iterator = ubrk_open(UBRK_WORD, "", NULL, 0, &status);
+    return U_FAILURE(status) ? NULL : (divan_words *)iterator;
+}
+
+void divan_words_close(divan_words *words) {
+    ubrk_close((UBreakIterator *)words);
+}
+
+ptrdiff_t divan_words_find(
+    divan_words *words, const uint8_t *text, size_t count, uint32_t *ranges, size_t capacity) {
+    UBreakIterator *iterator = (UBreakIterator *)words;
+    UErrorCode status = U_ZERO_ERROR;
+    UText utf8 = UTEXT_INITIALIZER;
+    utext_openUTF8(&utf8, count ? (const char *)text : "", (int64_t)count, &status);
+    ubrk_setUText(iterator, &utf8, &status);
+    if (U_FAILURE(status)) return -1;
+    size_t found = 0;
+    int32_t start = ubrk_first(iterator);
+    for (int32_t end = ubrk_next(iterator); end != UBRK_DONE; end = ubrk_next(iterator)) {
+        if (ubrk_getRuleStatus(iterator) >= UBRK_WORD_NONE_LIMIT) {
+            if (found < capacity) {
+                ranges[2 * found] = (uint32_t)start;
+                ranges[2 * found + 1] = (uint32_t)end;
+            }
+            found += 1;
+        }
+        start = end;
+    }
+    // The iterator must not keep what belongs to the caller.
+    static const UChar empty[1] = {0};
+    ubrk_setText(iterator, empty, 0, &status);
+    utext_close(&utf8);
+    return (ptrdiff_t)found;
+}
+
+ptrdiff_t divan_fold(
+    const uint8_t *text, size_t count, int decomposes, uint8_t *out, size_t capacity) {
+    UErrorCode status = U_ZERO_ERROR;
+    const UNormalizer2 *fold = unorm2_getNFKCCasefoldInstance(&status);
+    const UNormalizer2 *decompose = unorm2_getNFDInstance(&status);
+    if (U_FAILURE(status)) return -1;
+    // The longest folding of one character has 18 units, as has the longest decomposition of what
+    // that gives; ICU says when even that is too little.
+    int32_t room = 18 * (int32_t)count + 18;
+    UChar *first = malloc(2 * (size_t)room * sizeof(UChar));
+    if (first == NULL) return -1;
+    UChar *second = first + room;
+    int32_t units = 0, length = 0;
+    u_strFromUTF8WithSub(
+        first, room, &units, count ? (const char *)text : "", (int32_t)count, 0xFFFD, NULL,
+        &status);
+    units = unorm2_normalize(fold, first, units, second, room, &status);
+    UChar *folded = second;
+    if (decomposes) {
+        units = unorm2_normalize(decompose, second, units, first, room, &status);
+        folded = first;
+    }
+    u_strToUTF8((char *)out, (int32_t)capacity, &length, folded, units, &status);
+    free(first);
+    if (status == U_BUFFER_OVERFLOW_ERROR) return (ptrdiff_t)length;
+    return U_FAILURE(status) ? -1 : (ptrdiff_t)length;
 }

@@ -50,4 +50,29 @@ void divan_pattern_close(divan_pattern *pattern);
 /// take more steps or memory than ICU is allowed.
 int divan_pattern_find(divan_pattern *pattern, const uint8_t *text, size_t count);
 
+/// A finder of words. One thread at a time may use it.
+typedef struct divan_words divan_words;
+
+/// Makes a finder of words by Unicode's rules, with dictionaries for languages without spaces; NULL if
+/// ICU has no data.
+divan_words *divan_words_open(void);
+
+/// Frees a finder of words.
+void divan_words_close(divan_words *words);
+
+/// Finds the words of a UTF-8 text: pairs of offsets, where each begins and ends. Spaces and
+/// punctuation are none.
+///
+/// Answers how many there are, of which `capacity` were written; -1 if ICU fails.
+ptrdiff_t divan_words_find(
+    divan_words *words, const uint8_t *text, size_t count, uint32_t *ranges, size_t capacity);
+
+/// Writes a UTF-8 text with case and compatibility forms folded (NFKC_Casefold), composed or, if asked
+/// for, decomposed (NFD).
+///
+/// Answers its length in bytes; if that is more than `capacity`, the call must be repeated with more
+/// room. Answers -1 if ICU fails.
+ptrdiff_t divan_fold(
+    const uint8_t *text, size_t count, int decomposes, uint8_t *out, size_t capacity);
+
 #endif

@@ -48,6 +48,14 @@ public struct RowDifference: Sendable, Equatable {
     ///   - old: The rows before.
     ///   - new: The rows now.
     init(from old: [QueryRow], to new: [QueryRow]) {
+        self.init(from: old, to: new, by: \.identity, orBy: \.sourceDocumentID)
+    }
+
+    /// Compares any rows, which belong together when their identities are equal, or else, where they
+    /// have one, their second identities.
+    init<Row: Equatable, First: Hashable, Second: Hashable>(
+        from old: [Row], to new: [Row], by first: (Row) -> First, orBy second: (Row) -> Second?
+    ) {
         var start = 0
         while start < min(old.count, new.count), old[start] == new[start] { start += 1 }
         var tail = 0
@@ -59,12 +67,8 @@ public struct RowDifference: Sendable, Equatable {
         let former = Array(start..<(old.count - tail))
         let current = Array(start..<(new.count - tail))
         var pairing = RowPairing(old: former, new: current)
-        pairing.pair(former.map { old[$0].identity }, current.map { new[$0].identity })
-        pairing.pairRest {
-            old[$0].sourceDocumentID
-        } and: {
-            new[$0].sourceDocumentID
-        }
+        pairing.pair({ first(old[$0]) }, and: { first(new[$0]) })
+        pairing.pair({ second(old[$0]) }, and: { second(new[$0]) })
         removed = pairing.unpairedOld
         inserted = pairing.unpairedNew
         moved = pairing.moved
@@ -102,18 +106,8 @@ private struct RowPairing {
         isTaken = Array(repeating: false, count: old.count)
     }
 
-    /// Pairs rows with equal identities, in their order.
-    mutating func pair<Key: Hashable>(_ oldKeys: [Key], _ newKeys: [Key]) {
-        let (firstOld, firstNew) = (old.first ?? 0, new.first ?? 0)
-        pairRest {
-            oldKeys[$0 - firstOld]
-        } and: {
-            newKeys[$0 - firstNew]
-        }
-    }
-
-    /// Pairs what is left by other identities; a row without one stays alone.
-    mutating func pairRest<Key: Hashable>(_ oldKey: (Int) -> Key?, and newKey: (Int) -> Key?) {
+    /// Pairs what is left by equal keys, in order; a row without a key stays alone.
+    mutating func pair<Key: Hashable>(_ oldKey: (Int) -> Key?, and newKey: (Int) -> Key?) {
         // The last comes first, so that each is taken from the end.
         var places: [Key: [Int]] = [:]
         for index in old.indices.reversed() where !isTaken[index] {

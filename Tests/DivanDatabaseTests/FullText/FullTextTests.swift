@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import Testing
+
+@testable import DivanDatabase
+
+@Suite(.timeLimit(.minutes(5))) struct FullTextTests {
+    private let sandbox = Sandbox()
+    private let database: Database
+    private let index: FullTextIndex
+
+    init() throws {
+        database = try sandbox.database()
+        index = database.fullTextIndex(
+            named: "notes", on: ["title", "body", "comments.text"],
+            options: FullTextOptions(language: .english))
+    }
+
+    private func find(_ text: String, in index: FullTextIndex? = nil) throws -> [String] {
+        try (index ?? self.index).search(text).run().map(\.documentID).sorted()
+    }
+
+    private func fill() throws {
+        try database.create("a", ["title": "The cat", "body": "A cat was typing on the couch."])
+        try database.create("b", ["title": "Dogs", "body": "The dogs sleep; cats don’t."])
+        try database.create("c", ["title": "Couch potatoes", "body": "All day on a sofa"])
+        try database.create(
+            "d", ["title": "Café", "comments": [["text": "Potato soup"], ["text": "no couch"]]])
+        try database.create("e", ["n": 5])
+    }
+
+    @Test func `words are found in all forms, and common ones left out`() throws {
+        try fill()
+        #expect(try find("cats") == ["a", "b"])
+        #expect(try find("TYPE") == ["a"])
+        #expect(try find("dog") == ["b"])
+        #expect(try find("the cat") == ["a", "b"])
+        #expect(try find("the") == [])
+        #expect(try find("nowhere") == [])
+        #expect(try find("") == [])
+    }
+
+    @Test func `case and accents make no difference unless they are to`() throws {
+        try fill()
+        #expect(try find("CAFE") == ["d"])
+        #expect(try find("cafe\u{301}") == ["d"])
+        let exact = database.fullTextIndex(
+            named: "exact", on: ["title"],
+            options: FullTextOptions(language: nil, ignoresAccents: false))
+        #expect(try find("cafe", in: exact) == [])
+        #expect(try find("CAFÉ", in: exact) == ["d"])
+        #expect(try find("cats", in: exact) == [])
+        #expect(try find("the", in: exact) == ["a"])
+    }
+
+    @Test func `words are told apart in any script`() throws {
+        let plain = database.fullTextIndex(named: "plain", on: ["t"])
+        try database.create("jp", ["t": "東京都に住んでいます"])
+        try database.create("th", ["t": "สวัสดีชาวโลก"])
+        try database.create("he", ["t": "שָׁלוֹם עוֹלָם"])
+        try database.create("de", ["t": "Straße nach Ångström"])
+        try database.create("ru", ["t": "Привет, мир"])
+        #expect(try find("東京", in: plain) == ["jp"])
+        #expect(try find("โลก", in: plain) == ["th"])
+        #expect(try find("שלום", in: plain) == ["he"])
+        #expect(try find("STRASSE", in: plain) == ["de"])
+        #expect(try find("angstrom", in: plain) == ["de"])
+        #expect(try find("МИР", in: plain) == ["ru"])
+    }
+
+    @Test func `operators combine words`() throws {
+        try fill()
+        #expect(try find("couch potato") == ["c", "d"])
+        #expect(try find("couch AND potato") == ["c", "d"])
+        #expect(try find("sofa OR typing") == ["a", "c"])
+        #expect(try find("couch NOT potato") == ["a"])
+        #expect(try find("couch -potato") == ["a"])
+        #expect(try find("(sofa OR soup) couch") == ["c", "d"])
+        // In lower case it is a word, and one that is left out.
+        #expect(try find("cat or dog") == ["b"])
+        #expect(try index.search(.any([.word("sofa"), .prefix("soup")])).run().count == 2)
+    }
+
+    @Test func `phrases, beginnings and nearness`() throws {
+        try fill()
+        #expect(try find("\"couch potato\"") == ["c"])
+        // Another text of the document, or another order, is no phrase.
+        #expect(try find("\"soup couch\"") == [])
+        #expect(try find("\"potatoes couch\"") == [])
+        // Words that are left out keep their places.
+        #expect(try find("\"typing on the couch\"") == ["a"])
+        #expect(try find("\"typing couch\"") == [])
+        #expect(try find("pot*") == ["c", "d"])
+        #expect(try find("\"couch pot*\"") == ["c"])
+        #expect(try find("ty* sof*") == [])
+        #expect(try find("typing NEAR couch") == ["a"])
+        #expect(try find("typing NEAR/2 couch") == [])
+        #expect(try find("typing NEAR/3 couch") == ["a"])
+        #expect(try find("potato NEAR couch") == ["c"])
+        #expect(try find("don't") == find("don’t"))
+    }
+
+    private static let senseless = [
+        "\"open", "(a", "a)", "AND", "a AND", "NOT a", "a OR", "a NEAR (b OR c)", "()", "NEAR/2 b",
+        "(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((a",
+    ]
+
+    @Test(arguments: senseless)
+    func `text that makes no sense is an error`(_ text: String) throws {
+        try fill()
+        #expect(code { try index.search(text).run() } == .invalidQuery)
+    }
+
+    @Test func `the best documents come first`() throws {
+        try database.create("often", ["body": "couch couch couch bed"])
+        try database.create("once", ["body": "couch chair table bed"])
+        try database.create(
+            "long", ["body": "couch chair table bed lamp shelf desk stool rug door"])
+        for number in 0..<20 { try database.create("other \(number)", ["body": "bed"]) }
+        var search = index.search("couch")
+        #expect(try search.run().map(\.documentID) == ["often", "once", "long"])
+        #expect(
+            try index.search("bed OR couch").run().prefix(3).map(\.documentID).contains("often"))
+        search.isRanked = false
+        #expect(try search.run().map(\.documentID) == ["long", "often", "once"])
+        search.isRanked = true
+        search.skip = 1
+        search.limit = 1
+        let page = try search.run()
+        #expect(page.map(\.documentID) == ["once"])
+        #expect(page.totalMatches == 3 && page.totalDocuments == 23)
+        search.limit = -1
+        #expect(code { try search.run() } == .invalidQuery)
+    }
+
+    @Test func `snippets show the words, and matches tell where they stand`() throws {
+        let long = (0..<100).map { "word\($0)" }.joined(separator: " ")
+        try database.create(
+            "a", ["title": "Nothing", "body": .string("\(long) the Cats’ couch, \(long).")])
+        let row = try #require(try index.search("cat couch").run().first)
+        let snippet = try #require(row.snippet(start: "[", end: "]", words: 8))
+        #expect(snippet.hasPrefix("…") && snippet.hasSuffix("…"))
+        #expect(snippet.contains("the [Cats]’ [couch], word0"))
+        #expect(row.matches.map(\.term) == [0, 1])
+        #expect(row.matches.map { String(row.texts[$0.text][$0.range]) } == ["Cats", "couch"])
+        try database.create("b", ["title": "A cat, and so on!"])
+        let short = try #require(try index.search("cat -couch").run().first)
+        #expect(short.snippet(start: "<", end: ">") == "A <cat>, and so on!")
+        var bare = index.search("cat")
+        bare.includeDocuments = false
+        #expect(try bare.run().first?.snippet() == nil)
+    }
+
+    @Test func `the index follows edits, deletions and purges`() throws {
+        try fill()
+        #expect(try find("couch") == ["a", "c", "d"])
+        try database.update("a") { $0["body"] = "On the sofa" }
+        try database.delete("c")
+        try database.purge("d")
+        try database.create("f", ["body": "couch"])
+        #expect(try find("couch") == ["f"])
+        #expect(try find("sofa") == ["a"])
+        #expect(try database.problems() == [])
+        #expect(try index.search("couch").run().totalDocuments == 3)
+    }
+
+    @Test func `an index knows its definition and is built anew for another`() throws {
+        try fill()
+        #expect(try database.existingFullTextIndex(named: "notes") == nil)
+        _ = try find("cat")
+        database.close()
+        let again = try sandbox.database()
+        let known = try #require(try again.existingFullTextIndex(named: "notes"))
+        #expect(known.keyPaths == ["title", "body", "comments.text"])
+        #expect(known.options == FullTextOptions(language: .english))
+        #expect(try again.fullTextIndexNames() == ["notes"])
+        let before = try known.lastSequenceIndexed
+        #expect(before == 5)
+        #expect(try known.search("cats").run().count == 2)
+        let other = again.fullTextIndex(named: "notes", on: ["title"])
+        #expect(try other.search("cats").run().isEmpty)
+        #expect(try other.search("cat").run().map(\.documentID) == ["a"])
+        try other.deleteIndex()
+        #expect(try again.fullTextIndexNames() == [])
+        again.close()
+    }
+
+    @Test func `a read-only database searches an old index by scan`() throws {
+        try fill()
+        _ = try find("cat")
+        try database.create("late", ["body": "A cat"])
+        database.close()
+        let reader = try sandbox.database { $0.readOnly = true }
+        let known = try #require(try reader.existingFullTextIndex(named: "notes"))
+        let rows = try known.search("cat").run()
+        #expect(rows.isScanned && rows.map(\.documentID).sorted() == ["a", "b", "late"])
+        #expect(code { try known.updateIndex() } == .readOnly)
+        reader.close()
+    }
+
+    @Test func `a live search follows changes`() async throws {
+        try fill()
+        let live = index.search("sofa").live(interval: .zero)
+        var results = live.updates.makeAsyncIterator()
+        #expect(try await results.next()?.rows.map(\.documentID) == ["c"])
+        try database.create("x", ["title": "Sofa", "body": "sofa"])
+        let update = try await results.next()
+        #expect(update?.rows.map(\.documentID) == ["x", "c"])
+        #expect(update?.difference.inserted == [0])
+        database.close()
+        #expect(try await results.next() == nil)
+    }
+
+    @Test func `only documents of a type are indexed where that is asked for`() throws {
+        let typed = database.fullTextIndex(
+            named: "typed", on: ["t"], options: FullTextOptions(language: nil, documentType: "note")
+        )
+        try database.create("a", ["type": "note", "t": "word"])
+        try database.create("b", ["type": "task", "t": "word"])
+        #expect(try find("word", in: typed) == ["a"])
+    }
+}
