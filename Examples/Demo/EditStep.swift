@@ -23,6 +23,7 @@ struct EditStep {
         try read(atlas)
         try edit(atlas)
         try resolveConflict(atlas)
+        try QueryStep(atlas: atlas).run()
         try maintain(atlas)
         manager.close()
     }

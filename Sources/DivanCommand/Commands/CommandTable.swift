@@ -7,6 +7,9 @@ enum CommandTable {
         .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .compact,
         .verify, .salvage, .backup, .install, .serve, .users, .inspect,
         .completions,
+        .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .view,
+        .search, .index, .compact,
+        .verify, .salvage, .backup, .install, .inspect, .completions,
     ]
 
     static func command(named name: String) -> Command? {

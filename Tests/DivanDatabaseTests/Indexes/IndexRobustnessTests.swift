@@ -51,7 +51,7 @@ import Testing
         let path = directory.path("app.divan")
         do {
             let database = try Database.forTest(at: path, create: true)
-            try Self.fill(database, 12_000)
+            try Self.fill(database, 6_000)
             database.close()
         }
         let midway = try await offPool {
@@ -60,13 +60,13 @@ import Testing
                 var random = Soak.random(round: round, salt: 0x1D3)
                 let child = try TestChild("index", path)
                 _ = child.readLine()
-                child.kill(afterMicroseconds: random.below(1_500_000))
+                child.kill(afterMicroseconds: random.below(1_000_000))
                 _ = child.readLines()
                 #expect(child.wait() == -9, "round \(round): the child failed by itself")
                 let database = try Database.forTest(at: path)
                 defer { database.close() }
                 let indexed = try database.view(named: "known").lastSequenceIndexed
-                if indexed > 0, indexed < 12_000 { midway += 1 }
+                if indexed > 0, indexed < 6_000 { midway += 1 }
                 try Self.check(database, "round \(round)")
                 if random.oneIn(2) { try database.view(named: "known").deleteIndex() }
             }
