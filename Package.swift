@@ -20,6 +20,7 @@ let package = Package(
             name: "CICU",
             linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]
         ),
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CStemmer", linkerSettings: [.linkedLibrary("stemmer")]),
@@ -40,7 +41,7 @@ let package = Package(
         .target(name: "DivanSQLite", dependencies: ["DivanStorage", "CSQLite"]),
 
         // The wire.
-        .target(name: "DivanHTTP", dependencies: ["DivanJSON", "CZlib"]),
+        .target(name: "DivanHTTP", dependencies: ["DivanJSON", "CCurl", "COpenSSL", "CZlib"]),
 
         // Sorted rows with stored partial reductions, over any engine.
         .target(name: "DivanIndex", dependencies: ["DivanJSON", "DivanModel", "DivanStorage"]),

@@ -14,11 +14,12 @@ struct GzipBomb {
         bits.write(1, count: 2)
         // The literal 0 has the code 00110000, written from its highest bit.
         bits.writeReversed(0b0011_0000, count: 8)
-        for _ in 0..<(decodedSize / 258) {
-            // Length 258 is code 285 (11000101), without extra bits; distance 1 is code 0 of 5 bits.
-            bits.writeReversed(0b1100_0101, count: 8)
-            bits.write(0, count: 5)
-        }
+        // Eight copies are 104 bits, so their 13 bytes repeat.
+        for _ in 0..<8 { bits.writeCopy() }
+        let start = bits.bytes.count
+        for _ in 0..<8 { bits.writeCopy() }
+        let pattern = Array(bits.bytes[start...])
+        for _ in 0..<(decodedSize / 258 / 8) { bits.bytes += pattern }
         bits.write(0, count: 7)
         bytes = bits.finish() + [UInt8](repeating: 0, count: 8)
     }
@@ -41,6 +42,12 @@ private struct BitWriter {
 
     mutating func writeReversed(_ value: UInt32, count more: UInt32) {
         for bit in 0..<more { write(value >> (more - 1 - bit) & 1, count: 1) }
+    }
+
+    mutating func writeCopy() {
+        // Length 258 is code 285 (11000101), without extra bits; distance 1 is code 0 of 5 bits.
+        writeReversed(0b1100_0101, count: 8)
+        write(0, count: 5)
     }
 
     mutating func finish() -> [UInt8] {

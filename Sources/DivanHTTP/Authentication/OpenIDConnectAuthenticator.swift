@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+
+/// Logs in by OpenID Connect, as Sync Gateway offers it, with the app showing the login page.
+///
+/// ```
+///   GET  db/_oidc_challenge?offline=true   ──►  401, WWW-Authenticate: OIDC login="https://…"
+///   the app opens that page, the user logs in, the browser is sent to …/_oidc_callback?code=…
+///   GET  db/_oidc_callback?code=…          ──►  id_token, refresh_token, session
+///   every request: Authorization: Bearer id_token
+///   401: GET db/_oidc_refresh?refresh_token=…   ──►  a new id_token; refused: the page again
+/// ```
+package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
+    /// Shows a login page; answers the URL that the browser was sent to in the end, or `nil` when the user gave up.
+    package typealias LoginPage = @Sendable (_ login: String) async throws -> String?
+
+    private struct Tokens: Sendable, Equatable {
+        var id: String
+        var refresh: String?
+    }
+
+    private let database: HTTPURL
+    private let tokens: Renewable<Tokens>
+
+    /// Makes an authenticator.
+    ///
+    /// - Parameters:
+    ///   - database: The database's URL.
+    ///   - transport: Where to send the requests of the login.
+    ///   - refreshToken: A refresh token kept from an earlier login.
+    ///   - showLoginPage: Shows the page, and waits for the user.
+    package init(
+        database: HTTPURL, transport: any HTTPTransport, refreshToken: String? = nil,
+        showLoginPage: @escaping LoginPage
+    ) {
+        self.database = database
+        let login = Login(database: database, transport: transport, showLoginPage: showLoginPage)
+        tokens = Renewable { refused in
+            let refresh = refused == nil ? refreshToken : refused?.refresh
+            if let refresh, let renewed = try await login.refresh(refresh) { return renewed }
+            return try await login.begin()
+        }
+    }
+
+    /// The refresh token, for the app to keep; a secret.
+    package var refreshToken: String? {
+        get async throws { try await tokens.current()?.refresh }
+    }
+
+    /// Adds the `Authorization` field.
+    package func prepare(_ request: inout HTTPRequest, using transport: any HTTPTransport)
+        async throws
+    {
+        guard let tokens = try await tokens.current() else { return }
+        request.headers["Authorization"] = "Bearer \(tokens.id)"
+    }
+
+    /// Renews the token, or shows the page again.
+    package func recover(
+        from head: HTTPResponseHead, to request: HTTPRequest, using transport: any HTTPTransport
+    ) async throws -> Bool {
+        guard let current = try await tokens.current() else { return false }
+        guard request.headers["Authorization"] == "Bearer \(current.id)" else { return true }
+        return try await tokens.renew(after: current) != nil
+    }
+
+    /// The conversation with Sync Gateway.
+    private struct Login: Sendable {
+        let database: HTTPURL
+        let transport: any HTTPTransport
+        let showLoginPage: LoginPage
+
+        func refresh(_ token: String) async throws -> Tokens? {
+            let url = database.appending("_oidc_refresh", query: [("refresh_token", token)])
+            let response = try await transport.send(HTTPRequest(.get, url))
+            // A refused refresh token is not the end: the user may log in anew.
+            guard response.head.isSuccess else {
+                guard (400...499).contains(response.status) else {
+                    throw await HTTPError.status(of: response)
+                }
+                await response.body.drain()
+                return nil
+            }
+            return try await tokens(in: response, refresh: token)
+        }
+
+        func begin() async throws -> Tokens? {
+            let challenge = try await transport.send(
+                HTTPRequest(
+                    .get, database.appending("_oidc_challenge", query: [("offline", "true")])))
+            guard let login = Self.loginURL(in: challenge.head) else {
+                throw await HTTPError.status(of: challenge)
+            }
+            await challenge.body.drain()
+            guard let answer = try await showLoginPage(login),
+                let question = answer.firstIndex(of: "?")
+            else { return nil }
+            var url = database.appending("_oidc_callback")
+            url = url.replacingTarget(by: url.path + answer[question...])
+            let response = try await transport.send(HTTPRequest(.get, url))
+            guard response.head.isSuccess else { throw await HTTPError.status(of: response) }
+            return try await tokens(in: response, refresh: nil)
+        }
+
+        private func tokens(in response: HTTPResponse, refresh: String?) async throws -> Tokens? {
+            try response.refuseCaptivePortal()
+            let json = try? JSONParser.parse(try await response.body.collect(limit: 1 << 20))
+            guard let id = json?["id_token"]?.string else {
+                throw HTTPError(.malformedAnswer, "The login at \(database.origin) gave no token.")
+            }
+            return Tokens(id: id, refresh: json?["refresh_token"]?.string ?? refresh)
+        }
+
+        /// `WWW-Authenticate: OIDC login="https://…"`
+        private static func loginURL(in head: HTTPResponseHead) -> String? {
+            for value in head.headers.values(of: "WWW-Authenticate") {
+                guard value.lowercased().hasPrefix("oidc ") else { continue }
+                let login = HeaderParameters("oidc; \(value.dropFirst(5))")["login"]
+                if let login { return login }
+            }
+            return nil
+        }
+    }
+}

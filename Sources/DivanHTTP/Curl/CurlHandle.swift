@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+
+/// One transfer of libcurl's, used on its loop's thread only.
+///
+/// Its callbacks reach the `CurlTransfer` that it keeps alive.
+@safe
+final class CurlHandle {
+    let transfer: CurlTransfer
+    private let easy: OpaquePointer
+
+    init?(_ transfer: CurlTransfer) {
+        self.transfer = transfer
+        // SAFETY: the transfer lives as long as this object, and the callbacks are called only while the handle, which
+        // this object owns, is driven.
+        var callbacks = unsafe divan_curl_callbacks(
+            context: Unmanaged.passUnretained(transfer).toOpaque(),
+            head: { context, bytes, count in
+                unsafe CurlTransfer.lent(context).receiveHead(
+                    UnsafeBufferPointer(start: bytes, count: count))
+            },
+            write: { context, bytes, count in
+                unsafe CurlTransfer.lent(context).receiveBody(
+                    UnsafeBufferPointer(start: bytes, count: count))
+            },
+            read: { context, bytes, count in
+                unsafe CurlTransfer.lent(context).fillUpload(
+                    UnsafeMutableBufferPointer(start: bytes, count: count))
+            },
+            rewind: { context in
+                unsafe CurlTransfer.lent(context).rewindUpload() ? 1 : 0
+            })
+        guard let created = unsafe divan_curl_easy_create(&callbacks) else { return nil }
+        unsafe easy = unsafe created
+    }
+
+    deinit { unsafe divan_curl_easy_free(easy) }
+
+    /// Sets an option; texts that hold NUL are refused.
+    func set(_ option: divan_curl_text, _ text: String) -> Bool {
+        // SAFETY: libcurl copies the text.
+        text.utf8.contains(0) ? false : unsafe divan_curl_set_text(easy, option, text) == 0
+    }
+
+    /// Takes an option's usual value away.
+    func clear(_ option: divan_curl_text) { unsafe divan_curl_set_text(easy, option, nil) }
+
+    func set(_ option: divan_curl_number, _ number: Int) {
+        unsafe divan_curl_set_number(easy, option, Int64(number))
+    }
+
+    func set(_ option: divan_curl_blob, _ bytes: [UInt8]) -> Bool {
+        // SAFETY: libcurl copies the bytes.
+        unsafe bytes.withUnsafeBufferPointer {
+            unsafe divan_curl_set_blob(easy, option, $0.baseAddress, $0.count) == 0
+        }
+    }
+
+    func add(header line: String) -> Bool {
+        // SAFETY: libcurl copies the line.
+        line.utf8.contains(0) ? false : unsafe divan_curl_add_header(easy, line) == 0
+    }
+
+    func add(to multi: CurlMulti) -> Bool { unsafe divan_curl_multi_add(multi.pointer, easy) == 0 }
+
+    func remove(from multi: CurlMulti) { unsafe divan_curl_multi_remove(multi.pointer, easy) }
+
+    /// Lets both directions go on that may.
+    func applyPauses() {
+        let (receiving, sending) = transfer.pauses
+        unsafe divan_curl_pause(easy, receiving ? 1 : 0, sending ? 1 : 0)
+    }
+
+    /// What libcurl says about a failure.
+    var message: String { unsafe String(cString: divan_curl_message(easy)) }
+}
+
+/// A multi handle of libcurl's. All but waking is done on its loop's thread.
+@safe
+struct CurlMulti: Sendable {
+    // Safe because the loop's thread alone drives the handle and frees it at its end; waking, which other threads do
+    // under the loop's mutex and only before that end, is made for them.
+    fileprivate nonisolated(unsafe) let pointer: OpaquePointer
+
+    init?() {
+        guard let created = unsafe divan_curl_multi_create() else { return nil }
+        unsafe pointer = unsafe created
+    }
+
+    func free() { unsafe divan_curl_multi_free(pointer) }
+
+    func perform() { _ = unsafe divan_curl_multi_perform(pointer) }
+
+    func poll(milliseconds: Int) { _ = unsafe divan_curl_multi_poll(pointer, Int32(milliseconds)) }
+
+    func wakeUp() { unsafe divan_curl_multi_wakeup(pointer) }
+
+    /// The next transfer that has ended.
+    func nextDone() -> (identity: ObjectIdentifier, result: divan_curl_result)? {
+        var result = DIVAN_CURL_OK
+        guard let easy = unsafe divan_curl_multi_next_done(pointer, &result),
+            let context = unsafe divan_curl_context(easy)
+        else { return nil }
+        return unsafe (ObjectIdentifier(CurlTransfer.lent(context)), result)
+    }
+}

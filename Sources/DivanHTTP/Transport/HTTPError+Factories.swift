@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+
+// All sentences of the transport's errors, together.
+extension HTTPError {
+    static func bodyTooLarge(_ limit: Int) -> HTTPError {
+        HTTPError(.tooLarge, "The answer is longer than \(limit) bytes.")
+    }
+
+    static func invalidHeader(_ name: String) -> HTTPError {
+        HTTPError(.invalidRequest, "The header '\(name)' has a name that HTTP does not allow.")
+    }
+
+    static func gzip(_ failure: GzipInflater.Failure) -> HTTPError {
+        switch failure {
+        case .damaged:
+            HTTPError(.damagedContent, "The answer's gzip is damaged.", isTransient: true)
+        case .truncated:
+            HTTPError(.damagedContent, "The answer's gzip ends too early.", isTransient: true)
+        case .tooLarge: HTTPError(.tooLarge, "The answer's gzip decodes to far more than it is.")
+        }
+    }
+
+    static func silent(_ url: HTTPURL, _ time: Duration, awaiting: String) -> HTTPError {
+        HTTPError(
+            .timedOut, "\(url.origin) was silent for \(time) while its \(awaiting) was awaited.",
+            isTransient: true)
+    }
+
+    static let closed = HTTPError(.closed, "The transport was closed.")
+
+    static func wrongLength(declared: Int) -> HTTPError {
+        HTTPError(
+            .invalidRequest, "The request's body is not the \(declared) bytes that were announced.")
+    }
+
+    static func headTooLong(_ url: HTTPURL) -> HTTPError {
+        HTTPError(.malformedAnswer, "The head of the answer from \(url.origin) is too long.")
+    }
+
+    static func endedInHead(_ url: HTTPURL) -> HTTPError {
+        HTTPError(
+            .connectionLost, "The connection to \(url.origin) ended in the head of the answer.",
+            isTransient: true)
+    }
+
+    static func tooManyRedirects(_ url: HTTPURL) -> HTTPError {
+        HTTPError(.badRedirect, "\(url.origin) sends on in a circle, or too often.")
+    }
+
+    static func badRedirect(_ url: HTTPURL, _ reason: String) -> HTTPError {
+        HTTPError(.badRedirect, "\(url.origin) sends on to where this does not go: \(reason)")
+    }
+
+    /// The error that says that the network wants somebody to log in.
+    static func captivePortal(_ url: HTTPURL) -> HTTPError {
+        HTTPError(
+            .captivePortal,
+            "A web page came instead of an answer from \(url.origin); the network may want a login.",
+            isTransient: true)
+    }
+}
+
+extension HTTPError {
+    /// Statuses that may be others after a while.
+    private static let transientStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504, 511]
+
+    /// Makes an error of an answer that is none of success.
+    ///
+    /// - Parameters:
+    ///   - head: The answer's head.
+    ///   - body: The answer's body, as far as it was read; CouchDB's `error` and `reason` are taken from it.
+    ///   - url: Where the answer came from.
+    /// - Returns: The error, with `Retry-After` where the server gave it in seconds.
+    package static func status(of head: HTTPResponseHead, body: [UInt8] = [], from url: HTTPURL)
+        -> HTTPError
+    {
+        let json = try? JSONParser.parse(body)
+        let name = json?["error"]?.string
+        // Old servers put the sentence in `error` and have no `reason`.
+        let reason = json?["reason"]?.string ?? name ?? "no reason given"
+        var error = HTTPError(
+            head.status == 401 ? .unauthorized : .refused,
+            "\(url.origin) answered \(head.status): \(reason.prefix(300))",
+            status: head.status, isTransient: transientStatuses.contains(head.status),
+            retryAfter: head.retryAfter)
+        error.serverError = name
+        return error
+    }
+
+    /// Reads what explains a failure from an answer's body, and makes an error of it.
+    ///
+    /// - Parameter response: An answer whose status is none of success.
+    /// - Returns: The error.
+    package static func status(of response: HTTPResponse) async -> HTTPError {
+        let body = (try? await response.body.collect(limit: 64 * 1_024)) ?? []
+        return status(of: response.head, body: body, from: response.url)
+    }
+}
+
+extension HTTPResponseHead {
+    /// How long the server asks to be left alone: `Retry-After` in seconds. A date counts for nothing, since the
+    /// clocks may differ.
+    package var retryAfter: Duration? {
+        headers["Retry-After"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? .seconds($0) : nil }
+    }
+
+    /// Whether this looks like the page of a network that wants a login: a successful answer in HTML. No database
+    /// server answers a replication so.
+    package var looksLikeCaptivePortal: Bool {
+        guard isSuccess || status == 511, let type = headers["Content-Type"] else { return false }
+        return ["text/html", "application/xhtml+xml"].contains(HeaderParameters(type).value)
+    }
+}
+
+extension HTTPResponse {
+    /// Throws when the network answered instead of the server.
+    ///
+    /// - Throws: `HTTPError` with code `.captivePortal`, which is transient.
+    package func refuseCaptivePortal() throws {
+        if head.looksLikeCaptivePortal { throw HTTPError.captivePortal(url) }
+    }
+}

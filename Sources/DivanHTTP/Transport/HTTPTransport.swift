@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Something that sends requests and brings back answers.
+///
+/// ```swift
+/// let transport: any HTTPTransport = CurlTransport()
+/// let response = try await transport.send(HTTPRequest(.get, url))
+/// let bytes = try await response.body.collect()
+/// ```
+///
+/// An answer of any status is an answer, not an error; `HTTPError.status(of:)` makes an error of one.
+package protocol HTTPTransport: Sendable {
+    /// Sends a request and waits for the head of the answer.
+    ///
+    /// The request's body is asked for as the connection takes it, and the answer's body comes as it is asked for.
+    /// Cancelling the task ends the exchange at once.
+    ///
+    /// - Throws: `HTTPError` when there is no answer, `CancellationError` when the task was cancelled, and what the
+    ///   request's body throws.
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse
+}

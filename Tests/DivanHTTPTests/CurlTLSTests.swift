@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanHTTP
+import DivanJSON
+import DivanTestSupport
+import Foundation
+import Synchronization
+import Testing
+
+/// A server with TLS, by the `openssl` program, with a certificate of its own making.
+private final class TLSServer {
+    let port: Int
+    let certificate: String
+    let clientCertificate: ClientCertificate
+    private let process: Process
+    private let folder: URL
+
+    /// The certificate in DER form.
+    var der: [UInt8] {
+        let lines = certificate.split(separator: "\n").filter { !$0.hasPrefix("-----") }
+        return Base64.decode(lines.joined()) ?? []
+    }
+
+    /// Makes keys and starts the program; `nil` after a printed line where there is none.
+    init?(wantsClientCertificate: Bool = false) throws {
+        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") else {
+            print("Skipped: there is no openssl program.")
+            return nil
+        }
+        folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for name in ["server", "client"] {
+            let make = try Self.run(
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                    "-nodes",
+                    "-days", "2", "-subj", "/CN=localhost", "-addext",
+                    "subjectAltName=DNS:localhost",
+                    "-keyout", "\(name).key", "-out", "\(name).pem",
+                ], in: folder, output: nil)
+            make.waitUntilExit()
+            try #require(make.terminationStatus == 0)
+        }
+        certificate = try String(contentsOf: folder.appending(path: "server.pem"), encoding: .utf8)
+        clientCertificate = ClientCertificate(
+            certificate: try String(
+                contentsOf: folder.appending(path: "client.pem"), encoding: .utf8),
+            key: try String(contentsOf: folder.appending(path: "client.key"), encoding: .utf8))
+        let output = Pipe()
+        process = try Self.run(
+            [
+                "s_server", "-accept", "127.0.0.1:0", "-cert", "server.pem", "-key", "server.key",
+                "-www",
+            ]
+                + (wantsClientCertificate
+                    ? ["-Verify", "1", "-CAfile", "client.pem", "-verify_return_error"] : []),
+            in: folder, output: output)
+        // It says `ACCEPT 127.0.0.1:port` once it listens.
+        var text = ""
+        while !text.contains("\n") || !text.contains("ACCEPT ") {
+            let data = output.fileHandleForReading.availableData
+            try #require(!data.isEmpty)
+            text += String(decoding: data, as: UTF8.self)
+        }
+        let line = try #require(text.split(separator: "\n").first { $0.contains("ACCEPT ") })
+        port = try #require(line.split(separator: ":").last.flatMap { Int($0) })
+    }
+
+    deinit {
+        process.terminate()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private static func run(_ arguments: [String], in folder: URL, output: Pipe?) throws -> Process
+    {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = arguments
+        process.currentDirectoryURL = folder
+        process.standardError = FileHandle.nullDevice
+        process.standardOutput = output ?? FileHandle.nullDevice
+        try process.run()
+        return process
+    }
+
+    /// The code of the failure to talk to it; `nil` when it answered.
+    func outcome(
+        host: String = "localhost", _ change: (inout CurlTransport.Options) -> Void
+    ) async throws -> HTTPError.Code? {
+        let url = try HTTPURL("https://\(host):\(port)/")
+        let transport = try CurlTransport.direct(change)
+        return await failure {
+            let response = try await transport.send(HTTPRequest(.get, url))
+            #expect(response.status == 200)
+            _ = try await response.body.collect()
+        }?.code
+    }
+}
+
+@Suite struct CurlTLSTests {
+    @Test func `only what a policy trusts is trusted`() async throws {
+        guard let server = try TLSServer(), let other = try TLSServer() else { return }
+        let key = try #require(CertificatePin.sha256(ofKeyIn: server.der))
+        let otherKey = try #require(CertificatePin.sha256(ofKeyIn: other.der))
+        #expect(try await server.outcome { $0.trust = .system } == .untrusted)
+        #expect(
+            try await server.outcome { $0.trust = .anchors(pem: server.certificate, only: true) }
+                == nil)
+        #expect(
+            try await server.outcome { $0.trust = .anchors(pem: server.certificate, only: false) }
+                == nil)
+        #expect(
+            try await server.outcome { $0.trust = .anchors(pem: other.certificate, only: true) }
+                == .untrusted)
+        // The certificate names localhost only.
+        #expect(
+            try await server.outcome(host: "127.0.0.1") {
+                $0.trust = .anchors(pem: server.certificate, only: true)
+            } == .untrusted)
+        for host in ["localhost", "127.0.0.1"] {
+            #expect(
+                try await server.outcome(host: host) {
+                    $0.trust = .pinnedKeys(sha256: [otherKey, key], validates: false)
+                } == nil)
+            #expect(
+                try await server.outcome(host: host) {
+                    $0.trust = .pinnedCertificates([server.der])
+                }
+                    == nil)
+        }
+        #expect(
+            try await server.outcome {
+                $0.trust = .pinnedKeys(sha256: [otherKey], validates: false)
+            }
+                == .untrusted)
+        #expect(
+            try await server.outcome { $0.trust = .pinnedCertificates([other.der]) } == .untrusted)
+        #expect(
+            try await server.outcome { $0.trust = .pinnedKeys(sha256: [key], validates: true) }
+                == .untrusted)
+    }
+
+    @Test func `a policy without a usable pin trusts nobody`() async throws {
+        guard let server = try TLSServer() else { return }
+        for trust in [
+            TrustPolicy.pinnedKeys(sha256: [], validates: false),
+            .pinnedKeys(sha256: [[1, 2, 3]], validates: false), .pinnedCertificates([]),
+            .pinnedCertificates([[0x30, 0x82]]),
+        ] {
+            #expect(try await server.outcome { $0.trust = trust } == .untrusted)
+        }
+    }
+
+    @Test func `a client certificate is shown to a server that wants one`() async throws {
+        guard let server = try TLSServer(wantsClientCertificate: true) else { return }
+        let trust = TrustPolicy.pinnedCertificates([server.der])
+        #expect(
+            try await server.outcome {
+                $0.trust = trust
+                $0.clientCertificate = server.clientCertificate
+            } == nil)
+        #expect(try await server.outcome { $0.trust = trust } != nil)
+        #expect(
+            try await server.outcome {
+                $0.trust = trust
+                $0.clientCertificate = ClientCertificate(certificate: "x", key: "y")
+            } == .tlsFailed)
+    }
+
+    @Test func `one transport's connection does not serve another's policy`() async throws {
+        guard let server = try TLSServer() else { return }
+        for _ in 0..<3 {
+            #expect(
+                try await server.outcome { $0.trust = .pinnedCertificates([server.der]) } == nil)
+            #expect(try await server.outcome { $0.trust = .system } == .untrusted)
+        }
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// One connection of a `LoopbackServer`.
+///
+/// Reading is done by the connection's own thread; writing by the handler. ``interrupt()`` may come from anywhere.
+public final class LoopbackConnection: Sendable {
+    private struct State {
+        var descriptor: Int32
+        var buffer: [UInt8] = []
+        var isClosed = false
+    }
+
+    private let state: Mutex<State>
+    private let descriptor: Int32
+
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        state = Mutex(State(descriptor: descriptor))
+        var yes: Int32 = 1
+        setsockopt(
+            descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    deinit { close() }
+
+    // MARK: - Writing
+
+    /// Writes bytes as they are; `false` when the client is gone.
+    @discardableResult
+    public func write(_ bytes: some Sequence<UInt8>) -> Bool {
+        var rest = Array(bytes)[...]
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes { bytes in
+                send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+            }
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { return false }
+            rest = rest.dropFirst(written)
+        }
+        return true
+    }
+
+    /// Writes a text as it is; line feeds become CR LF.
+    @discardableResult
+    public func write(lines: String) -> Bool {
+        write(lines.utf8.flatMap { $0 == 0x0A ? [0x0D, 0x0A] as [UInt8] : [$0] })
+    }
+
+    /// Writes a whole answer with its length.
+    @discardableResult
+    public func respond(
+        status: Int, headers: [(String, String)] = [], body: [UInt8] = []
+    ) -> Bool {
+        var head = "HTTP/1.1 \(status) Status\n"
+        for (name, value) in headers { head += "\(name): \(value)\n" }
+        return write(lines: head + "Content-Length: \(body.count)\n\n") && write(body)
+    }
+
+    /// Writes a chunk of a body that was announced as chunked; an empty one ends it.
+    @discardableResult
+    public func write(chunk: [UInt8]) -> Bool {
+        write(lines: String(chunk.count, radix: 16) + "\n") && write(chunk) && write(lines: "\n")
+    }
+
+    // MARK: - Ending
+
+    /// Shuts both directions down, so that the thread that reads goes on, and the client sees the end.
+    public func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// Ends with a reset instead of an orderly close, as when the machine dies.
+    public func reset() {
+        var hard = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
+        close()
+    }
+
+    /// Waits until the client has closed, forgetting what it sends.
+    public func waitForClose() {
+        while let bytes = receive(), !bytes.isEmpty {}
+    }
+
+    func close() {
+        let mustClose = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        if mustClose { _ = closeDescriptor(descriptor) }
+    }
+
+    // MARK: - Reading
+
+    func readRequest() -> LoopbackRequest? {
+        guard let startLine = readLine() else { return nil }
+        let words = startLine.split(separator: " ")
+        guard words.count == 3 else { return nil }
+        var headers: [String: String] = [:]
+        while let line = readLine(), !line.isEmpty {
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            headers[line[..<colon].lowercased()] = String(
+                line[line.index(after: colon)...].drop { $0 == " " })
+        }
+        var request = LoopbackRequest(
+            method: String(words[0]), target: String(words[1]), headers: headers, body: [])
+        if headers["transfer-encoding"] == "chunked" {
+            while let size = readLine().flatMap({ Int($0, radix: 16) }) {
+                guard let chunk = readBytes(size), readLine() != nil else { return nil }
+                if size == 0 { return request }
+                request.body += chunk
+            }
+            return nil
+        }
+        guard let body = readBytes(headers["content-length"].flatMap { Int($0) } ?? 0) else {
+            return nil
+        }
+        request.body = body
+        return request
+    }
+
+    private func readLine() -> String? {
+        var line: [UInt8] = []
+        while true {
+            if let feed = held.firstIndex(of: 0x0A) {
+                line += take(feed + 1)
+                while let last = line.last, last == 0x0A || last == 0x0D { line.removeLast() }
+                return String(decoding: line, as: UTF8.self)
+            }
+            line += take(held.count)
+            guard fill() else { return nil }
+        }
+    }
+
+    private func readBytes(_ count: Int) -> [UInt8]? {
+        while held.count < count { guard fill() else { return nil } }
+        return take(count)
+    }
+
+    private var held: [UInt8] { state.withLock { $0.buffer } }
+
+    private func take(_ count: Int) -> [UInt8] {
+        state.withLock { state in
+            defer { state.buffer.removeFirst(count) }
+            return Array(state.buffer.prefix(count))
+        }
+    }
+
+    private func fill() -> Bool {
+        guard let bytes = receive(), !bytes.isEmpty else { return false }
+        state.withLock { $0.buffer += bytes }
+        return true
+    }
+
+    private func receive() -> [UInt8]? {
+        while true {
+            var failure: Int32 = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: 64 * 1_024) { buffer, count in
+                let got = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+                failure = got < 0 ? errno : 0
+                count = max(got, 0)
+            }
+            if failure == EINTR { continue }
+            return failure == 0 ? bytes : nil
+        }
+    }
+}
+
+/// The system's function, whose name the method hides.
+private func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// A small HTTP server on loopback, whose handler writes raw bytes: right ones, wrong ones, or none.
+///
+/// ```swift
+/// let server = try LoopbackServer { request, connection in
+///     connection.respond(status: 200, body: Array("hello".utf8))
+/// }
+/// defer { server.stop() }
+/// let url = "http://127.0.0.1:\(server.port)/"
+/// ```
+///
+/// Each connection has a thread of its own, on which the handler runs and may block. A connection is kept open
+/// until the handler closes it, the client does, or the server stops.
+public final class LoopbackServer: Sendable {
+    /// Answers a request.
+    public typealias Handler = @Sendable (LoopbackRequest, LoopbackConnection) -> Void
+
+    private struct State {
+        var connections: [ObjectIdentifier: LoopbackConnection] = [:]
+        var accepted = 0
+        var isStopped = false
+    }
+
+    /// The port that it listens on.
+    public let port: Int
+    private let listener: Int32
+    private let handler: Handler
+    private let state = Mutex(State())
+
+    /// Starts a server on 127.0.0.1.
+    ///
+    /// - Parameters:
+    ///   - port: The port; 0 for any.
+    ///   - isDeaf: Whether to take connections and never read from them.
+    ///   - handler: Answers requests.
+    /// - Throws: `LoopbackFailure` when the port cannot be had.
+    public init(port: Int = 0, isDeaf: Bool = false, _ handler: @escaping Handler = { _, _ in })
+        throws
+    {
+        (listener, self.port) = try Self.listen(port)
+        self.handler = handler
+        let thread = Thread { [weak self, listener] in
+            while true {
+                let descriptor = accept(listener, nil, nil)
+                if descriptor < 0 {
+                    if errno == EINTR || errno == ECONNABORTED { continue }
+                    return
+                }
+                guard let self, self.take(descriptor, isDeaf: isDeaf) else {
+                    close(descriptor)
+                    return
+                }
+            }
+        }
+        thread.start()
+    }
+
+    deinit { stop() }
+
+    /// How many connections have come.
+    public var acceptedConnections: Int { state.withLock { $0.accepted } }
+
+    /// How many connections are open.
+    public var openConnections: Int { state.withLock { $0.connections.count } }
+
+    /// Closes the port and all connections.
+    public func stop() {
+        let connections = state.withLock { state -> [LoopbackConnection]? in
+            guard !state.isStopped else { return nil }
+            state.isStopped = true
+            return Array(state.connections.values)
+        }
+        guard let connections else { return }
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+        for connection in connections { connection.interrupt() }
+        state.withLock { $0.connections = [:] }
+    }
+
+    private static func listen(_ port: Int) throws -> (Int32, Int) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw LoopbackFailure() }
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, length) == 0
+                    && beginListening(descriptor)
+                    && getsockname(descriptor, pointer, &length) == 0
+            }
+        }
+        guard isBound else {
+            close(descriptor)
+            throw LoopbackFailure()
+        }
+        return (descriptor, Int(in_port_t(bigEndian: address.sin_port)))
+    }
+
+    private func take(_ descriptor: Int32, isDeaf: Bool) -> Bool {
+        let connection = LoopbackConnection(descriptor)
+        let isTaken = state.withLock { state in
+            guard !state.isStopped else { return false }
+            state.accepted += 1
+            state.connections[ObjectIdentifier(connection)] = connection
+            return true
+        }
+        guard isTaken else { return false }
+        if isDeaf { return true }
+        let handler = handler
+        let thread = Thread { [weak self] in
+            while let request = connection.readRequest() { handler(request, connection) }
+            connection.close()
+            _ = self?.state.withLock {
+                $0.connections.removeValue(forKey: ObjectIdentifier(connection))
+            }
+        }
+        thread.stackSize = 512 * 1_024
+        thread.start()
+        return true
+    }
+}
+
+/// The system refused a socket.
+public struct LoopbackFailure: Error {}
+
+/// A request as it came.
+public struct LoopbackRequest: Sendable {
+    /// The method.
+    public var method: String
+    /// The target, undecoded.
+    public var target: String
+    /// The header fields, names in lower case; of a name that came twice the last.
+    public var headers: [String: String]
+    /// The body, read whole.
+    public var body: [UInt8]
+}
+
+/// The system's function, whose name the method hides.
+private func beginListening(_ descriptor: Int32) -> Bool { listen(descriptor, 128) == 0 }
