@@ -4,12 +4,9 @@
 enum CommandTable {
     static let all: [Command] = [
         .create, .info, .ls, .get, .put, .edit, .rm, .purge, .expire, .attach, .detach,
-        .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .compact,
-        .verify, .salvage, .backup, .install, .serve, .users, .inspect,
-        .completions,
         .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .view,
-        .search, .index, .compact,
-        .verify, .salvage, .backup, .install, .inspect, .completions,
+        .search, .index, .compact, .verify, .salvage, .backup, .install, .serve, .users, .inspect,
+        .completions,
     ]
 
     static func command(named name: String) -> Command? {
