@@ -58,7 +58,7 @@ let package = Package(
         // 3: replication.
         .target(
             name: "DivanReplication",
-            dependencies: ["DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging"]
+            dependencies: ["DivanHTTP", "DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging"]
         ),
 
         // 4: one import for apps.
@@ -146,7 +146,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DivanReplicationTests",
-            dependencies: ["DivanReplication", "Divan", "DivanTestSupport"]
+            dependencies: ["DivanReplication", "DivanHTTP", "Divan", "DivanTestSupport"]
         ),
         .testTarget(
             name: "DivanListenerTests",

@@ -74,6 +74,17 @@ import struct Divan.Attachment
         #expect(second.changesCount == 1)
     }
 
+    @Test func `a run that is reset begins at the beginning`() async throws {
+        try fill(here, 5)
+        let push = here.createPushReplication(to: there)
+        push.start()
+        await push.finished()
+        push.customProperties["reset"] = true
+        push.start()
+        await push.finished()
+        #expect(push.changesCount == 5)
+    }
+
     @Test func `attachments come along, and only those that changed the next time`() async throws {
         let big = [UInt8](repeating: 7, count: 700_000)
         try await here.put(
@@ -165,6 +176,20 @@ import struct Divan.Attachment
     @Test func `a filter that is not registered is an error`() async throws {
         let push = here.createPushReplication(to: there)
         push.filter = "none"
+        push.start()
+        await push.finished()
+        #expect(push.lastError?.code == .invalidSetting)
+    }
+
+    @Test func `a selector limits what is pushed`() async throws {
+        try fill(here, 10)
+        let push = here.createPushReplication(to: there)
+        push.selector = ["n": ["$gte": 7]]
+        push.start()
+        await push.finished()
+        #expect(push.lastError == nil)
+        #expect(try there.documentCount == 3)
+        push.selector = ["n": ["$none": 1]]
         push.start()
         await push.finished()
         #expect(push.lastError?.code == .invalidSetting)

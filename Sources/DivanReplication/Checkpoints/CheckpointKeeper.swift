@@ -40,15 +40,18 @@ package actor CheckpointKeeper {
         runID = ContentNames.random()
     }
 
-    /// Reads both checkpoints and says where to go on; nil for the beginning.
-    package func load() async throws -> RemoteSequence? {
+    /// Reads both checkpoints and says where to go on; nil for the beginning, or when it is to be that.
+    package func load(resetting: Bool = false) async throws -> RemoteSequence? {
         let mine = try await local.checkpoint(id)
         let theirs = try await remote.checkpoint(id)
         remoteRevision = theirs?.revision
         let last = isPush ? try await local.information().updateSequence?.number : nil
-        let common = Checkpoint.common(
-            local: mine?.checkpoint, remote: theirs?.checkpoint, incarnation: incarnation,
-            lastSequence: last)
+        let common =
+            resetting
+            ? nil
+            : Checkpoint.common(
+                local: mine?.checkpoint, remote: theirs?.checkpoint, incarnation: incarnation,
+                lastSequence: last)
         // Entries above the common one tell of what one side has lost; they go with the next saving.
         checkpoint = common == nil ? Checkpoint() : mine?.checkpoint ?? Checkpoint()
         if let common {

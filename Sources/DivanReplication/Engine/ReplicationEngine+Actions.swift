@@ -85,7 +85,7 @@ extension ReplicationEngine {
 
     private mutating func saveCheckpoint(_ actions: inout [Action]) {
         guard isCheckpointDue, !isSaving else { return }
-        guard let safe, safe != saved else {
+        guard let safe = unsaved else {
             isCheckpointDue = false
             return
         }
@@ -93,6 +93,14 @@ extension ReplicationEngine {
         isCheckpointDue = false
         changesSinceCheckpoint = 0
         actions.append(.saveCheckpoint(safe))
+    }
+
+    /// The safe sequence, where saving it would tell anything new.
+    private var unsaved: RemoteSequence? {
+        guard let safe, safe != saved else { return nil }
+        // CouchDB writes the same place in more than one way.
+        if changesSinceCheckpoint == 0, let saved, safe.isSamePlace(as: saved) { return nil }
+        return safe
     }
 
     private mutating func finishIfDone(_ actions: inout [Action]) {
@@ -104,7 +112,7 @@ extension ReplicationEngine {
             isDone = hasReachedEnd && isDrained && (!isContinuous || failure != nil)
         }
         guard isDone else { return }
-        if let safe, safe != saved {
+        if unsaved != nil {
             isCheckpointDue = true
             return saveCheckpoint(&actions)
         }

@@ -27,6 +27,8 @@ package struct ReplicationRun: Sendable {
     let worker: ReplicationWorker
     let isContinuous: Bool
     var limits = ReplicationEngine.Limits()
+    /// Whether to begin at the beginning, whatever the checkpoint says.
+    var isResetting = false
     /// How often a checkpoint is due.
     var checkpointInterval = Duration.seconds(5)
     var clock: any Clock<Duration> = ContinuousClock()
@@ -42,7 +44,7 @@ package struct ReplicationRun: Sendable {
         until stop: StopSignal, isActiveOnly: Bool,
         follow: @escaping @Sendable (Progress, [ReplicationEngine.Report]) -> Void
     ) async throws {
-        let since = try await worker.keeper.load()
+        let since = try await worker.keeper.load(resetting: isResetting)
         var engine = ReplicationEngine(
             since: since, isContinuous: isContinuous, isActiveOnly: isActiveOnly && since == nil,
             limits: limits)

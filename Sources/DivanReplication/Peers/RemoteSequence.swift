@@ -33,6 +33,16 @@ package struct RemoteSequence: Sendable, Hashable {
     /// The sequence as it stands in a query: text without quotes, anything else as JSON.
     package var text: String { value.string ?? JSONWriter.string(value) }
 
+    /// Whether both name one place, as far as can be told: they are equal, or are CouchDB's texts with
+    /// the same number before the hyphen.
+    func isSamePlace(as other: RemoteSequence) -> Bool {
+        if self == other { return true }
+        guard let mine = value.string?.split(separator: "-", maxSplits: 1).first,
+            let theirs = other.value.string?.split(separator: "-", maxSplits: 1).first
+        else { return false }
+        return mine == theirs && UInt64(mine) != nil
+    }
+
     /// The sequence of a feed's beginning.
     package static let zero = RemoteSequence(0 as SequenceNumber)
 }

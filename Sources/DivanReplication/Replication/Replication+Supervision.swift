@@ -11,13 +11,16 @@ extension Replication {
     /// Runs, waits after failures, and runs again.
     func supervise(_ settings: ReplicationConfiguration, _ stop: StopSignal) async {
         var failures = 0
+        var isResetting = settings.customProperties["reset"]?.bool ?? false
         while true {
             let progress = StopSignal()
             do {
                 beginRun()
-                try await run(settings, stop) { progress.give() }
+                try await run(settings, stop, isResetting) { progress.give() }
                 return end(nil)
             } catch {
+                // What the first run has saved counts for the next.
+                isResetting = isResetting && !progress.isGiven
                 let error = ReplicationError(error)
                 if stop.isGiven || Task.isCancelled || error.code == .cancelled { return end(nil) }
                 if database.isClosed { return end(error) }
@@ -63,13 +66,13 @@ extension Replication {
 
     /// One run, with peers of its own.
     private func run(
-        _ settings: ReplicationConfiguration, _ stop: StopSignal,
+        _ settings: ReplicationConfiguration, _ stop: StopSignal, _ isResetting: Bool,
         moved: @escaping @Sendable () -> Void
     ) async throws {
         let ends = try Ends(self, settings)
         try await ends.prepare()
         let run = ReplicationRun(
-            worker: ends.worker, isContinuous: settings.isContinuous,
+            worker: ends.worker, isContinuous: settings.isContinuous, isResetting: isResetting,
             checkpointInterval: settings.checkpointInterval)
         let isEmpty = direction == .pull ? try database.documentCount == 0 : false
         try await run.run(until: stop, isActiveOnly: isEmpty) { [weak self] progress, reports in
@@ -150,6 +153,10 @@ struct Ends {
                 "channels": .string(settings.channels.joined(separator: ","))
             ]
         }
+        if let selector = settings.selector {
+            made.filter = "_selector"
+            made.filterParameters = ["selector": .object(selector)]
+        }
         if !settings.documentIDs.isEmpty { made.documentIDs = settings.documentIDs }
         return ReplicationID(made)
     }
@@ -187,6 +194,10 @@ struct SourceFilter {
             }
             let parameters = settings.filterParameters
             tests.append { try filter($0, parameters) }
+        }
+        if let selector = settings.selector {
+            let selector = try Selector(json: .object(selector))
+            tests.append { selector.matches($0) }
         }
         if !settings.documentIDs.isEmpty {
             let ids = Set(settings.documentIDs)

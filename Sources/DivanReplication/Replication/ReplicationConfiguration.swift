@@ -82,6 +82,8 @@ public struct ReplicationConfiguration: Sendable {
     public var filterParameters: JSONObject = [:]
     /// Channels of a Sync Gateway; pull only, and in place of `filter`.
     public var channels: [String] = []
+    /// A selector in Mango's JSON that documents must match, such as `["type": "task"]`.
+    public var selector: JSONObject?
     /// The only documents that take part; empty for all.
     public var documentIDs: [String] = []
     /// Fields added to each HTTP request.
@@ -89,7 +91,8 @@ public struct ReplicationConfiguration: Sendable {
     /// What identifies the other end in checkpoints, whatever its address.
     public var remoteUUID: String?
     /// Settings by the names that Couchbase Lite 1.x had: `heartbeat` and `poll` (milliseconds),
-    /// `reset`, `remoteUUID`. Others are kept and mean nothing.
+    /// `remoteUUID`, and `reset`, which makes the first run begin at the beginning. Others are kept and
+    /// mean nothing.
     public var customProperties: [String: JSONValue] = [:]
     /// Changes the properties of each document on its way, such as to encrypt some of them.
     ///

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanDatabase
+internal import DivanHTTP
+package import DivanJSON
+internal import DivanModel
+internal import Synchronization
+
+/// A database behind HTTP as one end of a replication: CouchDB's protocol, as its client.
+///
+///     information        GET  db
+///     changes            GET  db/_changes?style=all_docs&since=…           POST with doc_ids or a selector
+///     missingRevisions   POST db/_revs_diff
+///     revisions          POST db/_bulk_get?revs=true                       else, and with attachments:
+///                        GET  db/doc?rev=…&revs=true&attachments=true&atts_since=[…]
+///     put                POST db/_bulk_docs  {"new_edits":false}           else, and with large attachments:
+///                        PUT  db/doc?new_edits=false                       JSON or multipart/related
+///     checkpoint, write  GET, PUT  db/_local/ID
+///     ensureDurable      POST db/_ensure_full_commit
+///
+/// What a server lacks is found out once: after a 404 or 405 to `_bulk_get`, documents are fetched one by
+/// one. The names of filters and their parameters stand in the query, where every server looks for them.
+///
+/// State: what the server has turned out to lack, guarded by the mutex.
+package final class HTTPPeer: ReplicationPeer {
+    /// What the server does not offer.
+    struct Lacks {
+        var bulkGet = false
+        var fullCommit = false
+    }
+
+    /// What is wanted of the changes feed besides its place.
+    package struct Feed: Sendable {
+        /// The filter's name.
+        package var filter: String?
+        /// Its parameters.
+        package var parameters: JSONObject = [:]
+        /// The only documents that take part.
+        package var documentIDs: [String] = []
+        /// A selector that documents must match.
+        package var selector: JSONObject?
+        /// How often the server shows that it is alive while it waits for changes.
+        package var heartbeat = Duration.seconds(30)
+        /// Where set, waiting is asking again after this time.
+        package var poll: Duration?
+
+        /// Makes a feed of everything.
+        package init() {}
+    }
+
+    /// Attachments up to so many bytes go inside a document's JSON.
+    static let inlineLimit = 4_096
+    /// The bytes of one `_bulk_docs`.
+    static let bulkBytes = 2 << 20
+    /// Single documents fetched or stored at a time.
+    static let singles = 4
+
+    let connection: any WireConnection
+    /// The database at this end, whose disk takes attachments as they arrive.
+    let database: Database
+    let feed: Feed
+    let lacks = Mutex(Lacks())
+
+    /// The URL without credentials.
+    package var name: String { connection.name }
+
+    /// Makes a peer.
+    ///
+    /// - Parameters:
+    ///   - connection: Carries requests to the database.
+    ///   - database: The database at this end.
+    ///   - feed: What is wanted of the changes feed.
+    package init(_ connection: any WireConnection, for database: Database, feed: Feed = Feed()) {
+        self.connection = connection
+        self.database = database
+        self.feed = feed
+    }
+
+    // MARK: - The database
+
+    /// Asks for the database's description.
+    package func information() async throws -> PeerInformation {
+        let response = try await connection.respond(to: WireRequest(.get, ""))
+        if response.status == 404 {
+            try await response.drain()
+            return PeerInformation(exists: false)
+        }
+        let value = try await object(response, "the database")
+        return PeerInformation(
+            exists: true, updateSequence: RemoteSequence(value["update_seq"]?.jsonValue()))
+    }
+
+    /// Makes the database.
+    package func create() async throws {
+        let response = try await connection.respond(to: WireRequest(.put, ""))
+        // 412: somebody else has made it meanwhile.
+        if response.status == 412 { return try await response.drain() }
+        _ = try await object(response, "the new database")
+    }
+
+    /// Asks the server to sync; one that does not know how does it by itself.
+    package func ensureDurable() async throws {
+        if lacks.withLock({ $0.fullCommit }) { return }
+        let response = try await connection.respond(
+            to: WireRequest(.post, "_ensure_full_commit", body: .json(Array("{}".utf8))))
+        if [400, 403, 404, 405, 501].contains(response.status) {
+            lacks.withLock { $0.fullCommit = true }
+            return try await response.drain()
+        }
+        _ = try await object(response, "_ensure_full_commit")
+    }
+
+    // MARK: - Comparing
+
+    /// Asks which revisions the server lacks.
+    package func missingRevisions(of offers: [PeerChange]) async throws -> [MissingRevisions] {
+        var text = Array("{".utf8)
+        for (index, offer) in offers.enumerated() {
+            if index > 0 { text.append(ascii: ",") }
+            text.append(jsonString: offer.id.text)
+            text.append(ascii: ":[")
+            for (index, revision) in offer.revisions.enumerated() {
+                if index > 0 { text.append(ascii: ",") }
+                text.append(jsonString: revision.description)
+            }
+            text.append(ascii: "]")
+        }
+        text.append(ascii: "}")
+        let response = try await connection.respond(
+            to: WireRequest(.post, "_revs_diff", body: .json(text)))
+        let answer = try await object(response, "_revs_diff")
+        return offers.compactMap { offer in
+            guard let entry = answer[offer.id.text] else { return nil }
+            var missing = MissingRevisions(id: offer.id, revisions: [])
+            // Only what was offered: the server knows nothing else of it.
+            let named = Set(entry["missing"]?.revisionIDs ?? [])
+            missing.revisions = offer.revisions.filter(named.contains)
+            missing.possibleAncestors = entry["possible_ancestors"]?.revisionIDs ?? []
+            return missing.revisions.isEmpty ? nil : missing
+        }
+    }
+
+    // MARK: - Answers
+
+    /// The JSON object of a successful answer.
+    func object(_ response: WireResponse, _ what: String) async throws -> PackedValue {
+        let bytes = try await response.bytes()
+        guard (200...299).contains(response.status) else {
+            throw ReplicationError(response, bytes, what, at: name)
+        }
+        guard let value = try? PackedValue(parsing: bytes), value.isObject else {
+            throw ReplicationError(
+                .invalidAnswer,
+                "'\(name)' answers \(what) with something that is no JSON object: perhaps another "
+                    + "server, or a page to sign in to a network.",
+                status: response.status, isTransient: true)
+        }
+        return value
+    }
+}
+
+extension PackedValue {
+    /// The revision IDs of an array of texts; what is none is left out.
+    fileprivate var revisionIDs: [RevisionID] {
+        var ids: [RevisionID] = []
+        forEachElement { element in
+            if let text = element.string, let id = try? RevisionID(text) { ids.append(id) }
+        }
+        return ids
+    }
+}
+
+extension WireRequest.Body {
+    /// A JSON text.
+    static func json(_ text: [UInt8]) -> WireRequest.Body { .bytes(text, type: "application/json") }
+
+    /// A JSON value.
+    static func json(_ value: JSONValue) -> WireRequest.Body {
+        var text: [UInt8] = []
+        JSONWriter.append(value, to: &text)
+        return .json(text)
+    }
+}

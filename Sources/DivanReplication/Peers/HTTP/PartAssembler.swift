@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+internal import DivanModel
+
+/// What the parts of a multipart body are to each other.
+enum MultipartKind {
+    /// A document, then its attachments.
+    case related
+    /// Documents.
+    case mixed
+
+    init(_ headers: HTTPHeaders) {
+        let type = (headers["Content-Type"] ?? "").lowercased()
+        self = type.hasPrefix("multipart/related") ? .related : .mixed
+    }
+}
+
+/// Puts documents together from the parts of a multipart body, with their attachments on the disk.
+///
+///     multipart/related        multipart/mixed
+///       document                 document                     application/json
+///       attachment               multipart/related            a document with
+///       attachment                 document                     its attachments
+///                                  attachment
+///                                error                        application/json; error="true"
+///
+/// Attachments are matched to the entries that say they follow: by file name, else by digest, else in
+/// their order. What they are is checked against what the entry declares when they are stored.
+struct PartAssembler {
+    private let database: Database
+    private var documents: [FetchedRevision] = []
+    /// Whether the parts belong to one document.
+    private var isInDocument = false
+    private var group: Group?
+    private var part: Part?
+    /// The longest JSON part.
+    private static let jsonLimit = 128 << 20
+
+    private struct Group {
+        var document: WireDocument?
+        var failure: FetchedRevision?
+        var contents: [(headers: HTTPHeaders, content: AttachmentContent)] = []
+    }
+
+    private enum Part {
+        case json(HTTPHeaders, [UInt8])
+        case attachment(HTTPHeaders, ContentSpool)
+    }
+
+    init(_ database: Database) { self.database = database }
+
+    /// Says whether the whole body is one document with its attachments.
+    mutating func begin(isDocument: Bool) {
+        isInDocument = isDocument
+        if isDocument { group = Group() }
+    }
+
+    mutating func take(_ event: MultipartReader.Event) throws {
+        switch event {
+        case .partBegan(let headers):
+            if isInDocument, group?.document != nil {
+                part = .attachment(headers, try ContentSpool(for: database))
+            } else {
+                part = .json(headers, [])
+            }
+        case .bytes(let bytes): try append(bytes)
+        case .partEnded: try endPart()
+        case .nestedBegan:
+            isInDocument = true
+            group = Group()
+        case .nestedEnded:
+            try endGroup()
+            isInDocument = false
+        case .ended: break
+        }
+    }
+
+    /// The documents, in their order.
+    mutating func finish() throws -> [FetchedRevision] {
+        try endGroup()
+        return documents
+    }
+
+    private mutating func append(_ bytes: ArraySlice<UInt8>) throws {
+        switch part {
+        case .json(let headers, var text):
+            part = nil
+            text += bytes
+            guard text.count <= Self.jsonLimit else {
+                throw ReplicationError(
+                    .invalidAnswer, "A document is longer than \(Self.jsonLimit) bytes.")
+            }
+            part = .json(headers, text)
+        case .attachment(_, let spool): try spool.write(Array(bytes))
+        case nil: break
+        }
+    }
+
+    private mutating func endPart() throws {
+        defer { part = nil }
+        switch part {
+        case .attachment(let headers, let spool):
+            group?.contents.append((headers, try spool.finish()))
+        case .json(let headers, let text):
+            let isError = HeaderParameters(headers["Content-Type"] ?? "")["error"] == "true"
+            let isCoded = headers["Content-Encoding"] == "gzip"
+            let text = isCoded ? try Self.inflated(text) : text
+            if isError {
+                if let failure = Self.failure(text) { documents.append(failure) }
+            } else if isInDocument {
+                group?.document = try WireDocument(parsing: text.span)
+            } else {
+                documents.append(try HTTPPeer.fetched(WireDocument(parsing: text.span)))
+            }
+        case nil: break
+        }
+    }
+
+    private static func inflated(_ text: [UInt8]) throws -> [UInt8] {
+        let inflater = GzipInflater()
+        inflater.push(text)
+        var plain: [UInt8] = []
+        do {
+            while let piece = try inflater.next() { plain += piece }
+            try inflater.finish()
+        } catch {
+            throw ReplicationError(
+                .invalidAnswer, "A document in a multipart answer cannot be decoded: \(error)",
+                isTransient: true)
+        }
+        return plain
+    }
+
+    private static func failure(_ text: [UInt8]) -> FetchedRevision? {
+        guard let error = try? PackedValue(parsing: text),
+            let id = error["id"]?.string.flatMap({ try? DocumentID($0) }),
+            let revision = error["rev"]?.string.flatMap({ try? RevisionID($0) })
+        else { return nil }
+        return FetchedRevision(
+            id: id, revision: revision,
+            HTTPPeer.outcome(error["error"]?.string ?? "", error["reason"]?.string, id))
+    }
+
+    // MARK: - Matching
+
+    private mutating func endGroup() throws {
+        guard let group else { return }
+        self.group = nil
+        guard var document = group.document else {
+            throw ReplicationError(
+                .invalidAnswer, "A multipart answer has no document.", isTransient: true)
+        }
+        var open = document.followingNames
+        for (headers, content) in group.contents {
+            guard let name = Self.name(headers, content, open, document) else { continue }
+            open.removeAll { $0 == name }
+            document.inlineContents[name] = content
+        }
+        documents.append(try HTTPPeer.fetched(document))
+    }
+
+    private static func name(
+        _ headers: HTTPHeaders, _ content: AttachmentContent, _ open: [String],
+        _ document: WireDocument
+    ) -> String? {
+        let disposition = HeaderParameters(headers["Content-Disposition"] ?? "")
+        if let name = disposition["filename"], open.contains(name) { return name }
+        let stubs = document.body["_attachments"]
+        let byDigest = open.first { name in
+            stubs?[name]?["digest"]?.string.map(content.hasDigest) ?? false
+        }
+        return byDigest ?? open.first
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanHTTP
+internal import DivanJSON
+
+// The one table from answers to errors.
+extension ReplicationError {
+    /// Takes an answer that is no success.
+    init(_ response: WireResponse, _ body: [UInt8], _ what: String, at name: String) {
+        let answer = try? PackedValue(parsing: body)
+        let reason =
+            answer?["reason"]?.string ?? answer?["error"]?.string ?? "status \(response.status)"
+        let (code, isTransient) = Self.meaning(of: response.status)
+        self.init(
+            code, "'\(name)' answers \(what) with \(response.status): \(reason.prefix(300))",
+            status: response.status, isTransient: isTransient)
+        if let seconds = response.headers["Retry-After"].flatMap({ Double($0) }), seconds >= 0 {
+            retryAfter = seconds
+        }
+    }
+
+    /// Takes what a server says of one document among several.
+    init(ofDocument id: String, error: String, reason: String?) {
+        let code: Code
+        var isTransient = false
+        switch error {
+        case "forbidden": code = .forbidden
+        case "unauthorized": code = .unauthorized
+        case "internal_server_error", "timeout", "service_unavailable", "unknown_error":
+            (code, isTransient) = (.server, true)
+        default: code = .rejected
+        }
+        self.init(
+            code, "The server refuses '\(id)': \((reason ?? error).prefix(300))", documentID: id,
+            isTransient: isTransient)
+    }
+
+    /// What a status means for a replication.
+    static func meaning(of status: Int) -> (code: Code, isTransient: Bool) {
+        switch status {
+        case 401, 407: (.unauthorized, false)
+        case 403: (.forbidden, false)
+        case 404, 410: (.notFound, false)
+        case 408, 504: (.timeout, true)
+        case 425, 429, 500...599: (.server, true)
+        case 300...399: (.invalidAnswer, false)
+        case 409, 412, 413, 415, 422: (.rejected, false)
+        default: (.invalidAnswer, false)
+        }
+    }
+}

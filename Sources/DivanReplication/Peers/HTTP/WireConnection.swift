@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanHTTP
+
+/// A request to a database behind HTTP, as the protocol needs it.
+package struct WireRequest: Sendable {
+    /// What goes along.
+    package enum Body: Sendable {
+        /// Nothing.
+        case none
+        /// Bytes, with their media type.
+        case bytes([UInt8], type: String)
+        /// Pieces of a known total length, which can be read anew for another try.
+        case pieces(length: Int, type: String, open: @Sendable () throws -> any WirePieces)
+    }
+
+    /// The method.
+    package var method: HTTPMethod
+    /// What is asked for, below the database, percent-encoded; empty for the database itself.
+    package var path: String
+    /// The query, not encoded.
+    package var query: [(name: String, value: String)]
+    /// What is taken as an answer.
+    package var accept: String
+    /// What goes along.
+    package var body: Body
+    /// How long the other end may be silent; nil for the usual.
+    package var longestSilence: Duration?
+
+    /// Makes a request for JSON.
+    package init(
+        _ method: HTTPMethod, _ path: String, query: [(name: String, value: String)] = [],
+        accept: String = "application/json", body: Body = .none
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.accept = accept
+        self.body = body
+    }
+}
+
+/// Bytes that come in pieces, one after the other, when they are asked for.
+package protocol WirePieces: Sendable {
+    /// The next piece; nil at the end.
+    func next() async throws -> [UInt8]?
+}
+
+/// An answer whose body comes as it is read.
+package struct WireResponse: Sendable {
+    /// The status.
+    package var status: Int
+    /// The header fields.
+    package var headers: HTTPHeaders
+    /// The body, as it was before any transfer or content coding.
+    package var body: any WirePieces
+
+    /// Makes an answer.
+    package init(status: Int, headers: HTTPHeaders, body: any WirePieces) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// Carries requests to one database: what `HTTPPeer` speaks through, and tests stand in for.
+///
+/// It adds credentials and the app's header fields, keeps connections, follows redirects. A failure to
+/// reach the server, or of the connection, is a transient `ReplicationError`.
+package protocol WireConnection: Sendable {
+    /// The database's URL without credentials.
+    var name: String { get }
+    /// Sends a request and gives the head of its answer.
+    func respond(to request: WireRequest) async throws -> WireResponse
+}
+
+extension WireResponse {
+    /// The whole body, up to a limit.
+    func bytes(limit: Int = 256 << 20) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let piece = try await body.next() {
+            bytes += piece
+            guard bytes.count <= limit else {
+                throw ReplicationError(
+                    .invalidAnswer, "An answer is longer than \(limit) bytes.", isTransient: true)
+            }
+        }
+        return bytes
+    }
+
+    /// Reads the rest of a body that nobody needs, so that its connection can be used again.
+    func drain() async throws { while try await body.next() != nil {} }
+}
+
+/// A body of bytes in memory.
+package actor BytesPieces: WirePieces {
+    private var pieces: [[UInt8]]
+
+    /// Makes a body of one piece.
+    package init(_ bytes: [UInt8]) { pieces = bytes.isEmpty ? [] : [bytes] }
+
+    /// The piece, then nil.
+    package func next() -> [UInt8]? { pieces.isEmpty ? nil : pieces.removeFirst() }
+}
