@@ -5,8 +5,8 @@ enum CommandTable {
     static let all: [Command] = [
         .create, .info, .ls, .get, .put, .edit, .rm, .purge, .expire, .attach, .detach,
         .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .view,
-        .search, .index, .compact, .verify, .salvage, .backup, .install, .serve, .users, .inspect,
-        .completions,
+        .search, .index, .compact, .verify, .salvage, .backup, .install, .replicate, .sync, .serve,
+        .users, .inspect, .completions,
     ]
 
     static func command(named name: String) -> Command? {

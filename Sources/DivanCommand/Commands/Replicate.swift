@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Divan
+internal import FoundationEssentials
+
+extension Command {
+    /// `divan replicate`: changes from one database to another.
+    static let replicate = Command(
+        CommandSchema(
+            name: "replicate",
+            summary: "Bring a database's changes to another one, here or behind a URL.",
+            discussion: """
+                SOURCE and TARGET are databases here or URLs such as http://host:5984/notes, at least \
+                one of them here. A second run goes on where the first one was. A target here is made \
+                when it is missing; one behind a URL with --create-target. Documents that the target \
+                refuses are listed, and the exit code is then 5.
+                """,
+            arguments: [
+                ArgumentSchema(
+                    name: "SOURCE", summary: "Where documents come from: a database or a URL.",
+                    completion: .database),
+                ArgumentSchema(
+                    name: "TARGET", summary: "Where they go: a database or a URL.",
+                    completion: .database),
+            ],
+            options: ReplicationOptions.schema + [
+                .flag("both", "b", "Bring the target's changes to the source, too.")
+            ],
+            examples: [
+                "divan replicate notes.divan http://localhost:5984/notes --create-target",
+                "divan replicate https://ann@example.com/notes notes.divan --continuous",
+                "divan replicate notes.divan copy.divan --doc n1 --doc n2",
+            ]),
+        waiting: { invocation in
+            let ends = try ReplicationEnds(
+                invocation, try invocation.arguments.argument("SOURCE"),
+                try invocation.arguments.argument("TARGET"))
+            defer { ends.close() }
+            try await invocation.run(ends, isBoth: invocation.arguments.flag("both"))
+        })
+
+    /// `divan sync`: both ways.
+    static let sync = Command(
+        CommandSchema(
+            name: "sync",
+            summary: "Make two databases the same: changes go both ways.",
+            discussion: """
+                As "divan replicate --both". With --continuous it goes on until Control-C, and tries \
+                again by itself whenever the other end cannot be reached.
+                """,
+            arguments: [
+                .database,
+                ArgumentSchema(
+                    name: "OTHER", summary: "The other database, here or behind a URL.",
+                    completion: .database),
+            ],
+            options: ReplicationOptions.schema,
+            examples: ["divan sync notes.divan http://localhost:5984/notes --continuous"]),
+        waiting: { invocation in
+            let ends = try ReplicationEnds(
+                invocation, try invocation.arguments.argument("DB"),
+                try invocation.arguments.argument("OTHER"))
+            defer { ends.close() }
+            try await invocation.run(ends, isBoth: true)
+        })
+}
+
+/// The options that both commands have.
+enum ReplicationOptions {
+    static let schema: [OptionSchema] = [
+        .flag("continuous", "c", "Go on as changes come, until Control-C."),
+        .flag("create-target", nil, "Make the target behind a URL when it is missing."),
+        .value("filter", nil, "NAME", "Only what a filter of the server lets through."),
+        .value(
+            "param", nil, "KEY=JSON", "A parameter of the filter; may be given again.",
+            repeats: true),
+        .value("doc", nil, "ID", "Only this document; may be given again.", repeats: true),
+        .value("channel", nil, "NAME", "Only a channel of a Sync Gateway.", repeats: true),
+        .value("header", nil, "NAME: VALUE", "A field for each HTTP request.", repeats: true),
+    ]
+
+    static func settings(_ arguments: ParsedArguments) throws -> ReplicationConfiguration {
+        var settings = ReplicationConfiguration()
+        settings.isContinuous = arguments.flag("continuous")
+        settings.createTarget = arguments.flag("create-target")
+        settings.filter = arguments.string("filter")
+        settings.documentIDs = arguments.strings("doc")
+        settings.channels = arguments.strings("channel")
+        for text in arguments.strings("param") {
+            let (key, value) = try JSONInput.assignment(text)
+            settings.filterParameters[key] = value
+        }
+        for text in arguments.strings("header") {
+            guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else {
+                throw UsageError("--header takes NAME: VALUE, not \"\(text)\".")
+            }
+            let value = text[text.index(after: colon)...].drop { $0 == " " }
+            settings.headers[String(text[..<colon])] = String(value)
+        }
+        return settings
+    }
+}
+
+/// The two databases of a replication: the local one, and what is at the other end.
+struct ReplicationEnds {
+    let local: Database
+    let remote: ReplicationEndpoint
+    /// Whether the local one is the source.
+    let isPush: Bool
+
+    init(_ invocation: Invocation, _ source: String, _ target: String) throws {
+        switch (Self.isURL(source), Self.isURL(target)) {
+        case (true, true):
+            throw UsageError("One of the two databases must be here: a path, not a URL.")
+        case (true, false):
+            local = try Self.open(target, creating: true)
+            remote = .url(source)
+            isPush = false
+        case (false, true):
+            local = try Self.open(source, creating: false)
+            remote = .url(target)
+            isPush = true
+        case (false, false):
+            local = try Self.open(source, creating: false)
+            remote = .database(try Self.open(target, creating: true))
+            isPush = true
+        }
+    }
+
+    func close() {
+        local.close()
+        if case .database(let database) = remote { database.close() }
+    }
+
+    private static func isURL(_ text: String) -> Bool {
+        let lower = text.lowercased()
+        return lower.hasPrefix("http://") || lower.hasPrefix("https://")
+    }
+
+    private static func open(_ path: String, creating: Bool) throws -> Database {
+        var location = try Invocation.location(path)
+        if creating { location = try Invocation.newLocation(location) }
+        var options = DatabaseOptions()
+        options.create = creating
+        do {
+            return try Database.open(at: URL(filePath: location), options: options)
+        } catch let error as DatabaseError where error.code == .databaseNotFound {
+            throw CommandFailure(.notFound, "There is no database at \(location).")
+        }
+    }
+
+    func replications(isBoth: Bool, _ settings: ReplicationConfiguration) -> [Replication] {
+        let push =
+            switch remote {
+            case .url(let url): local.createPushReplication(to: url)
+            case .database(let other): local.createPushReplication(to: other)
+            }
+        let pull =
+            switch remote {
+            case .url(let url): local.createPullReplication(from: url)
+            case .database(let other): local.createPullReplication(from: other)
+            }
+        let replications = isBoth ? [push, pull] : [isPush ? push : pull]
+        for replication in replications { replication.settings = settings }
+        return replications
+    }
+}
+
+extension Invocation {
+    /// Runs one or two replications with a bar, and tells what came of them.
+    fileprivate func run(_ ends: ReplicationEnds, isBoth: Bool) async throws {
+        let settings = try ReplicationOptions.settings(arguments)
+        let replications = ends.replications(isBoth: isBoth, settings)
+        let bar = ProgressBar("Replicating", noun: "document", output: output)
+        let tally = ReplicationTally(bar)
+        var tokens: [ReplicationToken] = []
+        for (index, replication) in replications.enumerated() {
+            tokens.append(replication.addStatusListener { tally.take($0, of: index) })
+            tokens.append(replication.addDocumentListener { tally.take($0) })
+            replication.start()
+        }
+        interruption.onRequest { for replication in replications { replication.stop() } }
+        for replication in replications {
+            await replication.finished()
+            if let error = replication.lastError, !tally.isRefusal(error), !interruption.isRequested
+            {
+                // Without one way the other is of no use to wait for.
+                for other in replications { await other.stopped() }
+                bar.finish()
+                throw CommandFailure(ExitCode(error.code), error.message)
+            }
+        }
+        for token in tokens { token.remove() }
+        let figures = bar.finish()
+        let counts = await tally.counts()
+        output.remark(
+            "\(isBoth ? "Synchronised" : "Replicated") \(Quantity.counted(counts.transferred, "revision"))"
+                + " in \(Quantity.fixed(figures.elapsed.inSeconds, 2)) s.")
+        if interruption.isRequested, !settings.isContinuous { throw Interruption.failure }
+        if counts.refused > 0 {
+            throw CommandFailure(
+                .problemsFound,
+                "\(Quantity.counted(counts.refused, "revision")) could not be transferred.")
+        }
+    }
+}
+
+extension ExitCode {
+    /// What a replication's error means to a shell.
+    fileprivate init(_ code: ReplicationError.Code) {
+        switch code {
+        case .notFound: self = .notFound
+        case .invalidSetting, .rejected: self = .badInput
+        case .cancelled: self = .interrupted
+        default: self = .failure
+        }
+    }
+}
