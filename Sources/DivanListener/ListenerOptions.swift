@@ -20,7 +20,7 @@ public struct ListenerLimits: Sendable {
     /// The longest body that is read as JSON, in bytes, also after decoding gzip.
     public var jsonBody = 64 << 20
     /// The longest request line with header fields, in bytes.
-    public var head = 32 << 10
+    public var head = 12 << 10
     /// The most connections at once; others wait in the system's queue.
     public var connections = 4_096
     /// How long a connection may be silent between requests, or while it sends a head.

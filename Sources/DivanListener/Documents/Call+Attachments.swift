@@ -145,7 +145,8 @@ enum ByteRange: Equatable {
         switch (Int(parts[0]), Int(parts[1])) {
         case (let start?, let end?):
             guard end >= start else { return .whole }
-            return start < length ? .part(start..<min(length, end + 1)) : .unsatisfiable
+            guard start < length else { return .unsatisfiable }
+            return .part(start..<(end < length ? end + 1 : length))
         case (let start?, nil) where parts[1].isEmpty:
             return start < length ? .part(start..<length) : .unsatisfiable
         case (nil, let count?) where parts[0].isEmpty:

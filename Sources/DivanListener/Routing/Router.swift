@@ -82,6 +82,16 @@ package struct Router: Sendable {
         .write("DELETE", "/{db}/_local/{id}") { try $0.deleteLocal() },
         .write("COPY", "/{db}/_local/{id}") { try $0.copyLocal() },
 
+        // Queries
+        .read("POST", "/{db}/_find") { try $0.find() },
+        .read("POST", "/{db}/_explain") { try $0.explain() },
+        .read("GET", "/{db}/_index") { try $0.indexes() },
+        .write("POST", "/{db}/_index", .databaseAdmin) { try $0.createIndex() },
+        .write("POST", "/{db}/_index/_bulk_delete", .databaseAdmin) { try $0.deleteIndexes() },
+        .write("DELETE", "/{db}/_index/{ddoc}/json/{name}", .databaseAdmin) {
+            try $0.deleteIndex()
+        },
+
         // Design documents
         .read("GET", "/{db}/_design/{ddoc}/_info") { try $0.designInfo() },
         .read("GET", "/{db}/_design/{ddoc}/_view/{name}") { try $0.queryView() },
@@ -130,8 +140,15 @@ package struct Router: Sendable {
         return route.isWrite ? .writing : .reading
     }
 
-    /// The longest body that a request may have.
-    package func largestBody(_ head: RequestHead) -> Int { site.options.limits.requestBody }
+    /// The longest body that a request may have: from somebody who shows neither a name nor a cookie
+    /// not more than is needed to sign in.
+    package func largestBody(_ head: RequestHead) -> Int {
+        let limit = site.options.limits.requestBody
+        guard !site.guardian.isParty, head.headers["Authorization"] == nil,
+            head.headers["Cookie"] == nil
+        else { return limit }
+        return min(limit, 64 << 10)
+    }
 
     /// The answer to a request that is refused before its body has come.
     package func refuse(_ failure: HTTPFailure, _ head: RequestHead) -> ListenerResponse {

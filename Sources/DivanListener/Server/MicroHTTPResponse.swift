@@ -34,9 +34,11 @@ enum MicroHTTPResponse {
             exchange.begin(producer)
             let size = length.map { UInt64($0) } ?? UInt64.max
             let context = unsafe Unmanaged.passRetained(exchange).toOpaque()
+            // A body in chunks lies in the connection's memory and needs none of the response's.
+            let block = length == nil ? 1 : 32 << 10
             // SAFETY: the context is released by the last callback, which comes once.
             return unsafe MHD_create_response_from_callback(
-                size, 32 << 10, read, context,
+                size, block, read, context,
                 { context in
                     if let context = unsafe context {
                         unsafe Unmanaged<Exchange>.fromOpaque(context).release()

@@ -116,8 +116,9 @@ final class MicroHTTPServer: HTTPServer {
         unsafe options.socket = socket.descriptor
         unsafe options.connections = UInt32(clamping: limits.connections)
         unsafe options.timeout = UInt32(clamping: limits.idle.components.seconds)
-        // Twice the head, since half of it is for answers. It is mapped, so only what is touched counts.
-        unsafe options.memory = max(2 * limits.head, 48 << 10)
+        // Room for a head, and behind it for that of the answer. Each connection has so much, so it is
+        // what thousands of feeds that wait cost.
+        unsafe options.memory = max(limits.head, 4 << 10) + (4 << 10)
         unsafe options.context = context
         unsafe MicroHTTPCallbacks.install(&options)
         // SAFETY: the texts live through the call, which copies what it keeps. The context lives until

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+
+// `_find`, `_explain` and `_index`.
+extension Call {
+    /// `POST /{db}/_find`
+    func find() throws -> ListenerResponse {
+        let database = try database
+        let request = try FindRequest(try objectBody(), database)
+        let result = try database.find(request.query)
+        var text = JSONText()
+        text.raw("{\"docs\":[\n")
+        var isFirst = true
+        for row in result where mayRead(row.document) {
+            if !isFirst { text.raw(",\n") }
+            isFirst = false
+            try append(row, request, to: &text)
+        }
+        text.raw("\n],\n\"bookmark\":")
+        text.string(result.bookmark ?? "nil")
+        if request.wantsStatistics {
+            text.raw(",\n\"execution_stats\":")
+            text.value(Self.statistics(result.statistics))
+        }
+        let missing = request.missingIndex.map {
+            "There is no index \($0.prefix(100)); another way was taken."
+        }
+        if let warning = missing ?? result.warning {
+            text.raw(",\n\"warning\":")
+            text.string(warning)
+        }
+        text.raw("}")
+        return .json(bytes: text.bytes)
+    }
+
+    private func append(_ row: FindRow, _ request: FindRequest, to text: inout JSONText) throws {
+        guard request.query.fields == nil else {
+            text.value(.object(row.properties))
+            return
+        }
+        var format = DocumentFormat()
+        format.conflicts = request.conflicts
+        let tree = request.conflicts ? try database.revisionTree(of: row.id) : nil
+        try format.append(row.document, tree, to: &text)
+    }
+
+    private static func statistics(_ statistics: FindStatistics) -> JSONValue {
+        let (seconds, attoseconds) = statistics.duration.components
+        return [
+            "total_keys_examined": .integer(Int64(statistics.rowsExamined)),
+            "total_docs_examined": .integer(Int64(statistics.documentsExamined)),
+            "total_quorum_docs_examined": 0,
+            "results_returned": .integer(Int64(statistics.resultsReturned)),
+            "execution_time_ms": .double(Double(seconds) * 1e3 + Double(attoseconds) / 1e15),
+        ]
+    }
+
+    /// `POST /{db}/_explain`
+    func explain() throws -> ListenerResponse {
+        let database = try database
+        let request = try FindRequest(try objectBody(), database)
+        let explanation = try database.explain(request.query)
+        let fields = request.query.fields
+        return .json([
+            "dbname": .string(database.name),
+            "index": explanation.index.map(Self.describe) ?? Self.allDocumentsIndex,
+            "selector": request.query.selector.json,
+            "limit": .integer(Int64(request.limit)),
+            "skip": .integer(Int64(request.query.skip)),
+            "fields": fields.map { .array($0.map { .string($0) }) } ?? "all_fields",
+            "access": .string(explanation.access),
+            "estimated_rows": .integer(Int64(explanation.estimatedRows)),
+            "actual_rows": .integer(Int64(explanation.actualRows)),
+            "is_sorted": .bool(explanation.isSorted),
+        ])
+    }
+
+    // MARK: - Indexes
+
+    /// `GET /{db}/_index`
+    func indexes() throws -> ListenerResponse {
+        let indexes = try database.indexes()
+        return .json([
+            "total_rows": .integer(Int64(indexes.count + 1)),
+            "indexes": .array([Self.allDocumentsIndex] + indexes.map(Self.describe)),
+        ])
+    }
+
+    private static let allDocumentsIndex: JSONValue = [
+        "ddoc": nil, "name": "_all_docs", "type": "special",
+        "def": ["fields": [["_id": "asc"]]],
+    ]
+
+    private static func describe(_ index: PropertyIndex) -> JSONValue {
+        let label = IndexLabel(index.name)
+        var definition: JSONObject = [
+            "fields": .array(index.paths.map { .object([$0: "asc"]) })
+        ]
+        if let filter = index.filter { definition["partial_filter_selector"] = filter.json }
+        return [
+            "ddoc": .string("_design/" + label.design), "name": .string(label.name),
+            "type": "json", "partitioned": false, "def": .object(definition),
+        ]
+    }
+
+    /// `POST /{db}/_index`
+    func createIndex() throws -> ListenerResponse {
+        let body = try objectBody()
+        guard let definition = body["index"]?.object, let list = definition["fields"]?.array else {
+            throw HTTPFailure(400, "missing_required_key", "Missing required key: index")
+        }
+        guard ["json", nil].contains(body["type"]?.string) else {
+            throw HTTPFailure.notImplemented("Only indexes of the type json are available.")
+        }
+        guard !list.isEmpty else {
+            throw HTTPFailure(400, "invalid_index_fields", "An index needs a field.")
+        }
+        let paths = try list.map { try SortKey(json: $0).path }
+        let partial = definition["partial_filter_selector"] ?? body["partial_filter_selector"]
+        let filter = try partial.flatMap { $0 == [:] ? nil : try Selector(json: $0) }
+        let made = Self.name(of: paths, filter)
+        let label = IndexLabel(
+            design: IndexLabel.design(body["ddoc"]?.string ?? made),
+            name: body["name"]?.string ?? made)
+        guard !label.design.isEmpty, !label.design.contains("/"), !label.name.isEmpty else {
+            throw HTTPFailure.badRequest("`ddoc` and `name` must be names.")
+        }
+        let isNew = try database.createIndex(
+            PropertyIndex(named: label.indexNames[0], on: paths, filter: filter))
+        return .json([
+            "result": isNew ? "created" : "exists", "id": .string("_design/" + label.design),
+            "name": .string(label.name),
+        ])
+    }
+
+    /// A name that the same definition has each time.
+    private static func name(of paths: [String], _ filter: Selector?) -> String {
+        let text = JSONValue.array(paths.map { .string($0) }).description
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in (text + (filter?.json.description ?? "")).utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+        }
+        return HexText.text(hash)
+    }
+
+    /// `DELETE /{db}/_index/{ddoc}/json/{name}`
+    func deleteIndex() throws -> ListenerResponse {
+        let label = IndexLabel(design: IndexLabel.design(name(0)), name: name(1))
+        let database = try database
+        guard try label.indexNames.contains(where: { try database.deleteIndex(named: $0) }) else {
+            throw HTTPFailure.notFound("Index does not exist")
+        }
+        return .done()
+    }
+
+    /// `POST /{db}/_index/_bulk_delete`
+    func deleteIndexes() throws -> ListenerResponse {
+        guard let designs = try objectBody()["docids"]?.array else {
+            throw HTTPFailure.badRequest("`docids` should be an array.")
+        }
+        let database = try database
+        var success: [JSONValue] = []
+        var fail: [JSONValue] = []
+        for design in designs.compactMap(\.string) {
+            let names = try database.indexes().map(\.name)
+                .filter { IndexLabel($0).design == IndexLabel.design(design) }
+            for name in names { try database.deleteIndex(named: name) }
+            if names.isEmpty {
+                fail.append(["id": .string(design), "error": "not_found"])
+            } else {
+                success.append(["id": .string(design), "ok": true])
+            }
+        }
+        return .json(["success": .array(success), "fail": .array(fail)])
+    }
+}

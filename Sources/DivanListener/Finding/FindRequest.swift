@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+
+/// What a `_find` or `_explain` asks, read from its body.
+struct FindRequest: Sendable {
+    /// How many documents come unless the client says how many.
+    static let defaultLimit = 25
+
+    var query: FindQuery
+    var limit: Int
+    /// Whether documents tell which of their revisions conflict.
+    var conflicts: Bool
+    var wantsStatistics: Bool
+    /// The index that was named and is not there.
+    var missingIndex: String?
+
+    init(_ body: JSONObject, _ database: Database) throws {
+        guard let selector = body["selector"] else {
+            throw HTTPFailure(400, "missing_required_key", "Missing required key: selector")
+        }
+        guard selector.object != nil else {
+            throw HTTPFailure(400, "invalid_selector_json", "Selector must be a JSON object")
+        }
+        query = FindQuery(try Selector(json: selector))
+        limit = try Self.count(body, "limit") ?? Self.defaultLimit
+        query.limit = limit
+        query.skip = try Self.count(body, "skip") ?? 0
+        if let fields = body["fields"], fields.array?.isEmpty != true, fields != "all_fields" {
+            query.fields = try DocumentFormat.revisions(fields, "fields")
+        }
+        if let sort = body["sort"] {
+            guard let keys = sort.array else {
+                throw HTTPFailure(400, "invalid_sort_json", "Sort must be an array of fields.")
+            }
+            query.sort = try keys.map { try SortKey(json: $0) }
+        }
+        if let bookmark = body["bookmark"]?.string, bookmark != "nil", !bookmark.isEmpty {
+            query.bookmark = bookmark
+        }
+        conflicts = body["conflicts"]?.bool ?? false
+        wantsStatistics = body["execution_stats"]?.bool ?? false
+        query.updatesIndexes = body["update"]?.bool ?? true
+        if let named = body["use_index"] { try use(named, database) }
+    }
+
+    /// Takes the index that a client names by its design document, and perhaps its own name.
+    private mutating func use(_ named: JSONValue, _ database: Database) throws {
+        let parts = named.string.map { [$0] } ?? (named.array ?? []).compactMap(\.string)
+        guard let design = parts.first else { return }
+        let wanted = IndexLabel.design(design)
+        let found = try database.indexes().map(\.name).first { name in
+            let label = IndexLabel(name)
+            return label.design == wanted && (parts.count < 2 || label.name == parts[1])
+        }
+        query.useIndex = found
+        if found == nil { missingIndex = parts.joined(separator: ", ") }
+    }
+
+    private static func count(_ body: JSONObject, _ key: String) throws -> Int? {
+        guard let value = body[key] else { return nil }
+        guard let number = value.int64, number >= 0 else {
+            throw HTTPFailure.badRequest("`\(key)` must be a number of 0 or more.")
+        }
+        return Int(number)
+    }
+}
+
+/// How an index of the database is called on the wire: by a design document and a name.
+///
+/// `design/name` on the wire's side is one name on the database's; one without a slash, which an app
+/// gave, is both.
+struct IndexLabel: Equatable {
+    var design: String
+    var name: String
+
+    init(design: String, name: String) {
+        self.design = design
+        self.name = name
+    }
+
+    init(_ indexName: String) {
+        let parts = indexName.split(separator: "/", maxSplits: 1).map(String.init)
+        design = parts.first ?? indexName
+        name = parts.count > 1 ? parts[1] : design
+    }
+
+    /// The names that the database may have for it.
+    var indexNames: [String] {
+        design == name ? ["\(design)/\(name)", name] : ["\(design)/\(name)"]
+    }
+
+    /// The name of a design document without `_design/`.
+    static func design(_ text: String) -> String {
+        text.hasPrefix("_design/") ? String(text.dropFirst(8)) : text
+    }
+}

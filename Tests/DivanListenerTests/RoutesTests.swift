@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanJSON
+import Testing
+
+@testable import DivanListener
+
+/// What transcripts cannot show: functions of the app, bytes, answers that are large.
+@Suite struct RoutesTests {
+    private func people() throws -> (TestSite, Database) {
+        let site = try TestSite()
+        let database = try site.manager.database(named: "db")
+        for (id, age) in [("a", 30), ("b", 20), ("c", 30)] as [(String, Int64)] {
+            try database.save(MutableDocument(["age": .integer(age)], id: id))
+        }
+        database.view(named: "people/byAge").setMap(version: "1", reduce: .count) {
+            document, emit in
+            emit(document["age"], nil)
+        }
+        return (site, database)
+    }
+
+    @Test func `a view of the app is served under its design document`() throws {
+        let (site, _) = try people()
+        let path = "/db/_design/people/_view/byAge"
+        let rows = site.send("GET", path + "?reduce=false").json
+        #expect(rows["total_rows"]?.int64 == 3)
+        #expect(rows["rows"]?.array?.compactMap { $0["id"]?.string } == ["b", "a", "c"])
+        let count = site.send("GET", path).json
+        #expect(count["rows"]?[0]?["value"]?.int64 == 3)
+        let groups = site.send("GET", path + "?group=true").json["rows"]
+        #expect(groups?[1]?["key"]?.int64 == 30)
+        #expect(groups?[1]?["value"]?.int64 == 2)
+        let keyed = site.send(
+            "GET", path + "?reduce=false&key=30&include_docs=true&descending=true")
+        #expect(keyed.json["rows"]?[0]?["doc"]?["_id"]?.string == "c")
+        let posted = site.send("POST", path + "?reduce=false", #"{"keys":[20]}"#)
+        #expect(posted.json["rows"]?.array?.count == 1)
+        let many = site.send(
+            "POST", path + "/queries", #"{"queries":[{},{"reduce":false,"limit":1}]}"#)
+        #expect(many.json["results"]?.array?.count == 2)
+    }
+
+    @Test func `options that make no sense for a view are refused`() throws {
+        let (site, database) = try people()
+        database.view(named: "people/plain").setMap(version: "1") { _, emit in emit(1, nil) }
+        let view = "/db/_design/people/_view/"
+        #expect(site.send("GET", view + "plain?group=true").status == 400)
+        #expect(site.send("GET", view + "plain?reduce=true").status == 400)
+        #expect(site.send("GET", view + "byAge?include_docs=true").status == 400)
+        #expect(site.send("GET", view + "byAge?startkey=[").status == 400)
+        #expect(site.send("GET", view + "none").status == 404)
+    }
+
+    @Test func `a compiler that the app registers makes views of design documents`() throws {
+        let site = try TestSite { options in
+            options.viewCompiler = { source, language in
+                struct Unknown: Error {}
+                guard language == "path" else { throw Unknown() }
+                return { document, emit in emit(document[source], nil) }
+            }
+        }
+        let database = try site.manager.database(named: "db")
+        try database.save(MutableDocument(["n": 7], id: "d"))
+        let design = #"{"language":"path","views":{"v":{"map":"n","reduce":"_sum"}}}"#
+        #expect(site.send("PUT", "/db/_design/x", design).status == 201)
+        #expect(
+            site.send("GET", "/db/_design/x/_view/v?reduce=false").json["rows"]?[0]?["key"]?.int64
+                == 7)
+        let other = #"{"views":{"v":{"map":"function(doc) {}"}}}"#
+        #expect(site.send("PUT", "/db/_design/y", other).status == 201)
+        #expect(site.send("GET", "/db/_design/y/_view/v").status == 400)
+    }
+
+    @Test func `a filter of the app narrows a feed`() throws {
+        let (site, database) = try people()
+        database.setFilter(named: "d/older") { document, parameters in
+            document.int(forKey: "age") > Int(parameters["than"]?.string ?? "") ?? 0
+        }
+        let feed = site.send("GET", "/db/_changes?filter=d/older&than=25").json
+        #expect(feed["results"]?.array?.compactMap { $0["id"]?.string } == ["a", "c"])
+        #expect(feed["last_seq"]?.int64 == 3)
+    }
+
+    /// `{"a":1}` as gzip.
+    private static let gzip: [UInt8] = [
+        0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 2, 0xFF, 0xAB, 0x56, 0x4A, 0x54, 0xB2, 0x32, 0xAC, 0x05, 0,
+        0xAF, 0xAC, 0x1B, 0x56, 0x07, 0, 0, 0,
+    ]
+
+    @Test func `a body may be gzip, and not too much of it`() throws {
+        let site = try TestSite { $0.limits.jsonBody = 100 }
+        _ = try site.manager.database(named: "db")
+        let coded: HTTPHeaders = ["Content-Encoding": "gzip"]
+        #expect(site.send("PUT", "/db/d", Self.gzip, coded).status == 201)
+        #expect(site.send("GET", "/db/d").json["a"]?.int64 == 1)
+        #expect(site.send("PUT", "/db/e", Array(Self.gzip.dropLast(9)), coded).status == 400)
+        #expect(site.send("PUT", "/db/e", Self.gzip, ["Content-Encoding": "br"]).status == 415)
+        let small = try TestSite { $0.limits.jsonBody = 5 }
+        _ = try small.manager.database(named: "db")
+        #expect(small.send("PUT", "/db/d", Self.gzip, coded).status == 413)
+    }
+
+    @Test func `a long list comes whole, though read in steps`() throws {
+        let site = try TestSite()
+        let database = try site.manager.database(named: "db")
+        try database.inBatch {
+            for number in 0..<2_500 {
+                try database.save(MutableDocument([:], id: "d\(10_000 + number)"))
+            }
+        }
+        for options in [
+            "", "?descending=true", "?skip=1200", "?limit=2100", "?startkey=\"d10500\"",
+        ] {
+            let answer = site.send("GET", "/db/_all_docs" + options)
+            let ids = answer.json["rows"]?.array?.compactMap { $0["id"]?.string } ?? []
+            let expected =
+                switch options {
+                case "?skip=1200": 1_300
+                case "?limit=2100": 2_100
+                case "?startkey=\"d10500\"": 2_000
+                default: 2_500
+                }
+            #expect(ids.count == expected, "\(options)")
+            #expect(Set(ids).count == ids.count)
+            #expect(
+                ids == ids.sorted(by: options == "?descending=true" ? { $0 > $1 } : { $0 < $1 }))
+        }
+        let changes = site.send("GET", "/db/_changes").json["results"]?.array ?? []
+        #expect(changes.count == 2_500)
+        let back = site.send("GET", "/db/_changes?descending=true").json["results"]?.array ?? []
+        #expect(back.count == 2_500)
+        #expect(back.first == changes.last)
+    }
+
+    @Test(arguments: DatabaseError.Code.allCases)
+    func `every error of the database has a status, a name and a reason`(_ code: DatabaseError.Code)
+    {
+        let error = DatabaseError(code, "A sentence with /a/path in it.")
+        let failure = ErrorResponse.failure(for: error)
+        #expect((400...599).contains(failure.status))
+        #expect(!failure.error.isEmpty)
+        #expect(!failure.reason.isEmpty)
+        // What the system says about its files is not for clients.
+        if [.io, .databaseNotFound, .corrupted, .storageFull, .readOnly].contains(code) {
+            #expect(!failure.reason.contains("/a/path"))
+        }
+    }
+
+    @Test func `ranges are read as the standard says, however large their numbers`() {
+        let largest = "\(Int.max)"
+        #expect(ByteRange.parse("bytes=0-\(largest)", length: 10) == .part(0..<10))
+        #expect(ByteRange.parse("bytes=9-9", length: 10) == .part(9..<10))
+        #expect(ByteRange.parse("bytes=-\(largest)", length: 10) == .part(0..<10))
+        #expect(ByteRange.parse("bytes=\(largest)-", length: 10) == .unsatisfiable)
+        #expect(ByteRange.parse("bytes=-0", length: 10) == .unsatisfiable)
+        #expect(ByteRange.parse("bytes=0-", length: 0) == .unsatisfiable)
+        for ignored in ["bytes=5-2", "bytes=0-1,3-4", "bytes=a-b", "bytes=-", "lines=1-2", "bytes"]
+        {
+            #expect(ByteRange.parse(ignored, length: 10) == .whole, "\(ignored)")
+        }
+    }
+
+    @Test func `every pattern of the table can be reached, and none stands twice`() {
+        let keys = Router.table.map { "\($0.method) \($0.pattern)" }
+        #expect(Set(keys).count == keys.count)
+        for route in Router.table {
+            let path = route.pattern
+                .split(separator: "/").map { part in
+                    switch part {
+                    case "{db}": "db"
+                    case let part where part.hasPrefix("{"): "name"
+                    default: String(part)
+                    }
+                }
+            #expect(Resource(path).pattern == route.pattern, "\(route.pattern)")
+        }
+    }
+}
