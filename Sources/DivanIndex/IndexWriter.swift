@@ -30,6 +30,8 @@ package struct IndexWriter {
     private let reducer: (any RowReducer)?
     private let writer: any StorageWriter
     private var staged: [Staged] = []
+    /// What becomes of the lists of a document's keys: its ID, and the list or nothing.
+    private var stagedLists: [(id: [UInt8], list: [UInt8])] = []
 
     /// Whether the partial reductions follow each change; otherwise they are written anew later.
     package var maintainsPartials = true
@@ -67,15 +69,22 @@ package struct IndexWriter {
         }
         let keys = emissions.rowKeys(of: id)
         if keys.isEmpty {
-            if hadRows { _ = try writer.remove(key: idBytes.span, in: stores.emissions) }
+            if hadRows { stagedLists.append((idBytes, [])) }
         } else if old != keys {
-            try writer.set(emissions.keyList().span, forKey: idBytes.span, in: stores.emissions)
+            stagedLists.append((idBytes, emissions.keyList()))
         }
-        stage(keys, emissions, old: Set(old))
+        stage(keys, emissions, old: old)
     }
 
-    private mutating func stage(_ keys: [[UInt8]], _ emissions: Emissions, old: Set<[UInt8]>) {
-        var gone = old
+    private mutating func stage(_ keys: [[UInt8]], _ emissions: Emissions, old: [[UInt8]]) {
+        guard !old.isEmpty else {
+            for (index, key) in keys.enumerated() {
+                staged.append(
+                    Staged(key: key, value: Array(emissions.value(index)), edit: .added))
+            }
+            return
+        }
+        var gone = Set(old)
         for (index, key) in keys.enumerated() {
             let edit: Edit = gone.remove(key) == nil ? .added : .changed
             staged.append(Staged(key: key, value: Array(emissions.value(index)), edit: edit))
@@ -88,6 +97,7 @@ package struct IndexWriter {
     /// - Returns: The rows that did change, in order of their keys.
     /// - Throws: `StorageError`, ``IndexCorruption``.
     package mutating func finish() throws -> [(key: [UInt8], edit: Edit)] {
+        try writeLists()
         staged.sort { $0.key.precedes($1.key) }
         var edits: [(key: [UInt8], edit: Edit)] = []
         edits.reserveCapacity(staged.count)
@@ -98,6 +108,18 @@ package struct IndexWriter {
                 .apply(edits)
         }
         return edits
+    }
+
+    private mutating func writeLists() throws {
+        stagedLists.sort { $0.id.precedes($1.id) }
+        for (id, list) in stagedLists {
+            if list.isEmpty {
+                _ = try writer.remove(key: id.span, in: stores.emissions)
+            } else {
+                try writer.set(list.span, forKey: id.span, in: stores.emissions)
+            }
+        }
+        stagedLists.removeAll()
     }
 
     /// Writes a row, and tells whether that changed anything.

@@ -51,8 +51,11 @@ package enum RowKey {
         guard end > offset, end < key.count else {
             throw IndexCorruption("A row's key has no document ID.")
         }
-        let bytes = [UInt8](copying: key.extracting(offset..<end))
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        // SAFETY: the buffer is read before the closure returns.
+        let text = unsafe key.extracting(offset..<end).withUnsafeBufferPointer {
+            unsafe String(validating: $0, as: UTF8.self)
+        }
+        guard let text else {
             throw IndexCorruption("A row's key has a document ID that is not UTF-8.")
         }
         return DocumentID(unchecked: text)

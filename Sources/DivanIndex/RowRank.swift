@@ -22,16 +22,26 @@ enum RowRank {
     static func hash(_ key: Span<UInt8>, seed: UInt64) -> UInt64 {
         var hash = seed
         var offset = 0
-        while offset < key.count {
-            var word: UInt64 = 0
-            for index in 0..<min(8, key.count - offset) {
-                word |= UInt64(key[offset + index]) << UInt64(8 * index)
-            }
-            hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
-            hash ^= hash >> 32
+        while offset + 8 <= key.count {
+            // SAFETY: the eight bytes from `offset` on are inside the span.
+            let word = unsafe key.bytes.unsafeLoadUnaligned(
+                fromByteOffset: offset, as: UInt64.self)
+            hash = mixed(hash, UInt64(littleEndian: word))
             offset += 8
+        }
+        if offset < key.count {
+            var word: UInt64 = 0
+            for index in offset..<key.count {
+                word |= UInt64(key[index]) << UInt64(8 * (index - offset))
+            }
+            hash = mixed(hash, word)
         }
         hash = (hash ^ UInt64(key.count)) &* 0xC4CE_B9FE_1A85_EC53
         return hash ^ hash >> 33
+    }
+
+    private static func mixed(_ hash: UInt64, _ word: UInt64) -> UInt64 {
+        let product = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
+        return product ^ product >> 32
     }
 }

@@ -23,8 +23,20 @@ extension [UInt8] {
 /// Compares bytes as keys of a store are: below zero if `left` comes first.
 package func compare(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
     let shared = min(left.count, right.count)
-    for index in 0..<shared where left[index] != right[index] {
-        return Int(left[index]) - Int(right[index])
+    var index = 0
+    // Keys of one document or of one word begin alike: eight bytes at a time.
+    while index + 8 <= shared {
+        // SAFETY: the eight bytes from `index` on are inside both spans.
+        let (one, other) = unsafe (
+            left.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self),
+            right.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+        )
+        if one != other { return one.bigEndian < other.bigEndian ? -1 : 1 }
+        index += 8
+    }
+    while index < shared {
+        if left[index] != right[index] { return left[index] < right[index] ? -1 : 1 }
+        index += 1
     }
     return left.count - right.count
 }

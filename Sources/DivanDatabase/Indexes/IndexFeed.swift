@@ -11,6 +11,8 @@ struct IndexFeed: Sendable {
         var id: DocumentID
         var sequence: SequenceNumber
         var document: Document?
+        /// Whether the row only pointed to the document, so that others may bring it again.
+        var isConsulted = false
     }
 
     /// Enough to keep all cores busy, few enough to hold in memory and to write in one transaction.
@@ -32,18 +34,21 @@ struct IndexFeed: Sendable {
 }
 
 extension Snapshot {
-    /// Reads the next piece of the feed for indexes.
-    func indexFeed(after sequence: SequenceNumber, purge: UInt64) throws -> IndexFeed {
+    /// Reads the next piece of the feed for indexes: the changes after a sequence, up to a bound if
+    /// there is one, and the purges after a purge.
+    func indexFeed(
+        after sequence: SequenceNumber, purge: UInt64, through bound: SequenceNumber? = nil
+    ) throws -> IndexFeed {
         let state = try state()
         var feed = IndexFeed(lastSequence: sequence, lastPurge: state.lastPurge, state: state)
         try core.blaming(nil) {
             feed.purged = try purgedDocuments(after: purge)
-            try readItems(into: &feed)
+            try readItems(into: &feed, through: bound ?? state.lastSequence)
         }
         return feed
     }
 
-    private func readItems(into feed: inout IndexFeed) throws {
+    private func readItems(into feed: inout IndexFeed, through bound: SequenceNumber) throws {
         let rows = try reader.cursor(in: core.stores.revisions)
         let marks = try reader.cursor(in: core.stores.superseded)
         defer {
@@ -55,7 +60,7 @@ extension Snapshot {
         var bytes = 0
         var nextMark = try marks.seek(toAtLeast: start + 1) ? marks.integerKey : .max
         var found = try rows.seek(toAtLeast: start + 1)
-        while found {
+        while found, rows.integerKey <= Int64(clamping: bound) {
             let key = rows.integerKey
             while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
             if key != nextMark {
@@ -70,7 +75,7 @@ extension Snapshot {
             found = try rows.next()
         }
         // Marks of rows at the end are passed, too.
-        feed.lastSequence = max(feed.lastSequence, feed.state.lastSequence)
+        feed.lastSequence = max(feed.lastSequence, bound)
     }
 
     private func item(_ rows: any StorageCursor, _ sequence: SequenceNumber) throws
@@ -93,7 +98,8 @@ extension Snapshot {
         }
         if let elsewhere {
             item = IndexFeed.Item(
-                id: elsewhere, sequence: sequence, document: try document(elsewhere))
+                id: elsewhere, sequence: sequence, document: try document(elsewhere),
+                isConsulted: true)
         }
         guard let item else { throw DatabaseError.corrupted("A stored row", nil) }
         return item

@@ -9,8 +9,12 @@ internal import DivanStorage
 ///
 ///     read          a piece of the feed, in a snapshot that is given up at once
 ///     map           its documents, by all cores, for every index that has not seen them
+///     …again, as long as the rows fit into memory and the first snapshot had more
 ///     write         the rows, in order, in one transaction with the records of the indexes
 ///     …again, until every index has reached where the database stood at the beginning
+///
+/// Many rows are written at once because the order of the rows has nothing to do with the order of the
+/// documents: each write goes through the whole index from left to right, whatever it brings.
 ///
 /// ## Invariants
 ///
@@ -19,8 +23,9 @@ internal import DivanStorage
 /// 2. A piece is written only where the record still is what it was when the piece was read. If
 ///    another thread or process was faster, the piece is dropped and the next one read.
 /// 3. A piece says of each document how it stood in its snapshot. Whoever changes or purges it later
-///    gives it a higher sequence or purge, which a later piece brings.
-/// 4. Between pieces others read and write.
+///    gives it a higher sequence or purge, which a later piece brings. So the pieces of one write end
+///    where the first one's snapshot ended, and its purges are those that count.
+/// 4. Between pieces others read, and between writes they write.
 ///
 /// Inside a batch the same steps run in the batch's own transaction: its writes are seen, and undone
 /// with it.
@@ -55,13 +60,13 @@ struct IndexPass {
         var report = Report()
         let target = try core.read { try $0.state() }
         var began: [IndexName: SequenceNumber] = [:]
-        while true {
-            guard let piece = try nextPiece(until: target, &began) else { break }
-            try progress?(
-                Progress(
-                    phase: "indexing", completed: report.documents,
-                    total: report.documents + Int(clamping: piece.remaining)))
-            try index(piece, began, &report)
+        while let first = try nextPiece(until: target, &began) {
+            var batch = Batch(first.indexes, first.feed)
+            try map(first, into: &batch, &report)
+            while !batch.isFull, let more = try nextPiece(of: batch) {
+                try map(more, into: &batch, &report)
+            }
+            try write(batch, began, &report)
         }
         for definition in definitions {
             let began = ContinuousClock.now
@@ -83,6 +88,61 @@ struct IndexPass {
         var indexes: [Behind]
         var feed: IndexFeed
         var remaining: UInt64
+    }
+
+    /// Mapped pieces that are written at once.
+    private struct Batch {
+        /// A mapped document.
+        struct Item {
+            var id: DocumentID
+            var sequence: SequenceNumber
+            var isConsulted: Bool
+        }
+
+        let indexes: [Behind]
+        /// The first piece's feed, without its items.
+        var feed: IndexFeed
+        var items: [Item] = []
+        /// What each index's map made of the documents.
+        var mapped: [IndexMapping.Outcome]
+        var size = 0
+
+        /// About what may lie in memory: the emissions, and what keeps them.
+        private static let largestSize = 24 << 20
+        private static let overhead = 160
+
+        var isFull: Bool { size >= Self.largestSize }
+        var bound: SequenceNumber { feed.state.lastSequence }
+
+        init(_ indexes: [Behind], _ feed: IndexFeed) {
+            self.indexes = indexes
+            self.feed = feed
+            self.feed.items = []
+            mapped = Array(repeating: IndexMapping.Outcome(), count: indexes.count)
+        }
+
+        mutating func add(_ feed: IndexFeed, _ outcomes: [IndexMapping.Outcome]) {
+            for item in feed.items {
+                items.append(
+                    Item(id: item.id, sequence: item.sequence, isConsulted: item.isConsulted))
+            }
+            for (index, outcome) in outcomes.enumerated() {
+                for case .success(let emissions)? in outcome.results {
+                    size += emissions.size + Self.overhead * (1 + emissions.count)
+                }
+                mapped[index].results += outcome.results
+                mapped[index].mapping += outcome.mapping
+                mapped[index].encoding += outcome.encoding
+            }
+            self.feed.lastSequence = feed.lastSequence
+        }
+
+        /// The documents, each once, as the last piece that had it says.
+        var places: [Int] {
+            guard items.contains(where: \.isConsulted) else { return Array(items.indices) }
+            var seen: Set<DocumentID> = []
+            return items.indices.reversed().filter { seen.insert(items[$0].id).inserted }.reversed()
+        }
     }
 
     /// The next piece for those indexes that are furthest behind, and for all that it helps.
@@ -107,6 +167,17 @@ struct IndexPass {
         return Piece(indexes: behind, feed: feed, remaining: remaining)
     }
 
+    /// The next piece of what the first one's snapshot had; nil when that was all.
+    private func nextPiece(of batch: Batch) throws -> Piece? {
+        let start = batch.feed.lastSequence
+        guard start < batch.bound else { return nil }
+        let feed = try core.read {
+            try $0.indexFeed(
+                after: start, purge: batch.feed.state.lastPurge, through: batch.bound)
+        }
+        return Piece(indexes: batch.indexes, feed: feed, remaining: batch.bound - start)
+    }
+
     /// The record of an index, made anew when it was built in another way.
     private func current(_ definition: IndexDefinition) throws -> IndexRecord {
         let (name, signature) = (definition.name, definition.signature)
@@ -124,13 +195,25 @@ struct IndexPass {
 
     // MARK: - Indexing
 
-    private func index(
-        _ piece: Piece, _ began: [IndexName: SequenceNumber], _ report: inout Report
+    private func map(
+        _ piece: Piece, into batch: inout Batch, _ report: inout Report
     ) throws {
+        try progress?(
+            Progress(
+                phase: "indexing", completed: report.documents,
+                total: report.documents + Int(clamping: piece.remaining)))
         let mapped = IndexMapping(
             items: piece.feed.items,
             indexes: piece.indexes.map { ($0.definition, $0.record.lastSequence) }
         ).run()
+        batch.add(piece.feed, mapped)
+        report.documents += piece.feed.items.count
+    }
+
+    private func write(
+        _ batch: Batch, _ began: [IndexName: SequenceNumber], _ report: inout Report
+    ) throws {
+        let places = batch.places
         var failures: [[IndexingFailure]] = []
         var written: [Written?] = []
         // What is written in a batch is not committed yet, and may never be.
@@ -138,24 +221,23 @@ struct IndexPass {
         try core.write { context in
             failures = []
             written = []
-            for (position, index) in piece.indexes.enumerated() {
+            for (position, index) in batch.indexes.enumerated() {
                 var failed: [IndexingFailure] = []
                 written.append(
                     try write(
-                        mapped[position].results, of: index, piece.feed,
+                        batch, places, position,
                         builtAt: began[index.definition.name] ?? 0, context, &failed))
                 failures.append(failed)
             }
         }
         for (position, part) in written.enumerated() {
-            let index = piece.indexes[position]
-            report.note(mapped[position], part, of: index.definition.name)
+            let index = batch.indexes[position]
+            report.note(batch.mapped[position], part, of: index.definition.name)
             guard let part, isOwnTransaction else { continue }
             core.indexTouches.note(
                 index.definition.name, from: index.record.place, to: part.place, keys: part.keys)
         }
-        report.documents += piece.feed.items.count
-        for (index, failed) in zip(piece.indexes, failures) where !failed.isEmpty {
+        for (index, failed) in zip(batch.indexes, failures) where !failed.isEmpty {
             let known = report.failures[index.definition.name] ?? []
             report.failures[index.definition.name] =
                 known + failed.prefix(max(0, Report.mostFailures - known.count))
@@ -171,11 +253,12 @@ struct IndexPass {
         var duration: Duration
     }
 
-    /// Writes one index's part of a piece; nil when somebody else has written there since.
+    /// Writes one index's part; nil when somebody else has written there since.
     private func write(
-        _ mapped: [Result<Emissions, any Error>?], of index: Behind, _ feed: IndexFeed,
-        builtAt: SequenceNumber, _ context: WriteContext, _ failures: inout [IndexingFailure]
+        _ batch: Batch, _ places: [Int], _ position: Int, builtAt: SequenceNumber,
+        _ context: WriteContext, _ failures: inout [IndexingFailure]
     ) throws -> Written? {
+        let (index, feed) = (batch.indexes[position], batch.feed)
         let began = ContinuousClock.now
         let (writer, snapshot) = try context.transaction()
         let name = index.definition.name
@@ -191,21 +274,23 @@ struct IndexPass {
             stores, seed: record.seed, reducer: index.definition.reducer, writer)
         target.maintainsPartials = record.hasPartials
         var present: Set<DocumentID> = []
-        if !feed.purged.isEmpty { present = Set(feed.items.map(\.id)) }
+        if !feed.purged.isEmpty { present = Set(batch.items.map(\.id)) }
         let keys: [[UInt8]]
         do {
             // A document purged before the index last looked may be back, and its rows right.
             let gone = Set(feed.purged.filter { $0.purge > record.lastPurge }.map(\.id))
             for id in gone.subtracting(present) { try target.replace(id, with: Emissions()) }
-            for (item, result) in zip(feed.items, mapped) {
-                guard let result else { continue }
+            for place in places {
+                let item = batch.items[place]
+                guard let result = batch.mapped[position].results[place] else { continue }
                 var emissions = Emissions()
                 do { emissions = try result.get() } catch {
                     record.failures += 1
                     failures.append(IndexingFailure(documentID: item.id.text, reason: "\(error)"))
                 }
-                try target.replace(
-                    item.id, with: emissions, isNew: item.sequence <= builtAt)
+                // Another row may have brought a document that is consulted, as it stood then.
+                let isNew = item.sequence <= builtAt && !item.isConsulted
+                try target.replace(item.id, with: emissions, isNew: isNew)
             }
             keys = try target.finish().map(\.key)
         } catch let error as IndexCorruption {

@@ -85,7 +85,7 @@ extension QueryRow {
 
     fileprivate var identity: Identity {
         switch content {
-        case .index(let key, _, _): .emission(key)
+        case .index(let row): .emission(row.rowKey)
         case .made(let key, _, let documentID): .key(key, documentID)
         }
     }

@@ -90,6 +90,9 @@ public struct Query: Sendable {
     public var grouping = Grouping.none
     /// Whether rows carry their documents, read in the same snapshot.
     public var includeDocuments = false
+    /// Whether the result tells its ``QueryResult/offset`` in the view, for which the counts of some
+    /// hundred rows are looked at: more than reading a few rows takes.
+    public var includeOffset = false
     /// When the index is brought up to date; a live query always does so before.
     public var updateMode = UpdateMode.before
     /// For a query of all documents: which of them.

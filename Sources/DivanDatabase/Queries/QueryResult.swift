@@ -14,7 +14,8 @@ public struct QueryResult: RandomAccessCollection, Sendable {
     var purge: UInt64
     /// The number of rows of the whole view or database, whatever the query narrowed it to.
     public let totalRows: Int
-    /// How many rows of the view come before the first of the result; nil for reduced results.
+    /// How many rows of the view come before the first of the result; nil for reduced results, for
+    /// several keys, and unless the query asked by ``Query/includeOffset``.
     public let offset: Int?
     /// Whether the stored index was too old and could not be brought up to date, since the database is
     /// open for reading only: the documents were mapped for this query.

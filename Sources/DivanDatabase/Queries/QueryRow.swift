@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanIndex
 public import DivanJSON
 internal import DivanModel
-internal import DivanPlatform
 
 /// A row of a query's result.
 ///
@@ -12,7 +10,7 @@ internal import DivanPlatform
 public struct QueryRow: Sendable {
     enum Content: Sendable {
         /// A row as it lies in the index.
-        case index(key: ArraySlice<UInt8>, value: ArraySlice<UInt8>, collation: Collation)
+        case index(IndexedRow)
         /// A row that a query made.
         case made(key: JSONValue, value: JSONValue?, documentID: String?)
     }
@@ -34,24 +32,16 @@ public struct QueryRow: Sendable {
     /// group its key.
     public var key: JSONValue {
         switch content {
-        case .made(let key, _, _): return key
-        case .index(let bytes, _, let collation):
-            let coder = RowKeyCoder(collation, strings: ICUCollator.root)
-            let bytes = Array(bytes)
-            var offset = 0
-            // Rows are checked when they are read into a result.
-            return (try? coder.decode(bytes.span, at: &offset)) ?? .null
+        case .made(let key, _, _): key
+        case .index(let row): row.key
         }
     }
 
     /// What was emitted as the value, or what the rows were reduced to; nil for nothing.
     public var value: JSONValue? {
         switch content {
-        case .made(_, let value, _): return value
-        case .index(_, let bytes, _):
-            guard !bytes.isEmpty else { return nil }
-            let bytes = Array(bytes)
-            return RowValue.decode(bytes.span).jsonValue()
+        case .made(_, let value, _): value
+        case .index(let row): row.value?.jsonValue()
         }
     }
 
@@ -70,13 +60,8 @@ public struct QueryRow: Sendable {
     /// The ID of the document that emitted the row; nil for a reduced or grouped row.
     public var sourceDocumentID: String? {
         switch content {
-        case .made(_, _, let documentID): return documentID
-        case .index(let bytes, _, let collation):
-            let coder = RowKeyCoder(collation, strings: ICUCollator.root)
-            let bytes = Array(bytes)
-            var offset = 0
-            guard (try? coder.skip(bytes.span, at: &offset)) != nil else { return nil }
-            return try? RowKey.documentID(in: bytes.span, at: offset).text
+        case .made(_, _, let documentID): documentID
+        case .index(let row): row.documentID?.text
         }
     }
 
@@ -84,9 +69,8 @@ public struct QueryRow: Sendable {
     /// another document, or else ``sourceDocumentID``.
     public var documentID: String? {
         guard let source = sourceDocumentID else { return nil }
-        if case .index(_, let bytes, _) = content, !bytes.isEmpty {
-            let bytes = Array(bytes)
-            if let target = RowValue.decode(bytes.span)["_id"]?.string { return target }
+        if case .index(let row) = content, let target = row.value?["_id"]?.string {
+            return target
         }
         return source
     }
@@ -110,10 +94,8 @@ extension QueryRow: Equatable {
         guard left.includedDocument == right.includedDocument,
             left.conflictingRevisions == right.conflictingRevisions
         else { return false }
-        if case .index(let leftKey, let leftValue, _) = left.content,
-            case .index(let rightKey, let rightValue, _) = right.content
-        {
-            return leftKey == rightKey && leftValue == rightValue
+        if case .index(let leftRow) = left.content, case .index(let rightRow) = right.content {
+            return IndexedRow.isSame(leftRow, rightRow)
         }
         return left.key == right.key && left.value == right.value
             && left.sourceDocumentID == right.sourceDocumentID

@@ -131,8 +131,8 @@ private struct IndexRun {
         let isWindowed = query.filter != nil || query.sort != nil
         var skip = isWindowed ? 0 : query.skip
         let limit = isWindowed ? Int.max : query.limit ?? .max
-        var rows: [QueryRow] = []
-        for range in ranges where rows.count < limit {
+        var found = IndexedRowCollector(coder)
+        for range in ranges where found.count < limit {
             if ranges.count > 1, skip > 0 {
                 let count = try index.count(in: range)
                 if skip >= count {
@@ -141,18 +141,19 @@ private struct IndexRun {
                 }
             }
             try index.forEachRow(in: range, descending: query.descending, skip: skip) {
-                rows.append(try row($0, $1))
-                return rows.count < limit
+                try found.append(key: $0, value: $1)
+                return found.count < limit
             }
             skip = 0
         }
+        var rows = try found.finish().map(row)
         if isWindowed { rows = windowed(rows) }
         return (rows, try offset(index, ranges))
     }
 
     /// The rows of the view before the first of the result.
     private func offset(_ index: IndexReader, _ ranges: [RowRange]) throws -> Int? {
-        guard ranges.count == 1, let range = ranges.first else { return nil }
+        guard query.includeOffset, ranges.count == 1, let range = ranges.first else { return nil }
         let before =
             query.descending
             ? RowRange(lower: range.upper, upper: nil) : RowRange(lower: nil, upper: range.lower)
@@ -160,15 +161,8 @@ private struct IndexRun {
         return query.skip + (isBounded ? try index.count(in: before) : 0)
     }
 
-    private func row(_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> QueryRow {
-        var offset = 0
-        do { try coder.skip(key, at: &offset) } catch {
-            throw IndexCorruption("A row's key is damaged.")
-        }
-        var row = QueryRow(
-            .index(
-                key: [UInt8](copying: key)[...], value: [UInt8](copying: value)[...],
-                collation: coder.collation), core: snapshot.core)
+    private func row(_ indexed: IndexedRow) throws -> QueryRow {
+        var row = QueryRow(.index(indexed), core: snapshot.core)
         if query.includeDocuments, let id = row.documentID {
             row.includedDocument = try snapshot.document(DocumentID.parse(id))
         }

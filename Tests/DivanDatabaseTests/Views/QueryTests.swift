@@ -235,9 +235,10 @@ import Testing
         let rows = try view.query().run()
         #expect(rows[1].key == "b")
         #expect(rows.reversed().map(\.key) == ["c", "b", "a"])
-        #expect(rows.offset == 0)
+        #expect(rows.offset == nil)
         var query = view.query(.range(from: "b"))
         query.skip = 1
+        query.includeOffset = true
         #expect(try query.run().offset == 2)
         #expect(rows[0].key(at: 0) == "a")
         #expect(rows[0].key(at: 1) == JSONValue?.none)
