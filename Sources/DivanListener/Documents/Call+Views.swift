@@ -168,6 +168,7 @@ extension Call {
         -> Query
     {
         var query = view.query()
+        query.includeOffset = !isReduced
         query.startKey = try given.json("startkey", "start_key")
         query.endKey = try given.json("endkey", "end_key")
         query.startKeyDocumentID = given.text("startkey_docid", "start_key_doc_id")
