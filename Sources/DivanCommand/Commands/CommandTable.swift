@@ -3,7 +3,7 @@
 /// Every subcommand, in the order in which the help lists them.
 enum CommandTable {
     static let all: [Command] = [
-        .create, .info, .ls, .get, .put, .edit, .rm, .purge, .expire, .attach, .detach,
+        .create, .info, .ls, .query, .get, .put, .edit, .rm, .purge, .expire, .attach, .detach,
         .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .view,
         .search, .index, .compact, .verify, .salvage, .backup, .install, .replicate, .sync, .serve,
         .users, .inspect, .completions,

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanPlatform
+
+/// Two values that an expression compares.
+struct Comparing {
+    private var left: JSONValue?
+    private var right: JSONValue?
+    private let collation: Collation
+
+    init(_ left: ExpressionNode, _ right: ExpressionNode, _ scope: ExpressionScope) throws {
+        self.left = try left.value(in: scope)
+        self.right = try right.value(in: scope)
+        collation = left.collation ?? right.collation ?? .raw
+        // Only what is constant may be a date or seconds.
+        if left.isExpiration { self.right = self.right.map { Self.milliseconds($0) } }
+        if right.isExpiration { self.left = self.left.map { Self.milliseconds($0) } }
+    }
+
+    /// Milliseconds since 1970, from a date as text, from seconds, or from milliseconds.
+    static func milliseconds(_ value: JSONValue) -> JSONValue {
+        if let time = value.millisecondsSince1970 { return .integer(time) }
+        if let number = value.double, number < 1e11 { return .double(number * 1_000) }
+        return value
+    }
+
+    /// Whether a comparison holds; nil when one of the values is missing or null.
+    func holds(_ comparison: ExpressionNode.Comparison) -> Bool? {
+        guard let left, let right, !left.isNull, !right.isNull else { return nil }
+        let order = ValueOrder(collation, strings: ICUCollator.root)
+        switch comparison {
+        case .equal: return order.collatesAsEqual(left, right)
+        case .notEqual: return !order.collatesAsEqual(left, right)
+        default: break
+        }
+        guard left.typeName == right.typeName else { return nil }
+        let place = order.collatesAsEqual(left, right) ? 0 : order.compare(left, right)
+        return switch comparison {
+        case .less: place < 0
+        case .lessOrEqual: place <= 0
+        case .greater: place > 0
+        case .greaterOrEqual: place >= 0
+        case .equal, .notEqual: place == 0
+        }
+    }
+}
+
+extension JSONValue {
+    /// The name of the type.
+    var typeName: String {
+        switch self {
+        case .null: "null"
+        case .bool: "boolean"
+        case .integer, .unsigned, .double, .number: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+}
+
+/// A form with wildcards, read once.
+struct LikeForm {
+    private enum Part: Equatable {
+        case character(Character)
+        case one
+        case many
+    }
+
+    private var parts: [Part] = []
+
+    init(_ form: String) {
+        var isEscaped = false
+        for character in form {
+            if isEscaped {
+                parts.append(.character(character))
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else if character == "%" {
+                if parts.last != .many { parts.append(.many) }
+            } else {
+                parts.append(character == "_" ? .one : .character(character))
+            }
+        }
+    }
+
+    /// What every text of the form begins with.
+    var prefix: String {
+        var prefix = ""
+        for case .character(let character) in parts.prefix(while: { $0 != .one && $0 != .many }) {
+            prefix.append(character)
+        }
+        return prefix
+    }
+
+    /// Whether a text has the form. Takes time in proportion to the lengths of both, at most.
+    func matches(_ text: String) -> Bool {
+        let text = Array(text)
+        var (position, part) = (0, 0)
+        // Where to go on when what follows the last wildcard fails: with one character more in it.
+        var retry: (position: Int, part: Int)?
+        while position < text.count {
+            if part < parts.count, parts[part] == .many {
+                retry = (position, part)
+                part += 1
+            } else if part < parts.count, accepts(parts[part], text[position]) {
+                (position, part) = (position + 1, part + 1)
+            } else if let last = retry {
+                retry = (last.position + 1, last.part)
+                (position, part) = (last.position + 1, last.part + 1)
+            } else {
+                return false
+            }
+        }
+        return parts[part...].allSatisfy { $0 == .many }
+    }
+
+    private func accepts(_ part: Part, _ character: Character) -> Bool {
+        // Exactly: canonically equal characters are equal to Swift.
+        if case .character(let wanted) = part {
+            return wanted.unicodeScalars.elementsEqual(character.unicodeScalars)
+        }
+        return true
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanPlatform
+
+extension ExpressionNode.Arithmetic {
+    /// The result; null when there is none.
+    func apply(_ left: JSONValue, _ right: JSONValue) -> JSONValue {
+        if let left = left.int64, let right = right.int64, let result = integer(left, right) {
+            return .integer(result)
+        }
+        guard let left = left.double, let right = right.double else { return .null }
+        let result =
+            switch self {
+            case .add: left + right
+            case .subtract: left - right
+            case .multiply: left * right
+            case .divide: left / right
+            case .modulo: left.truncatingRemainder(dividingBy: right)
+            }
+        return result.isFinite ? .double(result) : .null
+    }
+
+    /// The result as an integer; nil where it is none of 64 bits.
+    private func integer(_ left: Int64, _ right: Int64) -> Int64? {
+        let result: (partialValue: Int64, overflow: Bool)
+        switch self {
+        case .add: result = left.addingReportingOverflow(right)
+        case .subtract: result = left.subtractingReportingOverflow(right)
+        case .multiply: result = left.multipliedReportingOverflow(by: right)
+        case .modulo: result = left.remainderReportingOverflow(dividingBy: right)
+        case .divide: return nil
+        }
+        return result.overflow ? nil : result.partialValue
+    }
+}
+
+extension ExpressionFunction {
+    /// The result; null when the arguments are of a wrong type.
+    func apply(_ arguments: [JSONValue]) -> JSONValue {
+        guard let first = arguments.first else { return .null }
+        switch self {
+        case .abs, .ceil, .floor, .round, .trunc, .sqrt, .sign: return number(first)
+        case .lower, .upper, .length, .trim, .ltrim, .rtrim, .stringToMillis:
+            return first.string.map { text($0) } ?? .null
+        case .contains, .concat:
+            guard let text = first.string, let other = arguments.last?.string else { return .null }
+            if self == .concat { return .string(text + other) }
+            return .bool(Self.contains(Array(text.utf8), Array(other.utf8)))
+        case .arrayContains:
+            guard let array = first.array, let value = arguments.last else { return .null }
+            let order = ValueOrder(.raw, strings: ICUCollator.root)
+            return .bool(array.contains { order.collatesAsEqual($0, value) })
+        case .arrayLength: return first.array.map { .integer(Int64($0.count)) } ?? .null
+        case .millisToString:
+            guard let time = first.double, time.magnitude < 1e15 else { return .null }
+            return .date(millisecondsSince1970: Int64(time))
+        case .type: return .string(first.typeName)
+        }
+    }
+
+    private func number(_ value: JSONValue) -> JSONValue {
+        if let integer = value.int64, self != .sqrt {
+            switch self {
+            case .abs:
+                return integer == .min ? .double(-Double(integer)) : .integer(Swift.abs(integer))
+            case .sign: return .integer(integer.signum())
+            default: return value
+            }
+        }
+        guard let double = value.double else { return .null }
+        switch self {
+        case .abs: return .double(Swift.abs(double))
+        case .ceil: return .double(double.rounded(.up))
+        case .floor: return .double(double.rounded(.down))
+        case .round: return .double(double.rounded())
+        case .trunc: return .double(double.rounded(.towardZero))
+        case .sqrt: return double < 0 ? .null : .double(double.squareRoot())
+        default: return .integer(double > 0 ? 1 : double < 0 ? -1 : 0)
+        }
+    }
+
+    private func text(_ text: String) -> JSONValue {
+        switch self {
+        case .lower: return .string(text.lowercased())
+        case .upper: return .string(text.uppercased())
+        case .length: return .integer(Int64(text.count))
+        case .stringToMillis:
+            return JSONValue.string(text).millisecondsSince1970.map { .integer($0) } ?? .null
+        default: break
+        }
+        var part = Substring(text)
+        if self != .rtrim { part = part.drop(while: \.isWhitespace) }
+        if self != .ltrim {
+            while part.last?.isWhitespace ?? false { part.removeLast() }
+        }
+        return .string(String(part))
+    }
+
+    private static func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
+        guard part.count <= text.count else { return false }
+        return (0...(text.count - part.count)).contains { text[$0...].starts(with: part) }
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+
+/// An expression of the query builder as a tree.
+indirect enum ExpressionNode: Sendable {
+    /// A fact about a document that is not one of its properties.
+    enum MetaField: Sendable {
+        case id, revisionID, sequence, isDeleted, expiration
+    }
+
+    enum Comparison: Sendable {
+        case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+    }
+
+    enum Arithmetic: Sendable {
+        case add, subtract, multiply, divide, modulo
+    }
+
+    /// What a value must be like.
+    enum Test: Sendable {
+        case missing, null, valued
+    }
+
+    enum Quantifier: Sendable {
+        case any, every, anyAndEvery
+    }
+
+    enum Aggregate: Sendable {
+        case count, sum, average, minimum, maximum
+    }
+
+    case literal(JSONValue)
+    case parameter(String)
+    /// A property of the document of a source; nil for the first source.
+    case property(PropertyPath, source: String?)
+    case meta(MetaField, source: String?)
+    /// The whole document of a source.
+    case document(source: String?)
+    /// What a quantifier goes over, or a part of it.
+    case variable(String, PropertyPath)
+    case compare(Comparison, ExpressionNode, ExpressionNode)
+    case between(ExpressionNode, ExpressionNode, ExpressionNode)
+    case oneOf(ExpressionNode, [ExpressionNode])
+    case like(ExpressionNode, ExpressionNode)
+    case matches(ExpressionNode, ExpressionNode)
+    case test(Test, ExpressionNode)
+    case all([ExpressionNode])
+    case any([ExpressionNode])
+    case not(ExpressionNode)
+    case arithmetic(Arithmetic, ExpressionNode, ExpressionNode)
+    case function(ExpressionFunction, [ExpressionNode])
+    case quantified(Quantifier, String, ExpressionNode, ExpressionNode)
+    /// Folds the rows of a group; nil counts rows.
+    case aggregate(Aggregate, ExpressionNode?)
+    case collated(ExpressionNode, Collation)
+
+    /// The parts that it is made of.
+    var children: [ExpressionNode] {
+        switch self {
+        case .literal, .parameter, .property, .meta, .document, .variable: []
+        case .compare(_, let left, let right), .like(let left, let right),
+            .matches(let left, let right), .arithmetic(_, let left, let right):
+            [left, right]
+        case .between(let value, let low, let high): [value, low, high]
+        case .oneOf(let value, let list): [value] + list
+        case .test(_, let node), .not(let node), .collated(let node, _): [node]
+        case .all(let nodes), .any(let nodes), .function(_, let nodes): nodes
+        case .quantified(_, _, let array, let condition): [array, condition]
+        case .aggregate(_, let node): node.map { [$0] } ?? []
+        }
+    }
+
+    /// Whether it or a part of it is so.
+    func contains(_ condition: (ExpressionNode) -> Bool) -> Bool {
+        condition(self) || children.contains { $0.contains(condition) }
+    }
+
+    /// The node without what says how it is compared.
+    var uncollated: ExpressionNode {
+        if case .collated(let node, _) = self { node.uncollated } else { self }
+    }
+
+    /// The collation that it asks for.
+    var collation: Collation? {
+        if case .collated(_, let collation) = self { collation } else { nil }
+    }
+
+    var isExpiration: Bool {
+        if case .meta(.expiration, _) = uncollated { true } else { false }
+    }
+}
+
+/// The functions of expressions.
+enum ExpressionFunction: String, Sendable {
+    case abs, ceil, floor, round, trunc, sqrt, sign
+    case lower, upper, length, contains, trim, ltrim, rtrim, concat
+    case arrayContains = "array_contains"
+    case arrayLength = "array_length"
+    case millisToString = "millis_to_str"
+    case stringToMillis = "str_to_millis"
+    case type
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanJSON
+
+/// Builds queries of documents out of expressions, in the manner of Couchbase Lite 2.
+///
+/// ```swift
+/// let query = QueryBuilder
+///     .select(.expression(Meta.id), .property("title"))
+///     .from(.database(database))
+///     .where(.property("type").equalTo("post").and(.property("stars").greaterThan(3)))
+///     .orderBy(.property("createdAt").descending())
+///     .limit(20)
+/// for row in try query.execute() { print(row["title"].string ?? "untitled") }
+/// ```
+///
+/// Any property may be asked for; an index (``PropertyIndex``, with the collation `.raw` unless the query says
+/// `collate`) makes it fast. `SelectQuery.explain()` tells what was used.
+public enum QueryBuilder {
+    /// Begins a query with the columns of its rows.
+    public static func select(_ columns: SelectResult...) -> SelectClause {
+        SelectClause(columns: columns, isDistinct: false)
+    }
+
+    /// Begins a query with the columns of its rows, given as a list.
+    public static func select(_ columns: [SelectResult]) -> SelectClause {
+        SelectClause(columns: columns, isDistinct: false)
+    }
+
+    /// Begins a query that gives equal rows once.
+    public static func selectDistinct(_ columns: SelectResult...) -> SelectClause {
+        SelectClause(columns: columns, isDistinct: true)
+    }
+}
+
+/// A query without a source yet.
+public struct SelectClause: Sendable {
+    let columns: [SelectResult]
+    let isDistinct: Bool
+
+    /// Says which documents the query goes over.
+    public func from(_ source: DataSource) -> SelectQuery {
+        SelectQuery(columns: columns, isDistinct: isDistinct, source: source)
+    }
+}
+
+/// A query made by ``QueryBuilder``: a value that can be run any number of times.
+///
+/// Design documents are not found, deleted documents only by queries that ask for `Meta.isDeleted`.
+/// Without `orderBy` rows come in no certain order.
+public struct SelectQuery: Sendable {
+    let columns: [SelectResult]
+    let isDistinct: Bool
+    let source: DataSource
+    var joins: [Join] = []
+    var condition: ExpressionNode?
+    var grouping: [ExpressionNode] = []
+    var groupCondition: ExpressionNode?
+    var ordering: [Ordering] = []
+    var limit: Int?
+    var offset = 0
+
+    /// The values of the parameters of the query, by name.
+    public var parameters: JSONObject = [:]
+
+    init(columns: [SelectResult], isDistinct: Bool, source: DataSource) {
+        self.columns = columns
+        self.isDistinct = isDistinct
+        self.source = source
+    }
+
+    private func with(_ change: (inout SelectQuery) -> Void) -> SelectQuery {
+        var query = self
+        change(&query)
+        return query
+    }
+
+    /// Adds documents that are found by ID.
+    public func join(_ joins: Join...) -> SelectQuery { with { $0.joins += joins } }
+
+    /// Keeps the rows for which a condition holds.
+    public func `where`(_ condition: QueryExpression) -> SelectQuery {
+        with { $0.condition = condition.node }
+    }
+
+    /// Puts rows together for which expressions are equal; columns may then be aggregates.
+    public func groupBy(_ expressions: QueryExpression...) -> SelectQuery {
+        with { $0.grouping = expressions.map(\.node) }
+    }
+
+    /// Keeps the groups for which a condition holds.
+    public func having(_ condition: QueryExpression) -> SelectQuery {
+        with { $0.groupCondition = condition.node }
+    }
+
+    /// Sorts the rows.
+    public func orderBy(_ ordering: Ordering...) -> SelectQuery { with { $0.ordering = ordering } }
+
+    /// Gives so many rows at most, after passing over some.
+    public func limit(_ limit: Int?, offset: Int = 0) -> SelectQuery {
+        with { ($0.limit, $0.offset) = (limit, offset) }
+    }
+
+    /// Gives parameters their values.
+    public func bind(_ parameters: JSONObject) -> SelectQuery {
+        with { query in for (name, value) in parameters { query.parameters[name] = value } }
+    }
+
+    /// Runs the query.
+    ///
+    /// - Returns: The rows, all of one moment.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` when a path, a pattern, a source, a parameter or a
+    ///   join makes no sense; `.databaseClosed`, `.io`, `.corrupted`, or as
+    ///   `Database.updateIndexes(progress:)`.
+    public func execute() throws -> SelectRows { try SelectRun(self).run() }
+
+    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
+    public func execute() async throws -> SelectRows {
+        let query = self
+        return try await BlockingWork.runCancellably { flag in
+            try SelectRun(query) { try flag.check() }.run()
+        }
+    }
+
+    /// Runs the query and tells in words what it read.
+    ///
+    /// - Returns: The index or indexes used, rows expected and read, and how the order came about.
+    /// - Throws: As ``execute()-()``.
+    public func explain() throws -> FindExplanation { try SelectRun(self).explain() }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanPlatform
+
+/// The groups of a query and what its aggregates have come to. Takes memory for each group, not for rows.
+struct SelectGroups {
+    /// One group: a row of it that stands for all, and a fold for each aggregate.
+    struct Group {
+        fileprivate(set) var scope: ExpressionScope?
+        fileprivate var folds: [AggregateFold]
+        fileprivate let slots: [String]
+
+        /// What an expression is for the group.
+        func value(_ node: ExpressionNode) throws -> JSONValue? {
+            let node = folded(node)
+            // Without a row there is nothing but aggregates and constants.
+            guard let scope else { return node.constant }
+            return try node.value(in: scope)
+        }
+
+        /// Whether a condition holds for the group.
+        func truth(_ node: ExpressionNode) throws -> Bool {
+            let node = folded(node)
+            guard let scope else { return false }
+            return try node.truth(in: scope) ?? false
+        }
+
+        /// The expression with the results of aggregates in their place.
+        private func folded(_ node: ExpressionNode) -> ExpressionNode {
+            node.mapped { part in
+                guard case .aggregate(let aggregate, let inner) = part,
+                    let slot = slots.firstIndex(of: SelectGroups.slot(aggregate, inner))
+                else { return nil }
+                return .literal(folds[slot].result)
+            }
+        }
+    }
+
+    private let aggregates: [(ExpressionNode.Aggregate, ExpressionNode?)]
+    private let slots: [String]
+    private let columns: [ExpressionNode]
+    private var places: [[UInt8]: Int] = [:]
+    private(set) var all: [Group] = []
+
+    init(_ plan: SelectPlan) {
+        let nodes =
+            plan.columns + [plan.groupCondition].compactMap(\.self) + plan.ordering.map(\.node)
+        columns = nodes
+        aggregates = nodes.flatMap(\.aggregates)
+        slots = aggregates.map { Self.slot($0.0, $0.1) }
+        // Without grouping there is one group, be it empty.
+        if plan.grouping.isEmpty { _ = place(of: []) }
+    }
+
+    /// What tells aggregates apart.
+    fileprivate static func slot(_ aggregate: ExpressionNode.Aggregate, _ node: ExpressionNode?)
+        -> String
+    {
+        "\(aggregate) \(node.map { "\($0)" } ?? "*")"
+    }
+
+    private mutating func place(of key: [UInt8]) -> Int {
+        if let place = places[key] { return place }
+        places[key] = all.count
+        let folds = aggregates.map { AggregateFold($0.0, collation: $0.1?.collation ?? .raw) }
+        all.append(Group(scope: nil, folds: folds, slots: slots))
+        return all.count - 1
+    }
+
+    /// Adds a row to its group.
+    mutating func add(_ key: [UInt8], _ scope: ExpressionScope) throws {
+        let place = place(of: key)
+        if all[place].scope == nil {
+            all[place].scope = scope
+            // What the snapshot is needed for, while there is one.
+            for node in columns where node.aggregates.isEmpty { _ = try node.value(in: scope) }
+        }
+        for (slot, aggregate) in aggregates.enumerated() {
+            guard let node = aggregate.1 else {
+                all[place].folds[slot].addRow()
+                continue
+            }
+            if let value = try node.value(in: scope) { all[place].folds[slot].add(value) }
+        }
+    }
+}
+
+/// What an aggregate of one group has come to.
+struct AggregateFold {
+    private let aggregate: ExpressionNode.Aggregate
+    private let order: ValueOrder
+    private var count: Int64 = 0
+    private var sum = JSONValue.integer(0)
+    private var best: JSONValue?
+
+    init(_ aggregate: ExpressionNode.Aggregate, collation: Collation) {
+        self.aggregate = aggregate
+        order = ValueOrder(collation, strings: ICUCollator.root)
+    }
+
+    mutating func addRow() { count += 1 }
+
+    mutating func add(_ value: JSONValue) {
+        guard !value.isNull else { return }
+        switch aggregate {
+        case .count: count += 1
+        case .sum, .average:
+            guard value.double != nil else { return }
+            count += 1
+            sum = ExpressionNode.Arithmetic.add.apply(sum, value)
+        case .minimum: if best.map({ order.compare(value, $0) < 0 }) ?? true { best = value }
+        case .maximum: if best.map({ order.compare(value, $0) > 0 }) ?? true { best = value }
+        }
+    }
+
+    var result: JSONValue {
+        switch aggregate {
+        case .count: .integer(count)
+        case .sum: sum
+        case .average:
+            count == 0
+                ? JSONValue.null : ExpressionNode.Arithmetic.divide.apply(sum, .integer(count))
+        case .minimum, .maximum: best ?? JSONValue.null
+        }
+    }
+}

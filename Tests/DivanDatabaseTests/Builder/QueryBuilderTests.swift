@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import FoundationEssentials
+import Testing
+
+/// Queries that are built of expressions: what each clause does.
+@Suite struct QueryBuilderTests {
+    private let database: Database
+
+    init() throws {
+        database = try Database.inMemory()
+        let people: [(String, JSONObject)] = [
+            (
+                "ann",
+                ["type": "person", "name": "Ann", "age": 30, "city": "Oslo", "tags": ["a", "b"]]
+            ),
+            ("bob", ["type": "person", "name": "bob", "age": 25, "city": "Rome", "tags": ["b"]]),
+            ("cat", ["type": "person", "name": "Cat", "age": 30.5, "city": "Rome", "tags": []]),
+            ("dan", ["type": "person", "name": "Dan", "city": "Oslo"]),
+            ("eve", ["type": "person", "name": "Eve", "age": .null, "city": "Oslo"]),
+            ("p1", ["type": "post", "title": "One", "author": "ann", "stars": 3]),
+            ("p2", ["type": "post", "title": "Two", "author": "nobody", "stars": 5]),
+            ("_design/d", ["type": "person", "name": "Design"]),
+        ]
+        try database.inBatch { for (id, body) in people { try database.create(id, body) } }
+    }
+
+    private func ids(_ condition: QueryExpression) throws -> [String] {
+        try QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+            .where(condition).orderBy(.expression(Meta.id)).execute()
+            .compactMap { $0["id"].string }
+    }
+
+    @Test func `the expiration query of the guide works as it is written`() throws {
+        for (id, seconds) in [("ann", 60.0), ("bob", 86_400), ("cat", 299)] {
+            try database.setExpiration(of: id, at: Date(timeIntervalSinceNow: seconds))
+        }
+        // Query documents that will be expired in less than five minutes
+        let fiveMinutesFromNow = Date(timeIntervalSinceNow: 60 * 5).timeIntervalSince1970
+        let query =
+            QueryBuilder
+            .select(SelectResult.expression(Meta.id))
+            .from(DataSource.database(database))
+            .where(Meta.expiration.lessThan(QueryExpression.double(fiveMinutesFromNow)))
+        #expect(try query.execute().compactMap { $0["id"].string }.sorted() == ["ann", "cat"])
+        #expect(try query.explain().text.contains("expire"))
+        // In milliseconds, and with a date, it is the same.
+        let milliseconds = Meta.expiration.lessThan(.double(fiveMinutesFromNow * 1_000))
+        #expect(try ids(milliseconds) == ["ann", "cat"])
+        #expect(
+            try ids(Meta.expiration.lessThan(Date(timeIntervalSinceNow: 300))) == ["ann", "cat"])
+        #expect(try ids(Meta.expiration.greaterThan(Date(timeIntervalSinceNow: 300))) == ["bob"])
+        #expect(try ids(Meta.expiration.isValued()) == ["ann", "bob", "cat"])
+    }
+
+    @Test func `comparisons are of one type, and unknown is not true`() throws {
+        #expect(try ids(.property("age").equalTo(30)) == ["ann"])
+        #expect(try ids(.property("age").equalTo(30.0)) == ["ann"])
+        #expect(try ids(.property("age").notEqualTo(30)) == ["bob", "cat"])
+        #expect(try ids(.property("age").lessThan(30)) == ["bob"])
+        #expect(try ids(.property("age").greaterThanOrEqualTo(30)) == ["ann", "cat"])
+        #expect(try ids(.property("age").lessThan("x")) == [])
+        #expect(try ids(.property("age").between(25, and: 30)) == ["ann", "bob"])
+        #expect(try ids(.not(.property("age").equalTo(30))) == ["bob", "cat"])
+        #expect(try ids(.property("city").in("Rome", "Paris")) == ["bob", "cat"])
+        #expect(try ids(.not(.property("city").in("Rome", "Paris"))) == ["ann", "dan", "eve"])
+        #expect(try ids(.property("age").equalTo(.value(.null))) == [])
+    }
+
+    @Test func `missing, null and valued are told apart`() throws {
+        let person = QueryExpression.property("type").equalTo("person")
+        #expect(try ids(person.and(.property("age").isMissing())) == ["dan"])
+        #expect(try ids(person.and(.property("age").isNull())) == ["eve"])
+        #expect(try ids(person.and(.property("age").isNotValued())) == ["dan", "eve"])
+        #expect(try ids(person.and(.property("age").isValued())) == ["ann", "bob", "cat"])
+        #expect(
+            try ids(person.and(.property("age").greaterThan(30).or(.property("age").isNull())))
+                == ["cat", "eve"])
+    }
+
+    @Test func `texts are matched by form, by expression and by collation`() throws {
+        #expect(try ids(.property("name").like("%a%")) == ["cat", "dan"])
+        #expect(try ids(.property("name").like("_nn")) == ["ann"])
+        #expect(try ids(.property("name").like("D%")) == ["dan"])
+        #expect(try ids(.property("name").regex("^[A-C]")) == ["ann", "cat"])
+        #expect(try ids(.property("name").lessThan("Cat")) == ["ann"])
+        #expect(try ids(.property("name").collate(.unicode).lessThan("Cat")) == ["ann", "bob"])
+        #expect(
+            try ids(Function.lower(.property("name")).equalTo("ann")) == ["ann"])
+    }
+
+    @Test func `quantifiers go over elements`() throws {
+        let isB = QueryExpression.variable("t").equalTo("b")
+        #expect(try ids(.any("t", in: .property("tags"), satisfies: isB)) == ["ann", "bob"])
+        #expect(try ids(.every("t", in: .property("tags"), satisfies: isB)) == ["bob", "cat"])
+        #expect(try ids(.anyAndEvery("t", in: .property("tags"), satisfies: isB)) == ["bob"])
+        #expect(try ids(Function.arrayContains(.property("tags"), "a")) == ["ann"])
+        #expect(try ids(Function.arrayLength(.property("tags")).equalTo(0)) == ["cat"])
+    }
+
+    @Test func `several values are selected, named after what they are`() throws {
+        let rows =
+            try QueryBuilder
+            .select(
+                .expression(Meta.id), .property("age"),
+                .expression(.property("age").add(1)).as("next"),
+                .expression(.property("age").multiply(2)), .property("tags[0]")
+            )
+            .from(.database(database)).where(Meta.id.equalTo("ann")).execute()
+        #expect(rows.keys == ["id", "age", "next", "$1", "$2"])
+        #expect(
+            rows.map(\.properties) == [["id": "ann", "age": 30, "next": 31, "$1": 60, "$2": "a"]])
+        #expect(rows[0].toJSON() == #"{"id":"ann","age":30,"next":31,"$1":60,"$2":"a"}"#)
+        #expect(rows[0][1].int == 30)
+        #expect(!rows[0]["nothing"].exists)
+    }
+
+    @Test func `rows decode as Swift values`() throws {
+        struct Person: Codable, Equatable {
+            var id: String
+            var age: Double?
+        }
+        let rows = try QueryBuilder.select(.expression(Meta.id), .property("age"))
+            .from(.database(database)).where(.property("city").equalTo("Oslo"))
+            .orderBy(.expression(Meta.id)).execute()
+        #expect(
+            try rows.decode(Person.self) == [
+                Person(id: "ann", age: 30), Person(id: "dan", age: nil),
+                Person(id: "eve", age: nil),
+            ])
+        #expect(throws: DecodingError.self) { try rows.decode([String: Int].self) }
+    }
+
+    @Test func `a whole document is a column, distinct rows come once`() throws {
+        let whole = try QueryBuilder.select(.all()).from(.database(database))
+            .where(Meta.id.equalTo("p1")).execute()
+        #expect(whole[0]["*"]["title"].string == "One")
+        let cities = try QueryBuilder.selectDistinct(.property("city")).from(.database(database))
+            .where(.property("city").isValued()).orderBy(.property("city")).execute()
+        #expect(cities.map { $0["city"].string } == ["Oslo", "Rome"])
+    }
+
+    @Test func `rows are sorted by any expression, and cut to a window`() throws {
+        let people = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+            .where(.property("type").equalTo("person"))
+        func ids(_ query: SelectQuery) throws -> [String] {
+            try query.execute().compactMap { $0["id"].string }
+        }
+        #expect(
+            try ids(people.orderBy(.property("age"), .property("name").descending()))
+                == ["dan", "bob", "ann", "cat", "eve"])
+        #expect(try ids(people.orderBy(.property("name"))) == ["ann", "cat", "dan", "eve", "bob"])
+        #expect(
+            try ids(people.orderBy(.expression(.property("name").collate(.unicode))))
+                == ["ann", "bob", "cat", "dan", "eve"])
+        #expect(
+            try ids(
+                people.orderBy(.expression(Function.length(.property("city")).multiply(-1)))
+                    .limit(2, offset: 1)) == ["bob", "cat"])
+        #expect(
+            try ids(people.orderBy(.expression(Meta.id).descending()).limit(2)) == ["eve", "dan"])
+        #expect(try ids(people.limit(0)) == [])
+    }
+
+    @Test func `rows are grouped and groups are chosen`() throws {
+        let query =
+            QueryBuilder
+            .select(
+                .property("city"), .expression(Function.count()).as("people"),
+                .expression(Function.average(.property("age"))).as("age"),
+                .expression(Function.maximum(.property("name"))).as("last")
+            )
+            .from(.database(database)).where(.property("type").equalTo("person"))
+            .groupBy(.property("city"))
+            .orderBy(.expression(Function.count()).descending())
+        #expect(
+            try query.execute().map(\.properties) == [
+                ["city": "Oslo", "people": 3, "age": 30.0, "last": "Eve"],
+                ["city": "Rome", "people": 2, "age": 27.75, "last": "bob"],
+            ])
+        let large = query.having(Function.count().greaterThan(2))
+        #expect(try large.execute().map { $0["city"].string } == ["Oslo"])
+        #expect(try query.limit(1, offset: 1).execute().map { $0["city"].string } == ["Rome"])
+    }
+
+    @Test func `without groups an aggregate is of all rows, be there none`() throws {
+        func aggregate(_ condition: QueryExpression) throws -> [JSONObject] {
+            try QueryBuilder
+                .select(
+                    .expression(Function.count()).as("n"),
+                    .expression(Function.count(.property("age"))).as("aged"),
+                    .expression(Function.sum(.property("age"))).as("sum"),
+                    .expression(Function.minimum(.property("age"))).as("min")
+                )
+                .from(.database(database)).where(condition).execute().map(\.properties)
+        }
+        #expect(
+            try aggregate(.property("type").equalTo("person"))
+                == [["n": 5, "aged": 3, "sum": 85.5, "min": 25]])
+        #expect(
+            try aggregate(.property("type").equalTo("x"))
+                == [["n": 0, "aged": 0, "sum": 0, "min": .null]])
+    }
+
+    @Test func `documents are joined by ID, inner and left outer`() throws {
+        let posts =
+            QueryBuilder
+            .select(.property("title"), .expression(.property("name").from("writer")))
+            .from(.database(database).as("post"))
+            .where(.property("type").from("post").equalTo("post"))
+            .orderBy(.property("title"))
+        let isWriter = Meta.id.from("writer").equalTo(.property("author").from("post"))
+        let source = DataSource.database(database).as("writer")
+        #expect(
+            try posts.join(.inner(source, on: isWriter)).execute().map(\.properties)
+                == [["title": "One", "name": "Ann"]])
+        #expect(
+            try posts.join(.leftOuter(source, on: isWriter)).execute().map(\.properties)
+                == [["title": "One", "name": "Ann"], ["title": "Two"]])
+    }
+
+    @Test func `parameters get their values when the query runs`() throws {
+        let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+            .where(.property("age").greaterThan(.parameter("age")))
+            .orderBy(.expression(Meta.id))
+        #expect(try query.bind(["age": 29]).execute().count == 2)
+        #expect(try query.bind(["age": 30]).execute().compactMap { $0["id"].string } == ["cat"])
+        #expect(code { try query.execute() } == .invalidQuery)
+    }
+
+    @Test func `deleted documents are found by queries that ask`() throws {
+        try database.delete("bob")
+        #expect(try ids(Meta.isDeleted) == ["bob"])
+        #expect(try ids(.property("type").equalTo("person")) == ["ann", "cat", "dan", "eve"])
+        #expect(try ids(Meta.sequence.equalTo(9).and(.not(Meta.isDeleted))) == [])
+        let revision = try #require(try database.document(withID: "ann")?.revisionID)
+        #expect(try ids(Meta.revisionID.equalTo(.string(revision))) == ["ann"])
+    }
+
+    @Test func `an index of the collation is used and named by the explanation`() throws {
+        try database.inBatch {
+            for number in 0..<50 {
+                try database.create("x\(number)", ["n": .integer(Int64(number))])
+            }
+        }
+        let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+            .where(.property("n").between(10, and: 12))
+        #expect(try query.explain().index == nil)
+        try database.createIndex(PropertyIndex(on: "n"))
+        #expect(try query.explain().index == nil)
+        let raw = PropertyIndex(on: "n", collation: .raw)
+        try database.createIndex(raw)
+        let explanation = try query.explain()
+        #expect(explanation.index == raw)
+        #expect(explanation.actualRows == 3)
+        #expect(
+            try query.orderBy(.property("n").descending()).execute()
+                .compactMap { $0["id"].string } == ["x12", "x11", "x10"])
+        let unicode = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+            .where(.property("n").collate(.unicode).greaterThan(47))
+        #expect(try unicode.explain().index?.collation == .unicode)
+        #expect(try unicode.execute().count == 2)
+    }
+
+    @Test func `what makes no sense is refused`() throws {
+        let base = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+        let other = try Database.inMemory()
+        let bad: [SelectQuery] = [
+            base.where(.property("a..b").equalTo(1)), base.where(.property("a").regex("(")),
+            base.where(.property("a").from("x").equalTo(1)), base.limit(-1),
+            base.where(Function.count().greaterThan(1)),
+            base.join(.inner(.database(database), on: Meta.id.equalTo("x"))),
+            base.join(.inner(.database(database).as("x"), on: .property("a").equalTo(1))),
+            base.join(.inner(.database(other).as("x"), on: Meta.id.from("x").equalTo("a"))),
+        ]
+        for query in bad { #expect(code { try query.execute() } == .invalidQuery) }
+        database.close()
+        #expect(code { try base.execute() } == .databaseClosed)
+    }
+
+    @Test func `a task can wait for the rows`() async throws {
+        let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+            .where(.property("city").equalTo("Rome"))
+        let rows = try await query.execute()
+        #expect(rows.count == 2)
+    }
+}
