@@ -278,6 +278,53 @@ import Testing
         #expect(!"\(jar.all)".contains("2"))
     }
 
+    @Test
+    func `an answer that nobody reads to its end needs the transport no longer than its body`()
+        async throws
+    {
+        let server = try LoopbackServer { _, connection in
+            connection.respond(status: 200, body: [UInt8](repeating: 1, count: 3_000_000))
+        }
+        defer { server.stop() }
+        // Nobody but the body holds the transport.
+        let response = try await CurlTransport.direct().send(HTTPRequest(.get, try server.url()))
+        #expect(try await response.body.collect().count == 3_000_000)
+        let early = try await CurlTransport.direct().send(HTTPRequest(.get, try server.url()))
+        #expect(early.status == 200)
+    }
+
+    @Test func `a body is made no further once the answer is whole`() async throws {
+        let made = Counter()
+        let server = try LoopbackServer(answersEarly: true) { _, connection in
+            connection.respond(status: 413, headers: [("Connection", "close")])
+            connection.interrupt()
+        }
+        defer { server.stop() }
+        let body = HTTPRequest.Body.stream(length: nil) {
+            ClosureSource { _ in
+                made.add(1)
+                return [UInt8](repeating: 1, count: 64 * 1_024)
+            }
+        }
+        let transport = try CurlTransport.direct()
+        do {
+            let response = try await transport.send(HTTPRequest(.put, try server.url(), body: body))
+            #expect(response.status == 413)
+            await response.body.drain()
+        } catch let error as HTTPError {
+            // The system may tell of the closed connection before it hands over the answer.
+            #expect(error.code == .connectionLost)
+        }
+        // The body has no end: it is not made any more once two looks see the same.
+        var seen = -1
+        let deadline = ContinuousClock.now + .seconds(60)
+        while made.value != seen, ContinuousClock.now < deadline {
+            seen = made.value
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        #expect(made.value == seen)
+    }
+
     @Test func `closing ends what is under way and releases the sockets`() async throws {
         let server = try LoopbackServer { _, connection in
             connection.write(lines: "HTTP/1.1 200 OK\nContent-Length: 100\n\nabc")

@@ -98,7 +98,7 @@ public final class LoopbackConnection: Sendable {
 
     // MARK: - Reading
 
-    func readRequest() -> LoopbackRequest? {
+    func readRequest(withBody: Bool) -> LoopbackRequest? {
         guard let startLine = readLine() else { return nil }
         let words = startLine.split(separator: " ")
         guard words.count == 3 else { return nil }
@@ -110,6 +110,7 @@ public final class LoopbackConnection: Sendable {
         }
         var request = LoopbackRequest(
             method: String(words[0]), target: String(words[1]), headers: headers, body: [])
+        guard withBody else { return request }
         if headers["transfer-encoding"] == "chunked" {
             while let size = readLine().flatMap({ Int($0, radix: 16) }) {
                 guard let chunk = readBytes(size), readLine() != nil else { return nil }

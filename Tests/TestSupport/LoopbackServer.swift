@@ -35,6 +35,7 @@ public final class LoopbackServer: Sendable {
     public let port: Int
     private let listener: Int32
     private let handler: Handler
+    private let answersEarly: Bool
     private let state = Mutex(State())
 
     /// Starts a server on 127.0.0.1.
@@ -42,13 +43,18 @@ public final class LoopbackServer: Sendable {
     /// - Parameters:
     ///   - port: The port; 0 for any.
     ///   - isDeaf: Whether to take connections and never read from them.
+    ///   - answersEarly: Whether to call the handler once the head has come, and leave the body.
     ///   - handler: Answers requests.
     /// - Throws: `LoopbackFailure` when the port cannot be had.
-    public init(port: Int = 0, isDeaf: Bool = false, _ handler: @escaping Handler = { _, _ in })
+    public init(
+        port: Int = 0, isDeaf: Bool = false, answersEarly: Bool = false,
+        _ handler: @escaping Handler = { _, _ in }
+    )
         throws
     {
         (listener, self.port) = try Self.listen(port)
         self.handler = handler
+        self.answersEarly = answersEarly
         let thread = Thread { [weak self, listener] in
             while true {
                 let descriptor = accept(listener, nil, nil)
@@ -122,8 +128,11 @@ public final class LoopbackServer: Sendable {
         guard isTaken else { return false }
         if isDeaf { return true }
         let handler = handler
+        let answersEarly = answersEarly
         let thread = Thread { [weak self] in
-            while let request = connection.readRequest() { handler(request, connection) }
+            while let request = connection.readRequest(withBody: !answersEarly) {
+                handler(request, connection)
+            }
             connection.close()
             _ = self?.state.withLock {
                 $0.connections.removeValue(forKey: ObjectIdentifier(connection))

@@ -5,8 +5,14 @@ final class CurlBody: HTTPBodySource {
     private let transfer: CurlTransfer
     private let loop: CurlLoop
     private let upload: Task<Void, Never>?
+    /// Kept open for as long as somebody may read.
+    private let transport: CurlTransport
 
-    init(_ transfer: CurlTransfer, _ loop: CurlLoop, upload: Task<Void, Never>?) {
+    init(
+        _ transfer: CurlTransfer, _ loop: CurlLoop, of transport: CurlTransport,
+        upload: Task<Void, Never>?
+    ) {
+        self.transport = transport
         self.transfer = transfer
         self.loop = loop
         self.upload = upload

@@ -118,7 +118,6 @@ extension CurlTransfer {
     ///
     /// - Parameter resume: Is called when receiving may go on.
     /// - Returns: The bytes; `nil` at the end.
-    /// - Throws: What ended the exchange.
     func nextPiece(_ resume: () -> Void) async throws -> [UInt8]? {
         var need = Need.nothing
         let piece = try await withCheckedThrowingContinuation { waiter in
@@ -148,7 +147,10 @@ extension CurlTransfer {
         try await withCheckedThrowingContinuation {
             (waiter: CheckedContinuation<Void, any Error>) in
             let ready: Result<Void, any Error>? = state.withLock { state in
-                if let outcome = state.outcome { return outcome }
+                // An answer that is whole needs no more of the body, however much there is.
+                if let outcome = state.outcome {
+                    return outcome.flatMap { .failure(CancellationError()) }
+                }
                 state.upload.append(piece)
                 state.uploadBytes += piece.count
                 if state.isSendingPaused {
@@ -203,7 +205,7 @@ extension CurlTransfer {
         case .success:
             old.headWaiter?.resume(throwing: HTTPError.endedInHead(url))
             old.pieceWaiter?.resume(returning: nil)
-            old.roomWaiter?.resume()
+            old.roomWaiter?.resume(throwing: CancellationError())
         case .failure(let error):
             old.headWaiter?.resume(throwing: error)
             old.pieceWaiter?.resume(throwing: error)

@@ -118,7 +118,8 @@ package final class CurlTransport: HTTPTransport {
         let timeouts = request.timeouts ?? options.timeouts
         let transfer = CurlTransfer(request, timeouts: timeouts)
         let settings = CurlSettings(request, options, timeouts: timeouts)
-        let source = CurlBody(transfer, loop, upload: upload(of: request, to: transfer))
+        let source = CurlBody(
+            transfer, loop, of: self, upload: upload(of: request, to: transfer))
         let head = try await withTaskCancellationHandler {
             try await transfer.head { loop.post(.start(transfer, settings)) }
         } onCancel: {
