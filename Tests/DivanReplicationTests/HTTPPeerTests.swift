@@ -191,6 +191,20 @@ import struct Divan.Attachment
         if status != 200 { #expect(error?.retryAfter == 7) }
     }
 
+    @Test func `a page to sign in to a network is no word of having stored anything`() async throws
+    {
+        server.manner.withLock { $0.answers = [("a", 200, "<html>"), ("_bulk_docs", 200, "{}")] }
+        let peer = HTTPPeer(server, for: here)
+        let one = try wire(#"{"_id":"a","_rev":"1-a"}"#)
+        let two = try wire(#"{"_id":"b","_rev":"1-b"}"#)
+        for documents in [[one], [one, two]] {
+            let error = await #expect(throws: ReplicationError.self) {
+                try await peer.put(documents)
+            }
+            #expect(error?.isTransient == true)
+        }
+    }
+
     @Test func `a checkpoint that was written meanwhile is written over`() async throws {
         try fill(here)
         _ = try await replicate(isPush: true)

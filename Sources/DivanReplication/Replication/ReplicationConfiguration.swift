@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanDatabase
+public import DivanHTTP
 public import DivanJSON
 
 /// The other end of a replication.
@@ -88,6 +89,14 @@ public struct ReplicationConfiguration: Sendable {
     public var documentIDs: [String] = []
     /// Fields added to each HTTP request.
     public var headers: [String: String] = [:]
+    /// How it tells the server who it is; a name and password in the URL will do, too.
+    public var authenticator: ReplicationAuthenticator?
+    /// Which servers' certificates are trusted.
+    public var trust = TrustPolicy.system
+    /// The certificate that the server may ask for.
+    public var clientCertificate: ClientCertificate?
+    /// Through which proxy requests go.
+    public var proxy = HTTPProxy.environment
     /// What identifies the other end in checkpoints, whatever its address.
     public var remoteUUID: String?
     /// Settings by the names that Couchbase Lite 1.x had: `heartbeat` and `poll` (milliseconds),

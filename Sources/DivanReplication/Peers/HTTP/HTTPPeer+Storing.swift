@@ -132,7 +132,16 @@ extension HTTPPeer {
             to: WireRequest(
                 .put, DocumentPath.document(id), query: [("new_edits", "false")], body: body))
         let text = try await response.bytes()
-        if (200...299).contains(response.status) { return .stored }
+        if (200...299).contains(response.status) {
+            // A page to sign in to a network says 200, too.
+            guard let answer = try? PackedValue(parsing: text), answer.isObject else {
+                throw ReplicationError(
+                    .invalidAnswer,
+                    "'\(name)' answers '\(id)' with something that is no JSON object.",
+                    status: response.status, documentID: id, isTransient: true)
+            }
+            return .stored
+        }
         var error = ReplicationError(response, text, "'\(id)'", at: name)
         error.documentID = id
         switch response.status {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+internal import Synchronization
+
+/// Peers behind a URL, made from a replication's settings.
+enum RemotePeers {
+    /// Makes the peer that speaks to a URL.
+    ///
+    /// - Throws: `ReplicationError` with code `.invalidSetting` when the URL or a header is none.
+    static func make(
+        _ url: String, _ settings: ReplicationConfiguration, for database: Database, isPush: Bool
+    ) throws -> any ReplicationPeer {
+        let address: HTTPURL
+        do { address = try HTTPURL(url) } catch {
+            throw ReplicationError(.invalidSetting, "The URL of a replication is none: \(error)")
+        }
+        var headers = HTTPHeaders()
+        for (name, value) in settings.headers.sorted(by: { $0.key < $1.key }) {
+            guard HTTPHeaders.isName(name), !value.utf8.contains(where: { $0 < 0x20 }) else {
+                throw ReplicationError(.invalidSetting, "'\(name)' is no field of an HTTP header.")
+            }
+            headers.add(name, value)
+        }
+        let connection = TransportConnection(
+            address, by: try Transports.shared(settings), headers: headers,
+            authenticator: settings.authenticator?.authenticator)
+        return HTTPPeer(connection, for: database, feed: isPush ? HTTPPeer.Feed() : feed(settings))
+    }
+
+    /// What a pull wants of the changes feed.
+    static func feed(_ settings: ReplicationConfiguration) -> HTTPPeer.Feed {
+        var feed = HTTPPeer.Feed()
+        feed.filter = settings.filter
+        feed.parameters = settings.filterParameters
+        if !settings.channels.isEmpty {
+            feed.filter = "sync_gateway/bychannel"
+            feed.parameters["channels"] = .string(settings.channels.joined(separator: ","))
+        }
+        feed.documentIDs = settings.documentIDs
+        feed.selector = settings.selector
+        // Servers of this family refuse less than a second.
+        if let heartbeat = settings.customProperties["heartbeat"]?.double {
+            feed.heartbeat = .milliseconds(Int64(max(1_000, min(heartbeat, 3_600_000))))
+        }
+        if let poll = settings.customProperties["poll"]?.double, poll > 0 {
+            feed.poll = .milliseconds(Int64(min(poll, 86_400_000)))
+        }
+        return feed
+    }
+}
+
+/// The process's transports: one for each way to trust servers, so that no connection made under one is
+/// used under another.
+private enum Transports {
+    private struct Key: Hashable {
+        var trust: TrustPolicy
+        var certificate: ClientCertificate?
+        var proxy: HTTPProxy
+    }
+
+    private static let transports = Mutex<[Key: CurlTransport]>([:])
+
+    static func shared(_ settings: ReplicationConfiguration) throws -> CurlTransport {
+        let key = Key(
+            trust: settings.trust, certificate: settings.clientCertificate, proxy: settings.proxy)
+        return try transports.withLock { transports in
+            if let known = transports[key], !known.isClosed { return known }
+            var options = CurlTransport.Options()
+            options.trust = key.trust
+            options.clientCertificate = key.certificate
+            options.proxy = key.proxy
+            let made: CurlTransport
+            do { made = try CurlTransport(options) } catch {
+                throw ReplicationError(
+                    .invalidSetting, "The network cannot be used: \(error)", underlying: error)
+            }
+            transports[key] = made
+            return made
+        }
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanHTTP
+
+/// Carries a peer's requests by an HTTP transport: the app's header fields, credentials, time limits.
+struct TransportConnection: WireConnection {
+    private let transport: any HTTPTransport
+    private let database: HTTPURL
+    private let headers: HTTPHeaders
+
+    /// The database's URL without credentials.
+    let name: String
+
+    /// - Parameters:
+    ///   - database: The database's URL; a user in it signs in by `authenticator` or by name and password.
+    ///   - transport: What sends.
+    ///   - headers: The app's fields for each request.
+    ///   - authenticator: Says who sends.
+    init(
+        _ database: HTTPURL, by transport: any HTTPTransport, headers: HTTPHeaders,
+        authenticator: (any HTTPAuthenticator)?
+    ) {
+        var database = database
+        let user = database.user
+        database.user = nil
+        self.database = database
+        self.headers = headers
+        name = database.description
+        let chosen = authenticator ?? user.map { BasicAuthenticator($0) }
+        self.transport =
+            chosen.map { AuthenticatedTransport(transport, $0, origin: database) } ?? transport
+    }
+
+    func respond(to request: WireRequest) async throws -> WireResponse {
+        let isDatabase = request.path.isEmpty && request.query.isEmpty
+        var sent = HTTPRequest(
+            request.method,
+            isDatabase ? database : database.appending(request.path, query: request.query))
+        sent.headers["Accept"] = request.accept
+        sent.headers.merge(headers)
+        switch request.body {
+        case .none: break
+        case .bytes(let bytes, let type):
+            sent.headers["Content-Type"] = type
+            sent.body = .bytes(bytes)
+        case .pieces(let length, let type, let open):
+            sent.headers["Content-Type"] = type
+            sent.body = .stream(length: length) { SentPieces(pieces: try open()) }
+        }
+        if let silence = request.longestSilence {
+            var timeouts = HTTPTimeouts()
+            timeouts.silence = silence
+            timeouts.head = max(timeouts.head, silence)
+            sent.timeouts = timeouts
+        }
+        do {
+            let response = try await transport.send(sent)
+            return WireResponse(
+                status: response.status, headers: response.headers,
+                body: ReceivedPieces(stream: response.body, name: name))
+        } catch let error as HTTPError {
+            throw ReplicationError(error, at: name)
+        }
+    }
+}
+
+/// A request's body, as the transport asks for it.
+private struct SentPieces: HTTPBodySource {
+    let pieces: any WirePieces
+
+    func next() async throws -> [UInt8]? { try await pieces.next() }
+}
+
+/// An answer's body, as a peer asks for it.
+private struct ReceivedPieces: WirePieces {
+    let stream: HTTPBodyStream
+    let name: String
+
+    func next() async throws -> [UInt8]? {
+        // All iterators of a stream take from the same bytes.
+        var iterator = stream.makeAsyncIterator()
+        do { return try await iterator.next() } catch let error as HTTPError {
+            throw ReplicationError(error, at: name)
+        }
+    }
+}
+
+extension ReplicationError {
+    /// Takes an error of the transport.
+    init(_ error: HTTPError, at name: String) {
+        let code: Code =
+            switch error.code {
+            case .untrusted, .tlsFailed: .untrusted
+            case .timedOut: .timeout
+            case .unauthorized: .unauthorized
+            case .cannotResolve, .cannotConnect, .proxyFailed, .connectionLost, .closed:
+                .unreachable
+            case .invalidRequest: .invalidSetting
+            case .refused, .other: .server
+            default: .invalidAnswer
+            }
+        self.init(
+            code, "'\(name)': \(error.message)", status: error.status,
+            isTransient: error.isTransient,
+            underlying: error)
+        if let delay = error.retryAfter {
+            retryAfter = Double(delay.components.seconds)
+        }
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Divan
+import DivanHTTP
+import DivanReplication
+import DivanTestSupport
+import Foundation
+import Synchronization
+import Testing
+
+import struct Divan.Attachment
+
+/// Replications to a URL, over real sockets, against a stand-in for CouchDB.
+@Suite(.timeLimit(.minutes(3))) struct SocketReplicationTests {
+    let here: Database
+    let there: Database
+    let stand: CouchStandIn
+
+    init() throws {
+        here = try Database.inMemory(named: "here")
+        there = try Database.inMemory(named: "there")
+        stand = CouchStandIn(there)
+    }
+
+    /// A server that hands requests for `/db` to the stand-in; `fate` may answer instead.
+    private func serve(
+        port: Int = 0,
+        _ fate: @escaping @Sendable (LoopbackRequest, LoopbackConnection) -> Bool = { _, _ in false
+        }
+    ) throws -> LoopbackServer {
+        let stand = stand
+        return try LoopbackServer(port: port) { request, connection in
+            if fate(request, connection) { return }
+            let answer = Mutex<(Int, [(String, String)], [UInt8])?>(nil)
+            let done = DispatchSemaphore(value: 0)
+            Task {
+                do {
+                    let response = try await stand.respond(to: Self.wire(request))
+                    var body: [UInt8] = []
+                    while let piece = try await response.body.next() { body += piece }
+                    let fields = response.headers.map { ($0.name, $0.value) }
+                    answer.withLock { [body] in $0 = (response.status, fields, body) }
+                } catch {}
+                done.signal()
+            }
+            done.wait()
+            guard let (status, fields, body) = answer.withLock({ $0 }) else {
+                return connection.reset()
+            }
+            connection.respond(status: status, headers: fields, body: body)
+        }
+    }
+
+    private static func wire(_ request: LoopbackRequest) -> WireRequest {
+        let parts = request.target.split(separator: "?", maxSplits: 1).map(String.init)
+        var path = String(parts[0].dropFirst("/db".count))
+        if path.hasPrefix("/") { path.removeFirst() }
+        var query: [(name: String, value: String)] = []
+        for pair in parts.count > 1 ? parts[1].split(separator: "&") : [] {
+            let sides = pair.split(separator: "=", maxSplits: 1).map {
+                PercentEncoding.decode($0) ?? ""
+            }
+            query.append((sides[0], sides.count > 1 ? sides[1] : ""))
+        }
+        let type = request.headers["content-type"] ?? ""
+        let body = request.body
+        var wire = WireRequest(
+            HTTPMethod(rawValue: request.method), path, query: query,
+            accept: request.headers["accept"] ?? "")
+        if type.hasPrefix("multipart/") {
+            wire.body = .pieces(length: body.count, type: type) { BytesPieces(body) }
+        } else if !body.isEmpty {
+            wire.body = .bytes(body, type: type)
+        }
+        return wire
+    }
+
+    private func url(_ server: LoopbackServer) -> String { "http://127.0.0.1:\(server.port)/db" }
+
+    private func run(_ replication: Replication) async {
+        replication.start()
+        await replication.finished()
+    }
+
+    @Test func `a push and a pull to a URL bring documents and attachments over`() async throws {
+        let server = try serve()
+        defer { server.stop() }
+        let big = [UInt8](repeating: 5, count: 400_000)
+        for n in 0..<150 { try await here.put("here\(n)", ["n": .integer(Int64(n))], parent: nil) }
+        try await here.put("a", [:], parent: nil, attachments: ["big": .bytes(big)])
+        try await there.put("b", [:], parent: nil, attachments: ["big": .bytes(big)])
+        let push = here.createPushReplication(to: url(server))
+        await run(push)
+        #expect(push.lastError == nil)
+        let pull = here.createPullReplication(from: url(server))
+        await run(pull)
+        #expect(pull.lastError == nil)
+        #expect(try there.documentCount == 152)
+        #expect(try here.documentCount == 152)
+        #expect(try await there.document(withID: "a")?.attachment(named: "big")?.content() == big)
+        #expect(try await here.document(withID: "b")?.attachment(named: "big")?.content() == big)
+    }
+
+    @Test func `header fields and credentials go with each request`() async throws {
+        let seen = Mutex<[[String: String]]>([])
+        let server = try serve { request, _ in
+            seen.withLock { $0.append(request.headers) }
+            return false
+        }
+        defer { server.stop() }
+        try await here.put("a", [:], parent: nil)
+        let push = here.createPushReplication(
+            to: "http://ann:secret@127.0.0.1:\(server.port)/db")
+        push.headers = ["X-App": "notes"]
+        await run(push)
+        #expect(push.lastError == nil)
+        let headers = seen.withLock { $0 }
+        #expect(!headers.isEmpty)
+        #expect(headers.allSatisfy { $0["x-app"] == "notes" })
+        #expect(headers.allSatisfy { $0["authorization"] == "Basic YW5uOnNlY3JldA==" })
+    }
+
+    @Test func `a server that wants other credentials is an error that says so`() async throws {
+        let server = try serve { _, connection in
+            connection.respond(
+                status: 401, headers: [("Content-Type", "application/json")],
+                body: Array(
+                    #"{"error":"unauthorized","reason":"Name or password is incorrect."}"#.utf8))
+        }
+        defer { server.stop() }
+        let push = here.createPushReplication(to: url(server))
+        await run(push)
+        #expect(push.lastError?.code == .unauthorized)
+        #expect(push.lastError?.status == 401)
+    }
+
+    @Test func `a missing target is an error, or is made when asked`() async throws {
+        let server = try serve()
+        defer { server.stop() }
+        stand.exists.withLock { $0 = false }
+        let push = here.createPushReplication(to: url(server))
+        await run(push)
+        #expect(push.lastError?.code == .notFound)
+        push.createTarget = true
+        await run(push)
+        #expect(push.lastError == nil)
+        #expect(stand.exists.withLock { $0 })
+    }
+
+    @Test func `a continuous replication is offline while the server is gone, and then goes on`()
+        async throws
+    {
+        let server = try serve()
+        let port = server.port
+        try await here.put("early", [:], parent: nil)
+        let push = here.createPushReplication(to: url(server))
+        push.isContinuous = true
+        push.retry.firstDelay = .milliseconds(20)
+        push.retry.longestDelay = .milliseconds(100)
+        push.start()
+        try await eventually { try there.documentCount == 1 }
+        server.stop()
+        try await here.put("late", [:], parent: nil)
+        try await eventually { push.activity == .offline }
+        #expect(push.lastError?.isTransient == true)
+        #expect(try await push.isDocumentPending("late"))
+        let again = try serve(port: port)
+        defer { again.stop() }
+        try await eventually { try there.documentCount == 2 }
+        await push.stopped()
+    }
+
+    @Test func `connections that die at random delay a replication and no more`() async throws {
+        let random = Mutex(SeededRandom(seed: Soak.seed))
+        let isWild = Mutex(true)
+        let server = try serve { _, connection in
+            guard isWild.withLock({ $0 }) else { return false }
+            switch random.withLock({ $0.below(8) }) {
+            case 0: connection.reset()
+            case 1:
+                connection.write(lines: "HTTP/1.1 200 OK\nContent-Length: 500\n\n{\"half\":")
+                connection.reset()
+            case 2: connection.respond(status: 503, headers: [("Retry-After", "0")])
+            case 3: connection.respond(status: 200, body: Array("<html></html>".utf8))
+            default: return false
+            }
+            return true
+        }
+        defer { server.stop() }
+        for n in 0..<60 {
+            try await here.put(
+                "h\(n)", [:], parent: nil,
+                attachments: n % 10 == 0 ? ["a": .bytes([UInt8](repeating: 1, count: 9_000))] : [:])
+            try await there.put("t\(n)", [:], parent: nil)
+        }
+        let push = here.createPushReplication(to: url(server))
+        let pull = here.createPullReplication(from: url(server))
+        for replication in [push, pull] {
+            replication.isContinuous = true
+            replication.retry.firstDelay = .milliseconds(1)
+            replication.retry.longestDelay = .milliseconds(5)
+            replication.start()
+        }
+        try await Task.sleep(for: .seconds(1))
+        isWild.withLock { $0 = false }
+        try await eventually { try here.documentCount == 120 && there.documentCount == 120 }
+        await push.stopped()
+        await pull.stopped()
+    }
+}
