@@ -148,6 +148,7 @@ let package = Package(
             name: "DivanReplicationTests",
             dependencies: ["DivanReplication", "DivanHTTP", "Divan", "DivanTestSupport"]
         ),
+        .testTarget(name: "SeedSamples", dependencies: ["Divan"]),
         .testTarget(
             name: "DivanListenerTests",
             dependencies: [

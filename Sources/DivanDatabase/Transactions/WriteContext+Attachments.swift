@@ -193,6 +193,11 @@ extension WriteContext {
         return staged
     }
 
+    /// Stores content that no revision refers to yet.
+    func store(_ pending: PendingAttachment) throws {
+        _ = try place(pending, DocumentID(unchecked: ""))
+    }
+
     /// The stubs of a revision; nil when its body is not here.
     func stubs(_ id: DocumentID, _ node: RevisionTree.Node?) throws -> JSONObject? {
         // A new document has no stubs to carry on, and neither has one that was deleted.
