@@ -91,9 +91,10 @@ extension Manager {
     ///
     /// It comes over whole: revision trees with all bodies that are still there, conflicts, deleted
     /// documents, attachments, local documents, dates of expiration, both UUIDs, and the checkpoints of
-    /// replications. Revisions keep their IDs and their sequences, so a replication that goes on under
-    /// the same URL resumes where the old app had come to. What cannot be read, or breaks a rule of
-    /// Divan's, is left out and listed in the result. Views are code of the app, and do not come.
+    /// replications. Revisions keep their IDs and their sequences, so what those checkpoints say stays
+    /// true, and a replication under the same URL transfers only what is missing. What cannot be read,
+    /// or breaks a rule of Divan's, is left out and listed in the result. Views are code of the app, and
+    /// do not come.
     ///
     /// Not a byte of the source is touched, and no file is made beside it, also when SQLite's log is
     /// there. The app that wrote it must not be running. The new database is built aside, checked as
