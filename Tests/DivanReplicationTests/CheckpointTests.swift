@@ -84,6 +84,15 @@ struct CheckpointTests {
         #expect(Checkpoint(["history": "none"]).history.isEmpty)
     }
 
+    @Test func `a checkpoint of version 1.4 counts where both ends name the same sequence`() {
+        let mine = Checkpoint(["lastSequence": "120", "incarnation": "L"])
+        #expect(common(mine, Checkpoint(["lastSequence": "120"])) == 120)
+        #expect(common(mine, Checkpoint(["lastSequence": "119"])) == nil)
+        #expect(common(mine, Checkpoint(["lastSequence": "120"]), life: "other") == nil)
+        #expect(common(mine, Checkpoint(["lastSequence": "120"]), last: 100) == nil)
+        #expect(Checkpoint(["lastSequence": 120]).history.isEmpty)
+    }
+
     @Test func `a sequence is text as it stands, and anything else is JSON`() {
         #expect(RemoteSequence("7-g1AAA")?.text == "7-g1AAA")
         #expect(RemoteSequence(42)?.text == "42")

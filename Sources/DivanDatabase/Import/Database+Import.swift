@@ -92,7 +92,7 @@ extension Manager {
     /// It comes over whole: revision trees with all bodies that are still there, conflicts, deleted
     /// documents, attachments, local documents, dates of expiration, both UUIDs, and the checkpoints of
     /// replications. Revisions keep their IDs and their sequences, so what those checkpoints say stays
-    /// true, and a replication under the same URL transfers only what is missing. What cannot be read,
+    /// true, and a replication under the same URL goes on where the old app had come to. What cannot be read,
     /// or breaks a rule of Divan's, is left out and listed in the result. Views are code of the app, and
     /// do not come.
     ///

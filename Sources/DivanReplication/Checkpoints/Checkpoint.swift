@@ -110,9 +110,22 @@ package struct Checkpoint: Sendable, Equatable {
 // As a document.
 extension Checkpoint {
     /// Reads a checkpoint; entries that make no sense are passed over.
+    ///
+    /// Couchbase Lite 1.4 keeps one sequence and no sessions. Where both ends name the same one, it is
+    /// a moment at which both had everything up to it, so it reads as a session of its own.
     package init(_ document: JSONObject) {
         history = []
-        guard case .array(let entries)? = document["history"] else { return }
+        guard case .array(let entries)? = document["history"] else {
+            guard let text = document["lastSequence"]?.string,
+                let sequence = RemoteSequence(.string(text))
+            else { return }
+            let session = "lastSequence \(text)"
+            history.append(
+                Entry(
+                    sessionID: session, runID: session, sequence: sequence,
+                    incarnation: document["incarnation"]?.string ?? "", time: 0))
+            return
+        }
         for entry in entries.prefix(Self.historyLimit) {
             guard let session = entry["session_id"]?.string,
                 let sequence = RemoteSequence(entry["recorded_seq"])
