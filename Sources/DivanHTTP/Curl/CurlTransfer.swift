@@ -118,6 +118,7 @@ extension CurlTransfer {
     ///
     /// - Parameter resume: Is called when receiving may go on.
     /// - Returns: The bytes; `nil` at the end.
+    /// - Throws: `HTTPError`, `CancellationError`.
     func nextPiece(_ resume: () -> Void) async throws -> [UInt8]? {
         var need = Need.nothing
         let piece = try await withCheckedThrowingContinuation { waiter in
