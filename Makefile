@@ -23,11 +23,11 @@ bootstrap:
 	@scripts/bootstrap
 
 test: bootstrap
-	swift test
+	@scripts/test
 
 test-one-core: bootstrap
 	swift build --build-tests
-	taskset -c 0 swift test --skip-build
+	taskset -c 0 scripts/test
 
 demo: bootstrap
 	@scripts/demo
