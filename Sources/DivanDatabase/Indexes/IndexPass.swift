@@ -59,14 +59,14 @@ struct IndexPass {
     func run() throws -> Report {
         var report = Report()
         let target = try core.read { try $0.state() }
-        var began: [IndexName: SequenceNumber] = [:]
-        while let first = try nextPiece(until: target, &began) {
+        var builds: [IndexName: Build] = [:]
+        while let first = try nextPiece(until: target) {
             var batch = Batch(first.indexes, first.feed)
             try map(first, into: &batch, &report)
             while !batch.isFull, let more = try nextPiece(of: batch) {
                 try map(more, into: &batch, &report)
             }
-            try write(batch, began, &report)
+            try write(batch, &builds, &report)
         }
         for definition in definitions {
             let began = ContinuousClock.now
@@ -82,6 +82,32 @@ struct IndexPass {
     private struct Behind {
         var definition: IndexDefinition
         var record: IndexRecord
+    }
+
+    /// A build that this pass does alone, which saves looking for former rows: each document up to
+    /// where the database stood at the first write comes once. Where another process has written in
+    /// between, nobody knows what has rows.
+    private struct Build {
+        var through: SequenceNumber
+        /// The record as this pass left it.
+        var record: IndexRecord
+
+        /// Up to which sequence a document cannot have rows in an index.
+        static func newThrough(
+            _ build: Build?, _ index: Behind, _ batch: Batch
+        ) -> SequenceNumber {
+            if index.record.lastSequence == 0 { return batch.bound }
+            guard let build, build.record == index.record else { return 0 }
+            return build.through
+        }
+
+        /// The build after a write.
+        static func following(
+            _ build: Build?, _ index: Behind, _ batch: Batch, _ record: IndexRecord
+        ) -> Build? {
+            let through = newThrough(build, index, batch)
+            return through > 0 ? Build(through: through, record: record) : nil
+        }
     }
 
     private struct Piece {
@@ -146,15 +172,10 @@ struct IndexPass {
     }
 
     /// The next piece for those indexes that are furthest behind, and for all that it helps.
-    private func nextPiece(
-        until target: DatabaseState, _ began: inout [IndexName: SequenceNumber]
-    ) throws -> Piece? {
+    private func nextPiece(until target: DatabaseState) throws -> Piece? {
         var behind: [Behind] = []
         for definition in definitions {
             let record = try current(definition)
-            if began[definition.name] == nil, record.lastSequence == 0 {
-                began[definition.name] = target.lastSequence
-            }
             if record.lastSequence < target.lastSequence || record.lastPurge < target.lastPurge {
                 behind.append(Behind(definition: definition, record: record))
             }
@@ -211,7 +232,7 @@ struct IndexPass {
     }
 
     private func write(
-        _ batch: Batch, _ began: [IndexName: SequenceNumber], _ report: inout Report
+        _ batch: Batch, _ builds: inout [IndexName: Build], _ report: inout Report
     ) throws {
         let places = batch.places
         var failures: [[IndexingFailure]] = []
@@ -226,16 +247,21 @@ struct IndexPass {
                 written.append(
                     try write(
                         batch, places, position,
-                        builtAt: began[index.definition.name] ?? 0, context, &failed))
+                        newThrough: Build.newThrough(builds[index.definition.name], index, batch),
+                        context, &failed))
                 failures.append(failed)
             }
         }
         for (position, part) in written.enumerated() {
             let index = batch.indexes[position]
             report.note(batch.mapped[position], part, of: index.definition.name)
+            builds[index.definition.name] = part.flatMap {
+                Build.following(builds[index.definition.name], index, batch, $0.record)
+            }
             guard let part, isOwnTransaction else { continue }
             core.indexTouches.note(
-                index.definition.name, from: index.record.place, to: part.place, keys: part.keys)
+                index.definition.name, from: index.record.place, to: part.record.place,
+                keys: part.keys)
         }
         for (index, failed) in zip(batch.indexes, failures) where !failed.isEmpty {
             let known = report.failures[index.definition.name] ?? []
@@ -246,8 +272,8 @@ struct IndexPass {
 
     /// What was written of one index.
     fileprivate struct Written {
-        /// Where it stands now.
-        var place: IndexTouches.Place
+        /// What its record says now.
+        var record: IndexRecord
         /// The rows that changed.
         var keys: [[UInt8]]
         var duration: Duration
@@ -255,7 +281,7 @@ struct IndexPass {
 
     /// Writes one index's part; nil when somebody else has written there since.
     private func write(
-        _ batch: Batch, _ places: [Int], _ position: Int, builtAt: SequenceNumber,
+        _ batch: Batch, _ places: [Int], _ position: Int, newThrough: SequenceNumber,
         _ context: WriteContext, _ failures: inout [IndexingFailure]
     ) throws -> Written? {
         let (index, feed) = (batch.indexes[position], batch.feed)
@@ -289,7 +315,7 @@ struct IndexPass {
                     failures.append(IndexingFailure(documentID: item.id.text, reason: "\(error)"))
                 }
                 // Another row may have brought a document that is consulted, as it stood then.
-                let isNew = item.sequence <= builtAt && !item.isConsulted
+                let isNew = item.sequence <= newThrough && !item.isConsulted
                 try target.replace(item.id, with: emissions, isNew: isNew)
             }
             keys = try target.finish().map(\.key)
@@ -300,7 +326,7 @@ struct IndexPass {
         record.lastPurge = feed.lastPurge
         try context.setIndexRecord(record, of: name)
         return Written(
-            place: record.place, keys: keys, duration: ContinuousClock.now - began)
+            record: record, keys: keys, duration: ContinuousClock.now - began)
     }
 
     // MARK: - Reducing
