@@ -66,7 +66,7 @@ extension Call {
         return .json([
             "dbname": .string(database.name),
             "index": explanation.index.map(Self.describe) ?? Self.allDocumentsIndex,
-            "selector": request.query.selector.json,
+            "selector": SelectorForm.normal(request.query.selector.json),
             "limit": .integer(Int64(request.limit)),
             "skip": .integer(Int64(request.query.skip)),
             "fields": fields.map { .array($0.map { .string($0) }) } ?? "all_fields",

@@ -57,6 +57,9 @@ extension Call {
                     + "and any of the characters _, $, (, ), +, -, and / are allowed. Must begin "
                     + "with a letter.")
         }
+        guard !site.manager.databaseExists(named: databaseName) else {
+            throw HTTPFailure.databaseExists
+        }
         if try query.flag("partitioned") {
             throw HTTPFailure.notImplemented("Partitioned databases are not available.")
         }
@@ -96,6 +99,19 @@ extension Call {
     /// `POST /{db}/_view_cleanup`: views are deleted by the app that names them, so nothing is left to
     /// clean.
     func cleanViews() throws -> ListenerResponse { .done(status: 202) }
+
+    /// `POST /{db}/_compact/{ddoc}`: indexes need no compaction of their own.
+    func compactViews() throws -> ListenerResponse {
+        guard try hasDesign(name(0)) else { throw HTTPFailure.missing }
+        return .done(status: 202)
+    }
+
+    /// Whether there is a design document of a name, or a view of the app under it.
+    func hasDesign(_ name: String) throws -> Bool {
+        let database = try database
+        return try database.viewNames().contains { $0.hasPrefix(name + "/") }
+            || database.contains("_design/" + name)
+    }
 
     /// `POST /{db}/_purge`
     func purge() throws -> ListenerResponse {

@@ -45,7 +45,7 @@ package struct Router: Sendable {
         .write("POST", "/{db}") { try $0.postDocument() },
         .write("POST", "/{db}/_ensure_full_commit") { try $0.ensureFullCommit() },
         .write("POST", "/{db}/_compact", .databaseAdmin) { try $0.compact() },
-        .write("POST", "/{db}/_compact/{ddoc}", .databaseAdmin) { try $0.cleanViews() },
+        .write("POST", "/{db}/_compact/{ddoc}", .databaseAdmin) { try $0.compactViews() },
         .write("POST", "/{db}/_view_cleanup", .databaseAdmin) { try $0.cleanViews() },
         .write("POST", "/{db}/_purge", .serverAdmin) { try $0.purge() },
         .read("GET", "/{db}/_revs_limit") { try $0.revisionsLimit() },
