@@ -74,7 +74,7 @@ let package = Package(
             name: "DivanListener",
             dependencies: [
                 "Divan", "DivanDatabase", "DivanHTTP", "DivanJSON", "DivanLogging", "DivanModel",
-                "CMicroHTTPD", "COpenSSL",
+                "DivanReplication", "CMicroHTTPD", "COpenSSL",
             ]
         ),
 

@@ -22,13 +22,17 @@ internal import Synchronization
 /// Nobody gets in but users with a password, or, if the app says so, everybody on this machine: see
 /// ``ListenerAccess``. `docs/listener.md` tells what it serves and what differs from CouchDB.
 ///
-/// State: `server`, guarded by its mutex.
+/// State: `running`, guarded by its mutex.
 public final class Listener: Sendable {
     /// The manager whose databases are served.
     public let manager: Manager
     /// How it listens.
     public let options: ListenerOptions
-    private let server = Mutex<(any HTTPServer)?>(nil)
+    private struct Running {
+        let server: any HTTPServer
+        let site: Site
+    }
+    private let running = Mutex<Running?>(nil)
 
     /// Makes a listener, which does not listen yet.
     public init(_ manager: Manager, _ options: ListenerOptions = ListenerOptions()) {
@@ -44,8 +48,8 @@ public final class Listener: Sendable {
     ///   machine, or key and certificate do not fit; `.forbidden` when everybody were to be let in
     ///   on an interface that others can reach.
     public func start() throws {
-        try server.withLock { server in
-            guard server == nil else { return }
+        try running.withLock { running in
+            guard running == nil else { return }
             let site = try Site(manager, options)
             let socket = try ListeningSocket(host: options.host, port: options.port)
             if case .everybodyOnLoopback = options.access, !socket.isLoopback {
@@ -57,30 +61,32 @@ public final class Listener: Sendable {
             }
             let made = try MicroHTTPServer(
                 socket, Router(site: site), options.limits, tls: options.tls)
-            server = made
+            running = Running(server: made, site: site)
             Log.listener.info("Listening on port \(made.port) of '\(options.host)'.")
         }
     }
 
-    /// Stops listening; requests that are being answered are broken off. Stopping twice is fine.
+    /// Stops listening; requests that are being answered are broken off, and replications that clients
+    /// started end. Stopping twice is fine.
     public func stop() {
-        let stopped = server.withLock { server in
-            defer { server = nil }
-            return server
+        let stopped = running.withLock { running in
+            defer { running = nil }
+            return running
         }
         guard let stopped else { return }
-        stopped.stop()
-        Log.listener.info("Stopped listening on port \(stopped.port).")
+        stopped.site.replications.close()
+        stopped.server.stop()
+        Log.listener.info("Stopped listening on port \(stopped.server.port).")
     }
 
     /// Whether it listens.
-    public var isRunning: Bool { server.withLock { $0 != nil } }
+    public var isRunning: Bool { running.withLock { $0 != nil } }
 
     /// The port it listens on; nil while it does not.
-    public var port: UInt16? { server.withLock { $0?.port } }
+    public var port: UInt16? { running.withLock { $0?.server.port } }
 
     /// How many connections are open.
-    public var connectionCount: Int { server.withLock { $0?.connectionCount ?? 0 } }
+    public var connectionCount: Int { running.withLock { $0?.server.connectionCount ?? 0 } }
 
     /// The URLs under which clients reach it, that for this machine first; empty while it does not listen.
     public var urls: [URL] {

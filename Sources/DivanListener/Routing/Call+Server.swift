@@ -70,7 +70,9 @@ extension Call {
     }
 
     /// `GET /_active_tasks`
-    func activeTasks() throws -> ListenerResponse { .json(.array(site.tasks.list)) }
+    func activeTasks() throws -> ListenerResponse {
+        .json(.array(site.tasks.list + site.replications.list))
+    }
 
     /// Everything of a cluster, which this is not.
     func membership() throws -> ListenerResponse {

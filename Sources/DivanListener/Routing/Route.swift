@@ -23,6 +23,8 @@ struct Route: Sendable {
     /// Whether it changes what is stored: it is refused by a read-only listener, and waits in the
     /// lane of writers.
     var isWrite: Bool
+    /// Whether it may take long and waits for others meanwhile: it has a lane of its own.
+    var isLong = false
     var handle: Handler
 
     /// A route that reads; a `GET` serves `HEAD`, too.
@@ -37,5 +39,14 @@ struct Route: Sendable {
         _ method: String, _ pattern: String, _ access: Access = .member, _ handle: @escaping Handler
     ) -> Route {
         Route(method: method, pattern: pattern, access: access, isWrite: true, handle: handle)
+    }
+
+    /// A route that changes something and may wait long for other servers.
+    static func long(
+        _ method: String, _ pattern: String, _ access: Access = .member, _ handle: @escaping Handler
+    ) -> Route {
+        var route = write(method, pattern, access, handle)
+        route.isLong = true
+        return route
     }
 }

@@ -18,9 +18,10 @@ internal import DivanLogging
 package struct Router: Sendable {
     let site: Site
 
-    /// The lane in which a request is worked on: writers wait for each other, readers for nobody.
+    /// The lane in which a request is worked on: writers wait for each other, readers for nobody, and
+    /// what waits for other servers, perhaps this one, keeps no one else from being served.
     package enum Lane: Sendable {
-        case reading, writing
+        case reading, writing, long
     }
 
     // One row for each route; `GET` rows serve `HEAD`, too.
@@ -36,6 +37,7 @@ package struct Router: Sendable {
         .read("GET", "/_dbs_info", .serverAdmin) { try $0.databasesInfo() },
         .read("POST", "/_dbs_info", .serverAdmin) { try $0.databasesInfo() },
         .read("GET", "/_active_tasks", .serverAdmin) { try $0.activeTasks() },
+        .long("POST", "/_replicate", .serverAdmin) { try $0.replicate() },
         .read("GET", "/_membership", .serverAdmin) { try $0.membership() },
 
         // Databases
@@ -137,6 +139,7 @@ package struct Router: Sendable {
         guard let target = try? RequestTarget(head.target),
             let route = try? route(Resource(target.components), head.method)
         else { return .reading }
+        if route.isLong { return .long }
         return route.isWrite ? .writing : .reading
     }
 

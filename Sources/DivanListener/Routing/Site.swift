@@ -23,6 +23,7 @@ package final class Site: Sendable {
     let guardian: Guardian
     let cors: CORS
     let tasks = TaskList()
+    let replications = RunningReplications()
 
     /// Gathers what requests share.
     ///

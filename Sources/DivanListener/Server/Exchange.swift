@@ -135,8 +135,7 @@ final class Exchange: Sendable {
                 HTTPFailure(507, "insufficient_storage", "The body could not be kept."))
         }
         suspend()
-        let pool = server.handler.isWrite(head) ? server.writers : server.readers
-        pool.run { [self] in
+        server.pool(server.handler.lane(head)).run { [self] in
             let response = server.handler.respond(ListenerRequest(head, body: body))
             state.withLock { $0.response = response }
             resume()

@@ -19,16 +19,12 @@ package protocol HTTPServer: AnyObject, Sendable {
 package protocol HTTPRequestHandler: Sendable {
     /// The longest body of a request with this head, in bytes.
     func largestBody(_ head: RequestHead) -> Int
-    /// Whether a request changes something; changes wait for each other in a lane of their own, so
-    /// that they do not hold up those that read.
-    func isWrite(_ head: RequestHead) -> Bool
+    /// Where a request waits for its turn, so that none holds up those of another kind.
+    func lane(_ head: RequestHead) -> Router.Lane
     /// Answers a request; on a thread that may block.
     func respond(_ request: ListenerRequest) -> ListenerResponse
     /// The answer to a request that was refused before its body came.
     func refuse(_ failure: HTTPFailure, _ head: RequestHead) -> ListenerResponse
 }
 
-extension Router: HTTPRequestHandler {
-    /// See `HTTPRequestHandler`.
-    package func isWrite(_ head: RequestHead) -> Bool { lane(head) == .writing }
-}
+extension Router: HTTPRequestHandler {}

@@ -69,7 +69,8 @@ final class MicroHTTPServer: HTTPServer {
     let isSecure: Bool
     let port: UInt16
     let readers: WorkerPool
-    let writers: WorkerPool
+    private let writers: WorkerPool
+    private let waiters: WorkerPool
     let deadlines: Deadlines
     private let state = Mutex(State())
 
@@ -87,6 +88,7 @@ final class MicroHTTPServer: HTTPServer {
         port = socket.port
         readers = WorkerPool("divan.listener.readers", width: limits.workers)
         writers = WorkerPool("divan.listener.writers", width: max(2, limits.workers / 4))
+        waiters = WorkerPool("divan.listener.waiters", width: limits.workers * 4)
         let queue = DispatchQueue(label: "divan.listener.timer")
         deadlines = Deadlines(queue)
         let daemon = unsafe Self.start(
@@ -107,6 +109,15 @@ final class MicroHTTPServer: HTTPServer {
     }
 
     deinit { stop() }
+
+    /// The threads of a lane.
+    func pool(_ lane: Router.Lane) -> WorkerPool {
+        switch lane {
+        case .reading: readers
+        case .writing: writers
+        case .long: waiters
+        }
+    }
 
     private static func start(
         _ socket: ListeningSocket, _ limits: ListenerLimits, _ tls: ListenerTLS?,

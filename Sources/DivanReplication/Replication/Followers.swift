@@ -64,6 +64,13 @@ final class Followers<Element: Sendable>: Sendable {
         }
     }
 
+    /// Waits until the callbacks were told of everything so far.
+    func told() async {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume() }
+        }
+    }
+
     /// Ends the streams.
     func finish() {
         let streams = state.withLock { state in

@@ -17,6 +17,8 @@ extension Replication {
             do {
                 beginRun()
                 try await run(settings, stop, isResetting) { progress.give() }
+                // What delayed it before is over.
+                update { if $0.error?.documentID == nil { $0.error = nil } }
                 return end(nil)
             } catch {
                 // What the first run has saved counts for the next.

@@ -67,7 +67,7 @@ public final class Replication: Sendable {
     private let configuration: Mutex<ReplicationConfiguration>
     private let state = Mutex(State())
     private let statusFollowers = Followers<ReplicationStatus>()
-    private let documentFollowers = Followers<ReplicatedDocument>()
+    let documentFollowers = Followers<ReplicatedDocument>()
     let wakeUp = Mutex(StopSignal())
 
     init(

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanReplication
+
+// `_replicate`.
+extension Call {
+    /// `POST /_replicate`
+    ///
+    /// A one-shot replication is answered when it has ended, a continuous one at once.
+    func replicate() throws -> ListenerResponse {
+        let body = try objectBody()
+        if body["cancel"]?.bool == true,
+            let id = (body["replication_id"] ?? body["_local_id"] ?? body["id"])?.string
+        {
+            return try cancel(id)
+        }
+        // The app's functions decide for a client that asks; a replication asks nobody.
+        let authorization = site.options.authorization
+        guard authorization.reading == nil, authorization.writing == nil else {
+            throw HTTPFailure.forbidden(
+                "The app decides who may see which document, so replicate from outside.")
+        }
+        let request = try ReplicateRequest(body, host: headers["Host"])
+        guard let replication = try makeReplication(request) else {
+            // Cancelling what was never there.
+            throw HTTPFailure.missing
+        }
+        let new = RunningReplication(
+            replication, request, user: user.name, number: site.replications.nextNumber())
+        if request.isCancelling { return try cancel(new.id) }
+        let running = try site.replications.start(new)
+        if request.settings.isContinuous {
+            return .json(["ok": true, "_local_id": .string(running.id)], status: 202)
+        }
+        switch running.wait() {
+        case .done(let answer): return .json(.object(answer))
+        case .failed(let error): throw Self.failure(error, request)
+        }
+    }
+
+    private func cancel(_ id: String) throws -> ListenerResponse {
+        guard let ended = site.replications.cancel(id) else { throw HTTPFailure.missing }
+        // What starts next finds all that this one has done.
+        _ = ended.wait()
+        return .json(["ok": true, "_local_id": .string(id)])
+    }
+
+    /// Makes the replication that was asked for; nil when it is to be cancelled and its database is
+    /// not there.
+    private func makeReplication(_ request: ReplicateRequest) throws -> Replication? {
+        let made: Replication
+        switch (request.source, request.target) {
+        case (.local(let source), .local(let target)):
+            guard let (here, there) = try bothEnds(source, target, request) else { return nil }
+            made = here.createPushReplication(to: there)
+        case (.local(let name), .url(let url)):
+            guard let source = try end(name, mayCreate: false, request) else { return nil }
+            made = source.createPushReplication(to: url)
+        case (.url(let url), .local(let name)):
+            guard let target = try end(name, mayCreate: true, request) else { return nil }
+            made = target.createPullReplication(from: url)
+        case (.url, .url):
+            throw HTTPFailure.badRequest("One of source and target must be a database here.")
+        }
+        made.settings = request.settings
+        return made
+    }
+
+    private func bothEnds(_ source: String, _ target: String, _ request: ReplicateRequest) throws
+        -> (Database, Database)?
+    {
+        guard source != target else {
+            throw HTTPFailure.badRequest("Source and target are the same database.")
+        }
+        guard let here = try end(source, mayCreate: false, request),
+            let there = try end(target, mayCreate: true, request)
+        else { return nil }
+        return (here, there)
+    }
+
+    private func end(_ name: String, mayCreate: Bool, _ request: ReplicateRequest) throws
+        -> Database?
+    {
+        if let database = try site.manager.existingDatabase(named: name) { return database }
+        if request.isCancelling { return nil }
+        guard mayCreate, request.settings.createTarget else {
+            throw HTTPFailure(404, "db_not_found", "could not open \(name)")
+        }
+        return try site.manager.database(named: name)
+    }
+
+    /// The refusal that an error of a whole replication becomes.
+    private static func failure(_ error: ReplicationError, _ request: ReplicateRequest)
+        -> HTTPFailure
+    {
+        let remote: ReplicateRequest.End =
+            if case .url = request.source { request.source } else { request.target }
+        return switch error.code {
+        case .notFound: HTTPFailure(404, "db_not_found", "could not open \(remote.label)")
+        case .unauthorized:
+            .unauthorized("unauthorized to access or create database \(remote.label)")
+        case .forbidden: .forbidden(error.message)
+        case .invalidSetting: .badRequest(error.message)
+        case .cancelled: HTTPFailure(503, "cancelled", "The replication was cancelled.")
+        case .database: HTTPFailure(500, "internal_server_error", "The database failed.")
+        default: HTTPFailure(500, "replication_error", error.message)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanReplication
+
+/// The body of `POST /_replicate`, read and checked.
+///
+/// At least one of source and target is a database here, by its name. What goes from here to a URL, or
+/// to another database here, is a push of the source; what comes from a URL is a pull of the target.
+///
+/// Clients of CouchDB 3 name databases here by URLs, too: a URL under the name by which the client
+/// called means one.
+struct ReplicateRequest: Sendable {
+    /// Where one end of the replication is.
+    enum End: Sendable, Equatable {
+        /// A database here.
+        case local(String)
+        /// A database behind HTTP.
+        case url(String)
+
+        /// What answers and lists call it; without credentials.
+        var label: String {
+            switch self {
+            case .local(let name): name
+            case .url(let url): ReplicationEndpoint.url(url).description
+            }
+        }
+    }
+
+    /// What would change which documents go, and is not there: asking for it is refused rather than
+    /// passed over.
+    private static let notServed = [
+        "since_seq", "winning_revs_only", "source_proxy", "target_proxy", "proxy",
+    ]
+
+    let source: End
+    let target: End
+    let isCancelling: Bool
+    let settings: ReplicationConfiguration
+
+    /// Reads a body; `host` is what the client calls this listener.
+    init(_ body: JSONObject, host: String?) throws {
+        var settings = ReplicationConfiguration()
+        source = try Self.end(body["source"], "source", host, &settings)
+        target = try Self.end(body["target"], "target", host, &settings)
+        for name in Self.notServed where body[name] != nil {
+            throw HTTPFailure.notImplemented("`\(name)` is not available in Divan.")
+        }
+        isCancelling = try Self.flag(body, "cancel")
+        settings.isContinuous = try Self.flag(body, "continuous")
+        settings.createTarget = try Self.flag(body, "create_target")
+        if let filter = body["filter"] {
+            guard let name = filter.string else { throw Self.malformed("filter", "a string") }
+            settings.filter = name
+        }
+        if let parameters = body["query_params"] {
+            guard let object = parameters.object else {
+                throw Self.malformed("query_params", "an object")
+            }
+            settings.filterParameters = object
+        }
+        if let selector = body["selector"] {
+            guard let object = selector.object else {
+                throw Self.malformed("selector", "an object")
+            }
+            _ = try Selector(json: selector)
+            settings.selector = object
+        }
+        if let ids = body["doc_ids"] {
+            guard let list = ids.array, list.allSatisfy({ $0.string != nil }) else {
+                throw Self.malformed("doc_ids", "an array of strings")
+            }
+            settings.documentIDs = list.compactMap(\.string)
+        }
+        let kinds = [
+            settings.filter != nil, settings.selector != nil, body["doc_ids"] != nil,
+        ]
+        guard kinds.count(where: { $0 }) <= 1 else {
+            throw HTTPFailure.badRequest(
+                "`doc_ids`, `filter` and `selector` exclude each other.")
+        }
+        self.settings = settings
+    }
+
+    // MARK: - Parts
+
+    /// An end: a name, a URL, or an object with `url`, `headers` and `auth`.
+    private static func end(
+        _ value: JSONValue?, _ name: String, _ host: String?,
+        _ settings: inout ReplicationConfiguration
+    ) throws -> End {
+        guard let value else { throw HTTPFailure.badRequest("Missing required field: \(name)") }
+        let object = value.object
+        guard let place = value.string ?? object?["url"]?.string, !place.isEmpty else {
+            throw malformed(name, "a name, a URL, or an object with `url`")
+        }
+        guard place.contains("://") else { return .local(place) }
+        guard place.hasPrefix("http://") || place.hasPrefix("https://") else {
+            throw malformed(name, "a URL with http or https")
+        }
+        if let own = database(of: place, at: host) { return .local(own) }
+        if let headers = object?["headers"] {
+            guard let fields = headers.object else {
+                throw malformed("\(name).headers", "an object")
+            }
+            for (field, value) in fields {
+                guard let text = value.string else {
+                    throw malformed("\(name).headers", "an object of strings")
+                }
+                settings.headers[field] = text
+            }
+        }
+        if let basic = object?["auth"]?["basic"] {
+            guard let user = basic["username"]?.string, let password = basic["password"]?.string
+            else { throw malformed("\(name).auth.basic", "`username` and `password`") }
+            settings.authenticator = .basic(name: user, password: password)
+        } else if object?["auth"] != nil, object?["auth"]?.object != [:] {
+            throw HTTPFailure.notImplemented("Of `auth` only `basic` is available in Divan.")
+        }
+        return .url(place)
+    }
+
+    /// The name of the database here that a URL means; nil when it is one elsewhere.
+    private static func database(of url: String, at host: String?) -> String? {
+        guard let host, let target = try? RequestTarget(url), target.components.count == 1 else {
+            return nil
+        }
+        let rest = url.dropFirst(url.hasPrefix("https") ? 8 : 7)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] }
+        return isSame(String(place ?? authority), host) ? target.components[0] : nil
+    }
+
+    /// Whether two hosts with their ports are one: the same, or both this machine.
+    private static func isSame(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (left.lowercased(), right.lowercased())
+        if left == right { return true }
+        return Guardian.isLoopback(Guardian.name(ofHost: left))
+            && Guardian.isLoopback(Guardian.name(ofHost: right))
+            && port(of: left) == port(of: right)
+    }
+
+    private static func port(of host: String) -> Substring {
+        let rest = host.split(separator: "]", omittingEmptySubsequences: false).last ?? ""
+        return rest.lastIndex(of: ":").map { rest[rest.index(after: $0)...] } ?? ""
+    }
+
+    private static func flag(_ body: JSONObject, _ name: String) throws -> Bool {
+        guard let value = body[name] else { return false }
+        guard let flag = value.bool else { throw malformed(name, "true or false") }
+        return flag
+    }
+
+    private static func malformed(_ name: String, _ wanted: String) -> HTTPFailure {
+        .badRequest("`\(name)` must be \(wanted).")
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanReplication
+internal import Dispatch
+internal import Synchronization
+
+/// A replication that a client started, with what its answer and the list of tasks tell of it.
+///
+/// State: `state`, guarded by its mutex.
+final class RunningReplication: Sendable {
+    /// What became of revisions, counted.
+    struct Counts: Sendable {
+        var written = 0
+        var failed = 0
+        var found: Int { written + failed }
+    }
+
+    /// How it ended.
+    enum Outcome: Sendable {
+        /// Everything was transferred, or somebody stopped it.
+        case done(JSONObject)
+        case failed(ReplicationError)
+    }
+
+    private struct State {
+        var counts = Counts()
+        var token: ReplicationToken?
+        var outcome: Outcome?
+        var isStopped = false
+        var waiting: [DispatchSemaphore] = []
+    }
+
+    let replication: Replication
+    let request: ReplicateRequest
+    let user: String?
+    let number: Int
+    /// Seconds since 1970.
+    let started = AccountsFile.now
+    private let state = Mutex(State())
+
+    init(_ replication: Replication, _ request: ReplicateRequest, user: String?, number: Int) {
+        self.replication = replication
+        self.request = request
+        self.user = user
+        self.number = number
+    }
+
+    /// The name by which it can be ended, CouchDB's way.
+    var id: String {
+        replication.checkpointID + (request.settings.isContinuous ? "+continuous" : "")
+    }
+
+    /// Starts it; `ended` is called once, when it is over.
+    func start(_ ended: @escaping @Sendable () -> Void) {
+        let token = replication.addDocumentListener { [weak self] event in
+            self?.state.withLock { state in
+                if event.error == nil {
+                    state.counts.written += 1
+                } else {
+                    state.counts.failed += 1
+                }
+            }
+        }
+        state.withLock { $0.token = token }
+        Task {
+            let before = try? await replication.checkpointHistory()
+            replication.start()
+            // Whoever stopped it before it began found nothing to stop.
+            if state.withLock({ $0.isStopped }) { replication.stop() }
+            await replication.finished()
+            await replication.listenersCaughtUp()
+            let outcome = await outcome(before?.first?["session_id"]?.string)
+            ended()
+            let waiting = state.withLock { state in
+                state.outcome = outcome
+                state.token = nil
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for semaphore in waiting { semaphore.signal() }
+        }
+    }
+
+    /// Ends it early; what is being stored is still stored.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        replication.stop()
+    }
+
+    /// Waits until it is over; on a thread that may block.
+    func wait() -> Outcome {
+        let semaphore = DispatchSemaphore(value: 0)
+        while true {
+            let outcome = state.withLock { state in
+                if state.outcome == nil { state.waiting.append(semaphore) }
+                return state.outcome
+            }
+            if let outcome { return outcome }
+            semaphore.wait()
+        }
+    }
+
+    /// What became of it, as `_replicate` answers.
+    private func outcome(_ sessionBefore: String?) async -> Outcome {
+        // An error of one document is counted; one of everything has stopped the replication.
+        if let error = replication.lastError, error.documentID == nil { return .failed(error) }
+        if state.withLock({ $0.isStopped }) {
+            return .failed(ReplicationError(.cancelled, "The replication was stopped."))
+        }
+        var history: [JSONObject]
+        do { history = try await replication.checkpointHistory() } catch {
+            return .failed(ReplicationError(.database, "The checkpoint cannot be read."))
+        }
+        let session = history.first?["session_id"] ?? .string(DocumentParts.boundary())
+        let last = history.first?["recorded_seq"] ?? 0
+        var answer: JSONObject = ["ok": true]
+        if history.first == nil || history.first?["session_id"]?.string == sessionBefore {
+            answer["no_changes"] = true
+        } else {
+            // The other savings of this run are steps on the way of the newest.
+            let run = history[0]["run"]
+            history.removeAll { $0["run"] == run }
+            let start = history.first?["recorded_seq"] ?? 0
+            history.insert(entry(session, from: start, to: last), at: 0)
+        }
+        answer["session_id"] = session
+        answer["source_last_seq"] = last
+        answer["replication_id_version"] = 4
+        answer["history"] = .array(
+            history.map { entry in
+                var entry = entry
+                for own in ["run", "incarnation"] { entry[own] = nil }
+                return .object(entry)
+            })
+        return .done(answer)
+    }
+
+    private func entry(_ session: JSONValue, from first: JSONValue, to last: JSONValue)
+        -> JSONObject
+    {
+        let counts = state.withLock { $0.counts }
+        return [
+            "session_id": session, "start_time": .string(HTTPDate.text(started)),
+            "end_time": .string(HTTPDate.text(AccountsFile.now)), "start_last_seq": first,
+            "end_last_seq": last, "recorded_seq": last,
+            "missing_checked": .integer(Int64(replication.completedChangesCount)),
+            "missing_found": .integer(Int64(counts.found)),
+            "docs_read": .integer(Int64(counts.found)),
+            "docs_written": .integer(Int64(counts.written)),
+            "doc_write_failures": .integer(Int64(counts.failed)),
+        ]
+    }
+
+    /// Its entry in `_active_tasks`.
+    var task: JSONValue {
+        let counts = state.withLock { $0.counts }
+        let status = replication.status
+        let isWaiting = status.activity == .offline
+        return [
+            "pid": .string("<0.\(number).0>"), "type": "replication", "replication_id": .string(id),
+            "node": "divan@localhost", "doc_id": nil, "database": nil,
+            "user": user.map { .string($0) } ?? .null,
+            "source": .string(request.source.label), "target": .string(request.target.label),
+            "continuous": .bool(request.settings.isContinuous),
+            "process_status": .string(isWaiting ? "waiting" : "running"),
+            "revisions_checked": .integer(Int64(status.completed)),
+            "missing_revisions_found": .integer(Int64(counts.found)),
+            "docs_read": .integer(Int64(counts.found)),
+            "docs_written": .integer(Int64(counts.written)),
+            "doc_write_failures": .integer(Int64(counts.failed)),
+            "changes_pending": .integer(Int64(status.pending + status.total - status.completed)),
+            "started_on": .integer(started), "updated_on": .integer(AccountsFile.now),
+        ]
+    }
+}

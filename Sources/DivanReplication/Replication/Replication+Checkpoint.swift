@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanJSON
+
+// What a server tells of a replication that it runs for others.
+extension Replication {
+    /// The name of its checkpoint: the same replication with the same settings, the same name.
+    package var checkpointID: String { Ends.id(self, settings).text }
+
+    /// The entries of its checkpoint as the database here has them, newest first.
+    ///
+    /// - Throws: `DatabaseError` as reading does.
+    package func checkpointHistory() async throws -> [JSONObject] {
+        let stored = try await LocalPeer(database).checkpoint(Ends.id(self, settings))?.checkpoint
+        return stored?.document["history"]?.array?.compactMap(\.object) ?? []
+    }
+
+    /// Waits until the listeners of documents were told of everything that happened so far.
+    package func listenersCaughtUp() async { await documentFollowers.told() }
+}

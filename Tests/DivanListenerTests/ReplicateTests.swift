@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Divan
+import DivanJSON
+import Foundation
+import Testing
+
+@testable import DivanListener
+
+/// Replications that a client has the listener run.
+@Suite(.timeLimit(.minutes(3))) struct ReplicateTests {
+    let site: TestSite
+    let source: Database
+
+    init() throws {
+        site = try TestSite()
+        source = try site.manager.database(named: "source")
+        for (id, n) in [("a", 1), ("b", 2), ("c", 3)] {
+            try source.save(MutableDocument(["n": .integer(Int64(n))], id: id))
+        }
+    }
+
+    /// Sends `_replicate` from a thread that may wait, since its work is done on those of tasks.
+    private func replicate(_ body: JSONValue, on site: TestSite? = nil) async -> TestAnswer {
+        let site = site ?? self.site
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    returning: site.send("POST", "/_replicate", body.description))
+            }
+        }
+    }
+
+    /// Waits for a condition, for as long as a slow machine may take.
+    private func wait(for condition: () throws -> Bool) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while try !condition(), ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(try condition())
+    }
+
+    private func ids(_ name: String) -> [String] {
+        site.send("GET", "/\(name)/_all_docs").json["rows"]?.array?
+            .compactMap { $0["id"]?.string } ?? []
+    }
+
+    @Test func `a replication between databases here is answered with its history`() async throws {
+        let body: JSONValue = ["source": "source", "target": "target", "create_target": true]
+        let first = await replicate(body)
+        #expect(first.status == 200)
+        #expect(first.json["ok"] == true)
+        #expect(first.json["no_changes"] == nil)
+        #expect(first.json["source_last_seq"] == 3)
+        let newest = first.json["history"]?[0]
+        #expect(newest?["session_id"] == first.json["session_id"])
+        #expect(newest?["docs_written"] == 3)
+        #expect(newest?["docs_read"] == 3)
+        #expect(newest?["doc_write_failures"] == 0)
+        #expect(newest?["start_last_seq"] == 0)
+        #expect(newest?["recorded_seq"] == 3)
+        #expect(newest?["start_time"]?.string?.hasSuffix(" GMT") == true)
+        #expect(ids("target") == ["a", "b", "c"])
+
+        let second = await replicate(body)
+        #expect(second.status == 200)
+        #expect(second.json["no_changes"] == true)
+        #expect(second.json["session_id"] == first.json["session_id"])
+
+        try await source.save(MutableDocument([:], id: "d"))
+        let third = await replicate(body)
+        #expect(third.json["history"]?.array?.count == 2)
+        #expect(third.json["history"]?[0]?["docs_written"] == 1)
+        #expect(third.json["history"]?[0]?["start_last_seq"] == 3)
+        #expect(ids("target") == ["a", "b", "c", "d"])
+    }
+
+    @Test func `a URL of this listener is a database here`() async throws {
+        let answer = await replicate([
+            "source": "http://ann:secret@localhost/source/", "create_target": true,
+            "target": "http://127.0.0.1/a%2Ftarget",
+        ])
+        #expect(answer.status == 200)
+        #expect(ids("a%2Ftarget") == ["a", "b", "c"])
+        for elsewhere in ["localhost:81", "localhost.example.org", "127.0.0.1:1"] {
+            let request = try ReplicateRequest(
+                ["source": .string("http://\(elsewhere)/source"), "target": "x"], host: "localhost")
+            #expect(request.source == .url("http://\(elsewhere)/source"))
+        }
+    }
+
+    @Test func `IDs, a selector or a filter say which documents go`() async throws {
+        source.setFilter(named: "least") { document, parameters in
+            (document["n"].int ?? 0) >= (parameters["n"]?.string.flatMap { Int($0) } ?? 0)
+        }
+        let kinds: [(String, String, JSONValue, [String])] = [
+            ("ids", "doc_ids", ["a", "c", "none"], ["a", "c"]),
+            ("selected", "selector", ["n": ["$lt": 3]], ["a", "b"]),
+            ("filtered", "filter", "least", ["b", "c"]),
+        ]
+        for (target, key, value, expected) in kinds {
+            var body: JSONObject = [
+                "source": "source", "target": .string(target), "create_target": true,
+            ]
+            body[key] = value
+            body["query_params"] = ["n": "2"]
+            let answer = await replicate(.object(body))
+            #expect(answer.status == 200)
+            #expect(ids(target) == expected)
+        }
+        let unknown = await replicate(["source": "source", "target": "ids", "filter": "none"])
+        #expect(unknown.status == 400)
+    }
+
+    @Test func `a database behind a URL is pushed to and pulled from, with a password`()
+        async throws
+    {
+        let other = try TestSite()
+        var options = ListenerOptions()
+        options.access = .users(["ann": "secret"])
+        let listener = Listener(other.manager, options)
+        try listener.start()
+        defer { listener.stop() }
+        let url = "http://127.0.0.1:\(try #require(listener.port))/there"
+        let signedIn: JSONValue = [
+            "url": .string(url), "auth": ["basic": ["username": "ann", "password": "secret"]],
+        ]
+        let missing = await replicate(["source": "source", "target": signedIn])
+        #expect(missing.status == 404)
+        #expect(missing.json["error"] == "db_not_found")
+        let push = await replicate(
+            ["source": "source", "target": signedIn, "create_target": true])
+        #expect(push.status == 200)
+        #expect(push.json["history"]?[0]?["docs_written"] == 3)
+
+        let token = Data("ann:secret".utf8).base64EncodedString()
+        let pull = await replicate([
+            "source": [
+                "url": .string(url), "headers": ["Authorization": .string("Basic " + token)],
+            ],
+            "target": "back", "create_target": true,
+        ])
+        #expect(pull.status == 200)
+        #expect(ids("back") == ["a", "b", "c"])
+
+        let stranger = await replicate(["source": .string(url), "target": "back"])
+        #expect(stranger.status == 401)
+        let liar = await replicate([
+            "source": .string(url.replacingOccurrences(of: "//", with: "//ann:wrong@")),
+            "target": "back",
+        ])
+        #expect(liar.status == 401)
+        #expect(!liar.text.contains("wrong"))
+    }
+
+    @Test func `a continuous replication goes on until it is cancelled`() async throws {
+        let body: JSONValue = [
+            "source": "source", "target": "target", "create_target": true, "continuous": true,
+        ]
+        let started = await replicate(body)
+        #expect(started.status == 202)
+        let id = try #require(started.json["_local_id"]?.string)
+        #expect(id.hasSuffix("+continuous"))
+        let joined = await replicate(body)
+        #expect(joined.json["_local_id"]?.string == id)
+        try await source.save(MutableDocument([:], id: "later"))
+        try await wait { ids("target") == ["a", "b", "c", "later"] }
+        try await wait {
+            site.send("GET", "/_active_tasks").json[0]?["docs_written"] == 4
+        }
+        let tasks = site.send("GET", "/_active_tasks").json
+        #expect(tasks.array?.count == 1)
+        #expect(tasks[0]?["type"] == "replication")
+        #expect(tasks[0]?["replication_id"]?.string == id)
+        #expect(tasks[0]?["source"] == "source")
+        #expect(tasks[0]?["continuous"] == true)
+
+        let cancelled = await replicate(["cancel": true, "replication_id": .string(id)])
+        #expect(cancelled.status == 200)
+        #expect(cancelled.json["_local_id"]?.string == id)
+        #expect(site.send("GET", "/_active_tasks").json == [])
+        let again = await replicate(["cancel": true, "replication_id": .string(id)])
+        #expect(again.status == 404)
+    }
+
+    @Test func `a replication is cancelled by what it was started with`() async throws {
+        var body: JSONObject = [
+            "source": "source", "target": "target", "create_target": true, "continuous": true,
+        ]
+        let started = await replicate(.object(body))
+        #expect(started.status == 202)
+        body["cancel"] = true
+        let cancelled = await replicate(.object(body))
+        #expect(cancelled.status == 200)
+        let again = await replicate(.object(body))
+        #expect(again.status == 404)
+    }
+
+    @Test func `replications end with the listener, and none begins after it`() async throws {
+        let body: JSONValue = [
+            "source": "source", "target": "target", "create_target": true, "continuous": true,
+        ]
+        let started = await replicate(body)
+        #expect(started.status == 202)
+        let replications = site.router.site.replications
+        replications.close()
+        try await wait { replications.list.isEmpty }
+        let late = await replicate(body)
+        #expect(late.status == 503)
+    }
+
+    @Test func `a listener whose app decides about documents runs no replications`() async throws {
+        let careful = try TestSite { $0.authorization.reading = { _, _, _ in true } }
+        _ = try careful.manager.database(named: "source")
+        let answer = await replicate(
+            ["source": "source", "target": "x", "create_target": true], on: careful)
+        #expect(answer.status == 403)
+    }
+}
