@@ -41,6 +41,8 @@ struct ReplicateRequest: Sendable {
 
     /// Reads a body; `host` is what the client calls this listener.
     init(_ body: JSONObject, host: String?) throws {
+        // Some clients send every option, null where it is not set.
+        let body = JSONObject(body.filter { $0.value != .null })
         var settings = ReplicationConfiguration()
         source = try Self.end(body["source"], "source", host, &settings)
         target = try Self.end(body["target"], "target", host, &settings)
