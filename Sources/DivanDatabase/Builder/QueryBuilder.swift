@@ -125,6 +125,6 @@ public struct SelectQuery: Sendable {
     /// Runs the query and tells in words what it read.
     ///
     /// - Returns: The index or indexes used, rows expected and read, and how the order came about.
-    /// - Throws: As ``execute()-()``.
+    /// - Throws: As `execute()`.
     public func explain() throws -> FindExplanation { try SelectRun(self).explain() }
 }

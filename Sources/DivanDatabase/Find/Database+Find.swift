@@ -29,7 +29,7 @@ extension Database {
         }
     }
 
-    /// Finds documents by a selector, as ``find(_:)-(FindQuery)``.
+    /// Finds documents by a selector, as `find(_:)`.
     ///
     /// - Parameters:
     ///   - selector: What documents must match, as JSON.
@@ -55,7 +55,7 @@ extension Database {
     ///
     /// - Parameter query: The query.
     /// - Returns: What was done, in words and numbers.
-    /// - Throws: As ``find(_:)-(FindQuery)``.
+    /// - Throws: As `find(_:)`.
     public func explain(_ query: FindQuery) throws -> FindExplanation {
         try checkOpen()
         return try FindRun(query, core).explain()
