@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanDatabase
+internal import DivanHTTP
 internal import DivanLogging
 public import FoundationEssentials
 internal import Synchronization
@@ -104,7 +105,9 @@ public final class Listener: Sendable {
 
     /// The URL of a database; nil while it does not listen.
     public func url(of database: Database) -> URL? {
-        urls.first.flatMap { URL(string: $0.absoluteString + PercentCoding.encode(database.name)) }
+        urls.first.flatMap {
+            URL(string: $0.absoluteString + PercentEncoding.encode(database.name))
+        }
     }
 
     /// What clients that pin the certificate compare; nil without TLS.

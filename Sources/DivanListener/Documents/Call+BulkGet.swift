@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
 
@@ -116,7 +117,7 @@ extension Call {
             }
             for answer in answers {
                 if case .found(let document, _) = answer, !mayRead(document) { continue }
-                parts.append("--\(boundary)\r\nX-Doc-ID: \(PercentCoding.encode(item.id))\r\n")
+                parts.append("--\(boundary)\r\nX-Doc-ID: \(PercentEncoding.encode(item.id))\r\n")
                 try Self.append(answer, format, to: &parts)
                 parts.append("\r\n")
             }

@@ -163,7 +163,7 @@ extension Call {
         }
         let target = try RequestTarget(
             destination.hasPrefix("/") || destination.contains("://")
-                ? destination : "/\(PercentCoding.encode(databaseName))/\(destination)")
+                ? destination : "/\(PercentEncoding.encode(databaseName))/\(destination)")
         let path = Resource(target.components)
         guard path.pattern == "/{db}/{doc}", path.database == databaseName else {
             throw HTTPFailure.badRequest("Destination must be a document of the same database.")

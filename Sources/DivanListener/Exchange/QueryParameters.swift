@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanHTTP
 internal import DivanJSON
 
 /// The parameters of a query string, by name; of a name given twice the last value counts.
@@ -13,8 +14,8 @@ package struct QueryParameters: Sendable, Equatable {
     package init(_ raw: Substring) throws {
         for item in raw.split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = PercentCoding.decode(parts[0], plusIsSpace: true),
-                let value = PercentCoding.decode(
+            guard let name = PercentEncoding.decodeRequest(parts[0], plusIsSpace: true),
+                let value = PercentEncoding.decodeRequest(
                     parts.count > 1 ? parts[1] : "", plusIsSpace: true)
             else { throw HTTPFailure.badRequest("The query is not encoded as a URL's.") }
             items[name] = value

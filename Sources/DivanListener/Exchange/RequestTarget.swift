@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanHTTP
+
 /// What a request's target names: the components of its path, and its query.
 ///
 /// ```swift
@@ -29,7 +31,7 @@ package struct RequestTarget: Sendable, Equatable {
         let mark = rest.firstIndex(of: "?")
         let path = mark.map { rest[..<$0] } ?? rest
         components = try path.split(separator: "/").map {
-            guard let name = PercentCoding.decode($0, plusIsSpace: false) else {
+            guard let name = PercentEncoding.decodeRequest($0, plusIsSpace: false) else {
                 throw HTTPFailure.badRequest("The path is not encoded as a URL's.")
             }
             return name
@@ -38,48 +40,9 @@ package struct RequestTarget: Sendable, Equatable {
     }
 }
 
-/// Percent escapes, by RFC 3986.
-package enum PercentCoding {
-    /// Decodes escapes; nil where one is malformed or the bytes are no UTF-8, or contain NUL.
-    package static func decode(_ text: Substring, plusIsSpace: Bool) -> String? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        var rest = text.utf8.makeIterator()
-        while let byte = rest.next() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = rest.next().flatMap(digit), let low = rest.next().flatMap(digit)
-                else { return nil }
-                bytes.append(high << 4 | low)
-            case UInt8(ascii: "+") where plusIsSpace: bytes.append(0x20)
-            default: bytes.append(byte)
-            }
-        }
-        guard !bytes.contains(0) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    /// Encodes everything but letters, digits and `-._~`, as a component of a path.
-    package static func encode(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                encoded += digits.utf8.count == 1 ? "%0" + digits : "%" + digits
-            }
-        }
-        return encoded
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x41...0x46: byte - 0x41 + 10
-        case 0x61...0x66: byte - 0x61 + 10
-        default: nil
-        }
+extension PercentEncoding {
+    /// Decodes a name or a value of a request; nil also where it contains NUL, which no name here may.
+    static func decodeRequest(_ text: Substring, plusIsSpace: Bool) -> String? {
+        decode(text, plusIsSpace: plusIsSpace).flatMap { $0.utf8.contains(0) ? nil : $0 }
     }
 }

@@ -90,7 +90,7 @@ struct Call: Sendable {
         let scheme = request.head.isSecure ? "https" : "http"
         let host = headers["Host"] ?? "localhost"
         return "\(scheme)://\(host)/"
-            + ([databaseName] + path).map(PercentCoding.encode).joined(separator: "/")
+            + ([databaseName] + path).map(PercentEncoding.encode).joined(separator: "/")
     }
 
     /// Whether the client takes a media type: it says so, or says nothing.
