@@ -261,7 +261,7 @@ import Testing
         #expect(code { try view.updateIndex() } == .readOnly)
     }
 
-    @Test func `a live query of a read-only database follows the writer`() async throws {
+    @Test func `a live query of a read-only database begins with a scan`() async throws {
         let writable = try sandbox.database()
         try fill(writable)
         // In this process handles share what is open, so that only the scan itself is asked here.
