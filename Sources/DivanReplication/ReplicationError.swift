@@ -113,7 +113,7 @@ extension ReplicationError {
             }
         let isTransient: Bool =
             switch error.code {
-            case .databaseBusy, .storageFull, .io: true
+            case .databaseBusy, .databaseSuspended, .storageFull, .io: true
             default: false
             }
         self.init(

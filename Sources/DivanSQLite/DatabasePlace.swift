@@ -21,13 +21,16 @@ enum DatabasePlace: Sendable {
 
     private static let memoryNumbers = Atomic(0)
 
-    /// The path of the database file; `nil` in memory.
-    var path: String? {
+    /// The directory of the database file; `nil` in memory.
+    var directory: String? {
         switch self {
-        case .directory(let directory), .unchanging(let directory): directory + "/main.sqlite3"
+        case .directory(let directory), .unchanging(let directory): directory
         case .memory: nil
         }
     }
+
+    /// The path of the database file; `nil` in memory.
+    var path: String? { directory.map { $0 + "/main.sqlite3" } }
 
     /// What SQLite opens.
     private var location: String {

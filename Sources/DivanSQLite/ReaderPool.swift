@@ -24,6 +24,7 @@ final class ReaderPool: Sendable {
     private struct State: Sendable {
         var loans: [Loan] = []
         var isClosed = false
+        var isSuspended = false
     }
 
     private let state = Mutex(State())
@@ -76,6 +77,30 @@ final class ReaderPool: Sendable {
     /// closes when it ends. Only one thread may close a pool.
     func close() {
         state.withLock { $0.isClosed = true }
+        dropAll()
+    }
+
+    /// Waits until nothing is in use and closes every connection. Uses throw `.suspended` until
+    /// `resume()`.
+    ///
+    /// - Parameter interrupt: Stops what is in use, which could take long to end by itself.
+    /// - Throws: `.misuse` inside a use by this thread, which would have to wait for itself.
+    func suspend(interrupt: () -> Void) throws(StorageError) {
+        guard loan(of: ThreadIdentity.current) == nil else {
+            throw StorageError.misuse("suspend() was called inside a read.")
+        }
+        state.withLock { $0.isSuspended = true }
+        interrupt()
+        dropAll()
+    }
+
+    /// Allows uses again after `suspend()`.
+    func resume() {
+        state.withLock { $0.isSuspended = false }
+    }
+
+    /// Waits for the uses of other threads and closes what they used.
+    private func dropAll() {
         let others = loan(of: ThreadIdentity.current) == nil ? limit : limit - 1
         for _ in 0..<others {
             permits.wait()
@@ -114,6 +139,9 @@ final class ReaderPool: Sendable {
         try state.withLock { state in
             if state.isClosed {
                 throw StorageError.closed()
+            }
+            if state.isSuspended {
+                throw StorageError.suspended()
             }
             for position in state.loans.indices where state.loans[position].owner == 0 {
                 state.loans[position].owner = thread

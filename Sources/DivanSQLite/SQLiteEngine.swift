@@ -176,12 +176,39 @@ public final class SQLiteEngine: StorageEngine {
 
     func openTransaction(of writer: SQLiteWriter) throws -> SQLiteTransaction {
         guard let transaction = writer.transaction else {
-            throw StorageError.closed()
+            throw writer.isSuspended ? StorageError.suspended() : StorageError.closed()
         }
         return transaction
     }
 
-    // MARK: - Closing
+    // MARK: - Suspending and closing
+
+    /// Gives up every lock and connection. See `StorageEngine`.
+    public func suspend() throws {
+        guard place.directory != nil, !isClosed.load(ordering: .acquiring) else { return }
+        guard !writer.isOwnedByCurrentThread else {
+            throw StorageError.misuse("suspend() was called inside a write.")
+        }
+        try readers.suspend { self.interrupt() }
+        writer.sync { writer in
+            writer.isSuspended = true
+            writer.transaction = nil
+        }
+    }
+
+    /// Takes up again after `suspend()`. See `StorageEngine`.
+    public func resume() throws {
+        try writer.sync { writer in
+            guard writer.isSuspended, let directory = place.directory else { return }
+            var options = options
+            options.createsIfMissing = false
+            _ = try SQLiteEngine.place(in: directory, options: options)
+            let connection = try SQLiteEngine.openWriter(at: place, options: options)
+            writer.transaction = SQLiteTransaction(connection: connection, registry: registry)
+            writer.isSuspended = false
+        }
+        readers.resume()
+    }
 
     /// Waits for the transactions that are running and closes. See `StorageEngine`.
     ///
@@ -191,6 +218,9 @@ public final class SQLiteEngine: StorageEngine {
             return
         }
         readers.close()
-        writer.sync { $0.transaction = nil }
+        writer.sync { writer in
+            writer.transaction = nil
+            writer.isSuspended = false
+        }
     }
 }

@@ -30,8 +30,10 @@ final class SQLiteWriter {
     /// How often it waits twice as long as before.
     private static let doublings = 4
 
-    /// The connection's transactions; `nil` once closed.
+    /// The connection's transactions; `nil` once closed, and while suspended.
     var transaction: SQLiteTransaction?
+    /// Whether there is no connection only until the engine resumes.
+    var isSuspended = false
     /// The length of the log at which the next commit tends it.
     private var nextFrames = SQLiteWriter.checkpointFrames
 

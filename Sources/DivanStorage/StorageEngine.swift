@@ -113,6 +113,17 @@ public protocol StorageEngine: AnyObject, Sendable {
     /// Stops the reads that are running, which then throw `.interrupted`.
     func interrupt()
 
+    /// Waits for the writer, stops the reads, then gives up every lock and connection. Until
+    /// `resume()` calls throw `.suspended`; in memory nothing happens. Suspending twice is allowed.
+    ///
+    /// - Throws: `StorageError` with code `.misuse` inside a transaction of this thread.
+    func suspend() throws
+
+    /// Takes up again after `suspend()`; without one, nothing happens.
+    ///
+    /// - Throws: as opening the engine does; it is then still suspended.
+    func resume() throws
+
     /// Waits for the transactions that are running and closes. Later calls throw `.closed`; closing
     /// twice is allowed.
     func close()

@@ -8,6 +8,11 @@ extension StorageError {
         StorageError(.closed, "The storage engine is closed.")
     }
 
+    /// A call between `suspend()` and `resume()`.
+    package static func suspended() -> StorageError {
+        StorageError(.suspended, "The storage engine is suspended.")
+    }
+
     /// A value does not match its checksum.
     package static func checksumMismatch(store: StoreName, key: String) -> StorageError {
         StorageError(

@@ -19,6 +19,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         case readOnly
         /// The engine was closed.
         case closed
+        /// The engine was suspended and not resumed yet.
+        case suspended
         /// The file is of a newer format, or the operation is one this engine does not have.
         case unsupported
         /// There is nothing to open at the path.

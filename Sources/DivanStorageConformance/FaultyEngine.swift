@@ -95,6 +95,16 @@ public final class FaultyEngine: StorageEngine {
         inside.interrupt()
     }
 
+    /// Gives up every lock and connection. See `StorageEngine`.
+    public func suspend() throws {
+        try inside.suspend()
+    }
+
+    /// Takes up again after `suspend()`. See `StorageEngine`.
+    public func resume() throws {
+        try inside.resume()
+    }
+
     /// Waits for the transactions that are running and closes. See `StorageEngine`.
     public func close() {
         inside.close()

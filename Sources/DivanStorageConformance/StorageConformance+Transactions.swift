@@ -128,6 +128,30 @@ extension StorageConformance {
             try expect(try second.read { try $0.text("a", in: texts) } == "1", "it is there")
             try expect(try second.read { try $0.storeNames() } == [.texts], "so is its store")
         },
+        Fact("a suspended engine refuses work, and goes on where it was") { subject in
+            guard subject.isPersistent else {
+                return
+            }
+            try subject.withEngine { engine in
+                let texts = engine.store(.texts)
+                try engine.write { try $0.set("1", "a", in: texts) }
+                try engine.suspend()
+                try engine.suspend()
+                try expectError(.suspended) { try engine.read { (_: any StorageReader) in } }
+                try expectError(.suspended) { try engine.write { try $0.set("2", "a", in: texts) } }
+                try expectError(.suspended) { try engine.sync() }
+                try engine.resume()
+                try engine.resume()
+                try expect(try engine.read { try $0.text("a", in: texts) } == "1", "it is there")
+                try engine.write { try $0.set("2", "a", in: texts) }
+                try expectError(.misuse) { try engine.read { _ in try engine.suspend() } }
+                try expectError(.misuse) { try engine.write { _ in try engine.suspend() } }
+                try expect(try engine.read { try $0.text("a", in: texts) } == "2", "so is the next")
+                try engine.suspend()
+                engine.close()
+                try expectError(.closed) { try engine.read { (_: any StorageReader) in } }
+            }
+        },
         Fact("a closed engine says so") { subject in
             let engine = try subject.open(subject.makeDirectory())
             let texts = engine.store(.texts)

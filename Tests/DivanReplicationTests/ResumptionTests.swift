@@ -143,4 +143,25 @@ import Testing
         _ = await run(again)
         for n in 0..<3 { #expect(try await local.document(withID: "y\(n)") != nil) }
     }
+
+    @Test func `replications are offline while their manager is suspended`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let manager = try Manager(directory: folder)
+        defer { manager.close() }
+        let database = try manager.database(named: "db")
+        let push = database.createPushReplication(to: remote)
+        push.isContinuous = true
+        push.start()
+        try await eventually { push.activity == .idle }
+        try manager.suspend()
+        let pull = database.createPullReplication(from: remote)
+        pull.start()
+        try await eventually { pull.activity == .offline }
+        try manager.resume()
+        for n in 0..<3 { try await database.put("a\(n)", [:], parent: nil) }
+        try await eventually { try remote.documentCount == 3 }
+        await pull.finished()
+        #expect(pull.lastError == nil)
+        await push.stopped()
+    }
 }

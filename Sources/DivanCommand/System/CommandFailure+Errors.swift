@@ -25,7 +25,7 @@ extension ExitCode {
             self = .conflict
         case .invalidDocument, .invalidID, .invalidName, .invalidQuery, .forbidden:
             self = .badInput
-        case .databaseBusy:
+        case .databaseBusy, .databaseSuspended:
             self = .busy
         case .corrupted:
             self = .corrupted

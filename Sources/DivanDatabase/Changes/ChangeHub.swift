@@ -198,6 +198,23 @@ final class ChangeHub: Sendable {
         }
     }
 
+    /// Stops watching other processes until `takeUpAgain()`; followers stay, and hear nothing.
+    func pause() {
+        let watcher = state.withLock { state in
+            defer { state.watcher = nil }
+            return state.watcher
+        }
+        watcher?.stop()
+    }
+
+    /// Watches again, and tells what others have committed meanwhile.
+    func takeUpAgain() {
+        guard let core = state.withLock({ $0.followers.isEmpty ? nil : $0.core }) else { return }
+        start(core)
+        check()
+        wakeAll()
+    }
+
     /// Tells all followers that the database is closed, and lets them go.
     func finish() {
         let (followers, watcher) = state.withLock { state in

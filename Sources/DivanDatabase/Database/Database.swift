@@ -100,6 +100,12 @@ public final class Database: Sendable {
     /// Whether the database has been closed or deleted.
     public var isClosed: Bool { closed.load(ordering: .acquiring) || core.isClosed }
 
+    /// Whether the database's files and locks are given up; see `Manager.suspend()`.
+    public var isSuspended: Bool { core.suspension.isOn }
+
+    /// Waits until the database is no longer suspended, or the task is cancelled.
+    package func waitWhileSuspended() async { await core.suspension.waitForEnd() }
+
     /// Deletes the database from disk, with everything in it.
     ///
     /// - Throws: `DatabaseError` with code `.databaseBusy` while another process has it open; it is

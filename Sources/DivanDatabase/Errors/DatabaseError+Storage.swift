@@ -22,6 +22,7 @@ extension DatabaseError {
         case .io: .io
         case .readOnly: .readOnly
         case .closed: .databaseClosed
+        case .suspended: .databaseSuspended
         case .unsupported: .unsupportedVersion
         case .notFound: .databaseNotFound
         case .interrupted: .cancelled
@@ -37,6 +38,7 @@ extension DatabaseError {
         case .io: "nothing was changed; check the disk and the permissions."
         case .readOnly: "open the database writable to change it."
         case .closed: "open the database again."
+        case .suspended: "resume its manager and try again."
         case .unsupported: "use a newer release."
         case .notFound: "check the path."
         case .interrupted: "nothing was changed."

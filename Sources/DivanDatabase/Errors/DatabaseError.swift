@@ -44,6 +44,8 @@ public struct DatabaseError: Error, Sendable {
         case databaseExists
         /// The database was closed or deleted; open it again.
         case databaseClosed
+        /// The database's manager was suspended; resume it and try again.
+        case databaseSuspended
         /// Another process or task holds the database for longer than the timeout; try again.
         case databaseBusy
         /// The database was opened for reading only.

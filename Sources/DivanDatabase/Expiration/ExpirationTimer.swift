@@ -161,7 +161,7 @@ final class ExpirationTimer: Sendable {
     }
 
     private func retry(_ core: DatabaseCore, _ error: any Error) {
-        guard !core.isClosed, !(error is CancellationError) else { return }
+        guard !core.isClosed, !core.suspension.isOn, !(error is CancellationError) else { return }
         let failures = state.withLock { state in
             state.failures += 1
             return state.failures

@@ -201,6 +201,23 @@ final class DatabaseDirectory: Sendable {
     /// Gives up the lock, shared or exclusive.
     func unlock() { lock?.unlock() }
 
+    /// Takes the shared lock again that was given up.
+    ///
+    /// - Returns: False, without the lock, when the database has been deleted or replaced meanwhile.
+    /// - Throws: `DatabaseError` with code `.databaseBusy`, `.io`.
+    func lockAgain() throws -> Bool {
+        do {
+            if let lock { try DirectoryLock.retake(lock, of: path, timeout: busyTimeout) }
+        } catch let error as SystemError { throw DatabaseError.io(error) }
+        guard isAtItsPath, let current = try? Manifest(at: path),
+            current.generation == manifest.generation
+        else {
+            unlock()
+            return false
+        }
+        return true
+    }
+
     /// Removes the directory; the exclusive lock must be held.
     ///
     /// The manifest goes first: a crash midway leaves what counts as no database.

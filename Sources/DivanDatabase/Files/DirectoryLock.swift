@@ -45,6 +45,15 @@ enum DirectoryLock {
         return try take(at: directory, writable: writable, exclusive: false, timeout)
     }
 
+    /// Takes a shared lock again that its handle has given up.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseBusy` after the timeout; `SystemError`.
+    static func retake(_ lock: FileHandle, of directory: String, timeout: Duration) throws {
+        guard try acquire(lock, exclusive: false, timeout) else {
+            throw DatabaseError.busy(directory)
+        }
+    }
+
     /// Runs `body` while nobody else has the database open.
     ///
     /// - Throws: as `takeShared`, and what `body` throws.

@@ -30,6 +30,9 @@ extension LiveQuery {
             tell(answer, work.epoch)
         } catch {
             if work.source.isClosed { return end() }
+            if (error as? DatabaseError)?.code == .databaseSuspended {
+                return forget(work.epoch)
+            }
             fail(error, work.epoch)
         }
     }
@@ -77,6 +80,11 @@ extension LiveQuery {
             return Array(state.listeners.values)
         }
         if isNews { notify(listeners) }
+    }
+
+    /// Has the next look ask; resuming a suspended database brings one.
+    private func forget(_ epoch: Int) {
+        state.withLock { if $0.epoch == epoch { $0.dependency = nil } }
     }
 
     private func fail(_ error: any Error, _ epoch: Int) {

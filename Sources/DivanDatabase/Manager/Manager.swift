@@ -40,12 +40,13 @@ public final class Manager: Sendable {
     public let directory: URL
     private let options: ManagerOptions
     private let path: String
-    private struct State {
+    struct State {
         var databases: [String: Database] = [:]
         var isClosed = false
+        var isSuspended = false
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     /// Makes a manager for a directory, which is created when missing.
     ///
@@ -123,6 +124,7 @@ public final class Manager: Sendable {
         guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
         return try state.withLock { state in
             guard !state.isClosed else { throw DatabaseError.closed(name) }
+            guard !state.isSuspended else { throw DatabaseError.suspended(name) }
             if let open = state.databases[name], !open.isClosed { return open }
             var options = options
             if self.options.readOnly { options.readOnly = true }

@@ -26,6 +26,7 @@ internal import Darwin
 /// State, and what guards it:
 /// - `writer`: a `ConnectionQueue`; its `WriteContext` is touched only by the thread that owns it.
 /// - `closed`: atomic; closing refuses new work, then waits for what is running.
+/// - `suspension`: its own mutex; see `Suspension`.
 /// - `hub`: its own mutex; gets each commit before the next writer's turn, tells on its own queue.
 final class DatabaseCore: Sendable {
     let name: String
@@ -45,6 +46,7 @@ final class DatabaseCore: Sendable {
     let slowFunctions: SlowFunctions
     let expirationTimer: ExpirationTimer
     let writer: ConnectionQueue<WriteContext>
+    let suspension = Suspension()
     private let closed = Atomic<Bool>(false)
     private let damageMet = Atomic<Int>(0)
     /// The manifest as it was opened or last replaced.
@@ -137,6 +139,7 @@ final class DatabaseCore: Sendable {
     /// Closes the engine and keeps the directory's lock, as deleting needs.
     func closeEngine() {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        suspension.end()
         expirationTimer.stop()
         hub.finish()
         // Inside a batch of this thread the engine goes at once, and the batch fails.
@@ -181,6 +184,7 @@ final class DatabaseCore: Sendable {
             }
         }
         guard !isClosed else { throw DatabaseError.closed(name) }
+        try suspension.check(name)
         var result: T?
         do {
             try engine.read { reader in
@@ -269,6 +273,7 @@ final class DatabaseCore: Sendable {
         -> T
     {
         guard !isClosed else { throw DatabaseError.closed(name) }
+        try suspension.check(name)
         let started = ContinuousClock.now
         defer {
             waits.batchEnded()
@@ -331,6 +336,12 @@ final class DatabaseCore: Sendable {
     /// The error as the caller gets it; damage is logged on its way.
     private func reported(_ error: any Error) -> any Error {
         let error = (error as? StorageError).map { DatabaseError($0, documentID: nil) } ?? error
+        // What runs while suspending begins is stopped by it.
+        if suspension.isOn, let error = error as? DatabaseError,
+            [.cancelled, .databaseSuspended].contains(error.code)
+        {
+            return DatabaseError.suspended(name)
+        }
         if let damage = error as? DatabaseError, damage.code == .corrupted {
             let met = damageMet.wrappingAdd(1, ordering: .relaxed).oldValue
             if met < Self.damageLogged {

@@ -37,6 +37,8 @@ enum ErrorResponse {
         case .databaseExists: .databaseExists
         case .databaseClosed: HTTPFailure(503, "service_unavailable", "The database was closed.")
         case .databaseBusy: HTTPFailure(503, "service_unavailable", "The database is busy.")
+        case .databaseSuspended:
+            HTTPFailure(503, "service_unavailable", "The database is suspended.")
         case .readOnly: .forbidden("The database is read-only.")
         case .storageFull: HTTPFailure(507, "insufficient_storage", "The disk is full.")
         case .corrupted: HTTPFailure(500, "internal_server_error", "Stored data is damaged.")

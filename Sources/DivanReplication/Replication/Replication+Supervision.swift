@@ -26,6 +26,11 @@ extension Replication {
                 let error = ReplicationError(error)
                 if stop.isGiven || Task.isCancelled || error.code == .cancelled { return end(nil) }
                 if database.isClosed { return end(error) }
+                if database.isSuspended {
+                    await waitWhileSuspended(stop)
+                    if stop.isGiven || Task.isCancelled { return end(nil) }
+                    continue
+                }
                 failures = progress.isGiven ? 1 : failures + 1
                 let isWorthIt =
                     settings.isContinuous
@@ -52,6 +57,18 @@ extension Replication {
         // Somebody has to put right what is wrong for good, which takes a while.
         let floor = error.isTransient ? .zero : min(policy.longestDelay, .seconds(30))
         return max(delay, floor, min(asked, .seconds(3_600)))
+    }
+
+    /// Waits offline until the database's files may be used again.
+    private func waitWhileSuspended(_ stop: StopSignal) async {
+        update { $0.activity = .offline }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [database] in await database.waitWhileSuspended() }
+            group.addTask { await stop.wait() }
+            await group.next()
+            group.cancelAll()
+        }
+        update { $0.activity = .active }
     }
 
     private func wait(for delay: Duration, unless stop: StopSignal) async {

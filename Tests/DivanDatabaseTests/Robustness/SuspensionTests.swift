@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanTestChild
+import DivanTestSupport
+import FoundationEssentials
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+@testable import DivanDatabase
+
+/// A suspended manager holds no lock and no file, and takes up again where others left off.
+@Suite(.timeLimit(.minutes(2))) struct SuspensionTests {
+    private let sandbox = Sandbox()
+
+    /// The names of the files in the folder that this process has open.
+    private func openFiles() throws -> [String] {
+        let folder = sandbox.folder.path(percentEncoded: false)
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        // A descriptor may go while the list is read.
+        return descriptors.compactMap {
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+        }.filter { $0.hasPrefix(folder) }.map { Files.lastComponent(of: $0) }
+    }
+
+    @Test func `while suspended no engine file is open and nobody is locked out`() throws {
+        let manager = try sandbox.manager()
+        let database = try manager.database(named: "db")
+        try database.create("a")
+        _ = try database.allDocuments()
+        #expect(try openFiles().contains("main.sqlite3"))
+        try manager.suspend()
+        #expect(manager.isSuspended)
+        #expect(database.isSuspended)
+        #expect(try openFiles().allSatisfy { !$0.hasPrefix("main.sqlite3") })
+        // What needs the lock exclusively gets it.
+        try DirectoryLock.whileExclusive(at: database.path, timeout: .zero) {}
+        #expect(code { try database.document(withID: "a") } == .databaseSuspended)
+        #expect(code { try database.create("b") } == .databaseSuspended)
+        #expect(code { try database.documentCount } == .databaseSuspended)
+        #expect(code { try manager.database(named: "other") } == .databaseSuspended)
+        try manager.suspend()
+        try manager.resume()
+        #expect(!database.isSuspended)
+        #expect(try database.document(withID: "a") != nil)
+        try database.create("b")
+        let path = database.path
+        let locked = code { try DirectoryLock.whileExclusive(at: path, timeout: .zero) {} }
+        #expect(locked == .databaseBusy)
+        try manager.resume()
+        #expect(try database.documentCount == 2)
+        #expect(try database.verify().isEmpty)
+        manager.close()
+    }
+
+    @Test func `what others commit meanwhile is told after resuming`() async throws {
+        let manager = try sandbox.manager()
+        let database = try manager.database(named: "db")
+        try database.create("a")
+        let told = Record<String>()
+        let token = try database.addChangeListener { change in
+            for change in change.changes { told.append(change.documentID) }
+        }
+        let live = try database.liveDocument(withID: "a")
+        #expect(live.properties["n"] == nil)
+        let query = database.allDocumentsQuery().live()
+        let rows = Record<Int>()
+        let listener = query.addListener { update in
+            if let found = try? update.get() { rows.append(found.rows.count) }
+        }
+        await eventually { rows.all.last == 1 }
+        try manager.suspend()
+        let path = database.path
+        let answers = try await offPool {
+            let child = try TestChild("serve", path)
+            let answers = [child.readLine(), try child.ask("save a 7"), try child.ask("save b 1")]
+            #expect(child.finish() == 0)
+            return answers
+        }
+        #expect(answers.first == "ready")
+        #expect(told.all.isEmpty)
+        #expect(live.properties["n"] == nil)
+        try manager.resume()
+        await eventually { Set(told.all) == ["a", "b"] }
+        await eventually { live.properties["n"] == 7 }
+        await eventually { rows.all.last == 2 }
+        token.remove()
+        listener.remove()
+        manager.close()
+    }
+
+    @Test func `suspending waits for the batch that runs, and is refused inside one`() throws {
+        let manager = try sandbox.manager()
+        let database = try manager.database(named: "db")
+        let (inside, mayEnd) = (Gate(), Gate())
+        let writer = Running {
+            try database.inBatch {
+                try database.create("a")
+                inside.open()
+                mayEnd.wait()
+                try database.create("b")
+            }
+        }
+        inside.wait()
+        let suspender = Running { try manager.suspend() }
+        while !database.isSuspended { usleep(1_000) }
+        mayEnd.open()
+        _ = try writer.value()
+        _ = try suspender.value()
+        try manager.resume()
+        #expect(try database.documentCount == 2)
+        try database.inBatch {
+            #expect(code { try manager.suspend() } == .io)
+            try database.create("c")
+        }
+        try manager.resume()
+        let isThere = try database.read { transaction in
+            #expect(code { try manager.suspend() } == .io)
+            return try transaction.contains("c")
+        }
+        #expect(isThere)
+        try manager.resume()
+        #expect(try database.documentCount == 3)
+        manager.close()
+    }
+
+    @Test func `a database that is deleted or replaced meanwhile is closed on resuming`() throws {
+        let manager = try sandbox.manager()
+        let (gone, kept) = (
+            try manager.database(named: "gone"), try manager.database(named: "kept")
+        )
+        try kept.create("a")
+        try manager.suspend()
+        try FileManager.default.removeItem(at: sandbox.url("gone"))
+        #expect(code { try manager.resume() } == .databaseClosed)
+        #expect(gone.isClosed)
+        #expect(try kept.documentCount == 1)
+        manager.close()
+    }
+
+    @Test func `a suspended database can be closed, and is whole when opened again`() throws {
+        let manager = try sandbox.manager()
+        let database = try manager.database(named: "db")
+        try database.create("a")
+        try manager.suspend()
+        manager.close()
+        #expect(database.isClosed)
+        #expect(code { try database.documentCount } == .databaseClosed)
+        try manager.resume()
+        let again = try sandbox.database()
+        #expect(try again.documentCount == 1)
+        again.close()
+    }
+
+    @Test func `dates of expiration that come meanwhile are kept after resuming`() async throws {
+        let manager = try sandbox.manager()
+        let database = try manager.database(named: "db")
+        try database.create("a")
+        try await database.setExpiration(of: "a", at: Date(timeIntervalSinceNow: 0.2))
+        try manager.suspend()
+        try await Task.sleep(for: .milliseconds(400))
+        try manager.resume()
+        await eventually { (try? database.documentCount) == 0 }
+        manager.close()
+    }
+
+    @Test func `whoever works while it is suspended and resumed a hundred times loses nothing`()
+        throws
+    {
+        let manager = try sandbox.manager()
+        let database = try manager.database(named: "db")
+        let stop = Gate()
+        let writers = (0..<2).map { writer in
+            Running {
+                var saved = 0
+                while !stop.wait(milliseconds: 0) {
+                    do {
+                        try database.create("\(writer)-\(saved)")
+                        saved += 1
+                    } catch let error as DatabaseError where error.code == .databaseSuspended {
+                        usleep(500)
+                    }
+                }
+                return saved
+            }
+        }
+        let reader = Running {
+            while !stop.wait(milliseconds: 0) {
+                do { _ = try database.allDocuments().count } catch let error as DatabaseError
+                    where error.code == .databaseSuspended
+                { usleep(500) }
+            }
+        }
+        for _ in 0..<100 {
+            try manager.suspend()
+            #expect(try openFiles().allSatisfy { !$0.hasPrefix("main.sqlite3") })
+            try manager.resume()
+            usleep(2_000)
+        }
+        stop.open()
+        let saved = try writers.reduce(0) { try $0 + ($1.value() ?? 0) }
+        _ = try reader.value()
+        #expect(try database.documentCount == saved)
+        #expect(try database.verify().isEmpty)
+        manager.close()
+    }
+}
