@@ -9,6 +9,7 @@ struct Bench {
     let options: Options
     private let engines: [Engine]
     private let jsonEngines: [Engine]
+    private let copyEngines: [Engine]
     let folder: String
 
     init(options: Options, programs: String) throws {
@@ -30,7 +31,10 @@ struct Bench {
         let foundation = Engine(
             name: Engine.foundation, program: programs + "/DivanRunner",
             firstArguments: [Engine.foundation])
+        let copy = Engine(
+            name: Engine.copy, program: programs + "/DivanRunner", firstArguments: [Engine.copy])
         jsonEngines = engines.filter { $0.name == Engine.divan } + [foundation]
+        copyEngines = engines.filter { $0.name == Engine.divan } + [copy]
         try? FileManager.default.removeItem(atPath: folder)
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
@@ -71,6 +75,7 @@ struct Bench {
         return switch workload.floors {
         case .both: engines
         case .plain: engines.filter { $0.name != Engine.layoutFloor }
+        case .copy: copyEngines
         case .none: engines.filter { $0.name == Engine.divan }
         }
     }

@@ -16,6 +16,9 @@ struct Row: Encodable {
     /// The same for the floor of Divan's own rows.
     var layoutFloorPerCPUSecond: Double?
     var layoutRatio: Double?
+    /// How long half of the operations took at most, and 99 of a hundred, in milliseconds.
+    var p50: Double?
+    var p99: Double?
 
     enum CodingKeys: String, CodingKey {
         case work, engine, ratio
@@ -26,6 +29,8 @@ struct Row: Encodable {
         case floorPerCPUSecond = "floor_per_cpu_second"
         case layoutFloorPerCPUSecond = "layout_floor_per_cpu_second"
         case layoutRatio = "layout_ratio"
+        case p50 = "p50_ms"
+        case p99 = "p99_ms"
     }
 
     /// The rows of a workload measured in operations a second.
@@ -34,7 +39,8 @@ struct Row: Encodable {
     ) -> [Row] {
         engines.compactMap { engine in
             guard let found = medians[engine] else { return nil }
-            let floor = medians[Engine.plainFloor] ?? medians[Engine.foundation]
+            let floor =
+                medians[Engine.plainFloor] ?? medians[Engine.foundation] ?? medians[Engine.copy]
             let plain = floor?.perCPUSecond
             let layout = medians[Engine.layoutFloor]?.perCPUSecond
             return Row(
@@ -46,7 +52,9 @@ struct Row: Encodable {
                 floorPerCPUSecond: plain.map { rounded($0, 1) },
                 ratio: plain.map { rounded(found.perCPUSecond / $0, 1000) },
                 layoutFloorPerCPUSecond: layout.map { rounded($0, 1) },
-                layoutRatio: layout.map { rounded(found.perCPUSecond / $0, 1000) })
+                layoutRatio: layout.map { rounded(found.perCPUSecond / $0, 1000) },
+                p50: found.p50.map { rounded($0, 1000) },
+                p99: found.p99.map { rounded($0, 1000) })
         }
     }
 
@@ -79,6 +87,7 @@ extension Row {
     static let heading =
         pad("work", 28) + pad("engine", 14) + right("per CPU s", 12) + right("wall/s", 12)
         + right("/ plain", 9) + right("/ layout", 10) + right("RAM MB", 8) + right("disk MB", 9)
+        + right("p50 ms", 9) + right("p99 ms", 9)
 
     static func printNew(_ rows: ArraySlice<Row>) {
         for row in rows {
@@ -95,7 +104,8 @@ extension Row {
             return switch work {
             case _ where Self.isTime(work): String(format: "%.3f ms", 1000 / number)
             case "property_lookup": String(format: "%.0f ns", 1e9 / number)
-            case _ where work.hasPrefix("json_"): String(format: "%.3f GB", number / 1e9)
+            case "live_property": String(format: "%.0f ns", 1e9 / number)
+            case _ where work.hasPrefix("json_") || work.hasPrefix("attachment_"): String(format: "%.3f GB", number / 1e9)
             default: String(format: "%.0f", number)
             }
         }
@@ -105,6 +115,8 @@ extension Row {
             + Self.right(layoutRatio.map { String(format: "%.2f", $0) } ?? "-", 10)
             + Self.right(String(format: "%.1f", peakRSSMegabytes), 8)
             + Self.right(String(format: "%.1f", diskMegabytes), 9)
+            + Self.right(p50.map { String(format: "%.3f", $0) } ?? "-", 9)
+            + Self.right(p99.map { String(format: "%.3f", $0) } ?? "-", 9)
     }
 
     /// Work that is told by how long one operation takes.

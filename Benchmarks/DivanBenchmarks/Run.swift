@@ -9,6 +9,8 @@ struct Measurement: Sendable {
     var wallSeconds: Double
     var peakAnonymousMegabytes: Double
     var diskMegabytes: Double
+    var p50: Double?
+    var p99: Double?
 
     var perCPUSecond: Double { Double(operations) / max(cpuSeconds, 1e-9) }
     var perWallSecond: Double { Double(operations) / max(wallSeconds, 1e-9) }
@@ -19,6 +21,8 @@ private struct RunnerLine: Decodable {
     var operations: Int
     var cpu: Double
     var wall: Double
+    var p50_ms: Double?
+    var p99_ms: Double?
 }
 
 /// Why a run gave no figure.
@@ -57,7 +61,9 @@ func measure(
         cpuSeconds: line.cpu,
         wallSeconds: line.wall,
         peakAnonymousMegabytes: Double(peak) / 1000,
-        diskMegabytes: Double(bytesInFolder(directory)) / 1e6
+        diskMegabytes: Double(bytesInFolder(directory)) / 1e6,
+        p50: line.p50_ms,
+        p99: line.p99_ms
     )
 }
 

@@ -29,6 +29,8 @@ struct Workload: Sendable {
     /// Which floors a workload has.
     enum Floors: Sendable {
         case both, plain, none
+        /// cp(1), for what moves the bytes of files.
+        case copy
     }
 
     /// All workloads for a number of documents, each with both kinds of IDs.
@@ -56,6 +58,25 @@ struct Workload: Sendable {
             + json(count)
             + conflicts(min(10_000, count))
             + indexes(count)
+            + lives(count)
+    }
+
+    /// Live documents, notifications, attachments, compaction and expiration.
+    private static func lives(_ count: Int) -> [Workload] {
+        func work(
+            _ name: String, _ operations: Int, _ start: Start, _ floors: Floors = .none
+        ) -> Workload {
+            Workload(
+                name: name, work: name, ids: .generated, operations: operations, start: start,
+                floors: floors)
+        }
+        return [
+            work("live_property", 100 * count, .filled), work("live_update", 2000, .copy),
+            work("notify_latency", 2000, .copy),
+            work("attachment_write", 1, .nothing, .copy),
+            work("attachment_read", 1, .nothing, .copy),
+            work("compact_revisions", count, .copy), work("expire", count, .copy),
+        ]
     }
 
     /// Views, each on a copy of the database of all documents.
@@ -107,4 +128,6 @@ struct Engine: Sendable {
     static let divan = "divan-sqlite"
     /// The floor of work on JSON: Foundation's `JSONSerialization`, in Swift.
     static let foundation = "foundation"
+    /// The floor of work on attachments: cp(1).
+    static let copy = "cp"
 }

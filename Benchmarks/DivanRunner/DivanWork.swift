@@ -40,7 +40,8 @@ struct DivanWork {
                 try database.resolveConflicts(with: .mergeFields).resolved
             }
         default:
-            guard let timing = try runIndexWork(work, on: database) else {
+            let index = try runIndexWork(work, on: database)
+            guard let timing = try index ?? runLifeWork(work, on: database) else {
                 throw UnknownWork(name: work)
             }
             return timing

@@ -10,6 +10,20 @@ struct Timing {
     var result: Int
     /// What a figure counts, where that is not the operations: the bytes of JSON text gone through.
     var units: Int?
+    /// How long each operation took, where that is the question.
+    var latencies: Latencies?
+
+    /// One line of JSON, as Floor/main.c prints it.
+    func line(operations: Int) -> String {
+        var line = """
+            {"operations":\(units ?? operations),"cpu":\(cpu),"wall":\(wall),"result":\(result)
+            """
+        if let latencies {
+            line += ",\"p50_ms\":\(latencies.percentile(0.5))"
+            line += ",\"p99_ms\":\(latencies.percentile(0.99))"
+        }
+        return line + "}"
+    }
 }
 
 /// Measures `work`.

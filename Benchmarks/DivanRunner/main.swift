@@ -3,15 +3,16 @@
 import BenchmarkInput
 import Foundation
 
-// DivanRunner [foundation] WORK INPUT DIRECTORY OPERATIONS
+// DivanRunner [foundation|cp] WORK INPUT DIRECTORY OPERATIONS
 //
 // Does one piece of work in one process and prints one line of JSON, exactly as Floor/main.c does.
 var arguments = CommandLine.arguments
 let isFoundation = arguments.count > 1 && arguments[1] == "foundation"
-if isFoundation { arguments.remove(at: 1) }
+let isCopy = arguments.count > 1 && arguments[1] == "cp"
+if isFoundation || isCopy { arguments.remove(at: 1) }
 guard arguments.count == 5, let operations = Int(arguments[4]) else {
     FileHandle.standardError.write(
-        Data("usage: DivanRunner [foundation] WORK INPUT DIRECTORY OPERATIONS\n".utf8))
+        Data("usage: DivanRunner [foundation|cp] WORK INPUT DIRECTORY OPERATIONS\n".utf8))
     exit(2)
 }
 do {
@@ -21,12 +22,10 @@ do {
         directory: URL(fileURLWithPath: arguments[3] + "/bench.divan"),
         operations: operations)
     let json = JSONWork(input: input, operations: operations, isFoundation: isFoundation)
-    let timing = try json.run(arguments[1]) ?? work.run(arguments[1])
-    print(
-        """
-        {"operations":\(timing.units ?? operations),"cpu":\(timing.cpu),"wall":\(timing.wall),\
-        "result":\(timing.result)}
-        """)
+    let copy = CopyWork(directory: URL(filePath: arguments[3]))
+    let timing =
+        isCopy ? try copy.run(arguments[1]) : try json.run(arguments[1]) ?? work.run(arguments[1])
+    print(timing.line(operations: operations))
 } catch {
     FileHandle.standardError.write(Data("DivanRunner: \(arguments[1]): \(error)\n".utf8))
     exit(1)
