@@ -105,7 +105,8 @@ extension Row {
             case _ where Self.isTime(work): String(format: "%.3f ms", 1000 / number)
             case "property_lookup": String(format: "%.0f ns", 1e9 / number)
             case "live_property": String(format: "%.0f ns", 1e9 / number)
-            case _ where work.hasPrefix("json_") || work.hasPrefix("attachment_"): String(format: "%.3f GB", number / 1e9)
+            case _ where work.hasPrefix("json_") || work.hasPrefix("attachment_"):
+                String(format: "%.3f GB", number / 1e9)
             default: String(format: "%.0f", number)
             }
         }

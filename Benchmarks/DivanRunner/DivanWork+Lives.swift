@@ -6,7 +6,7 @@ import Divan
 import Foundation
 import Synchronization
 
-/// The workloads on what a document goes through: live objects, notifications, attachments, dates.
+/// The workloads on what a document goes through: live objects, notifications, dates.
 extension DivanWork {
     /// Runs a workload by name; nil for one that is not about these.
     func runLifeWork(_ work: String, on database: Database) throws -> Timing? {
@@ -75,49 +75,6 @@ extension DivanWork {
             return latencies.count
         }
         timing.latencies = latencies
-        return timing
-    }
-
-    // MARK: - Attachments
-
-    /// A file in the folder of the run.
-    private func makeFile() throws -> URL {
-        try ContentFile.make(in: directory.deletingLastPathComponent())
-    }
-
-    /// A file becomes an attachment.
-    private func writeAttachment(to database: Database) throws -> Timing {
-        let file = try makeFile()
-        var timing = try measuring {
-            let document = MutableDocument(id: "film")
-            document.setAttachment(named: "a", contentType: nil, .file(file))
-            return Int(try database.save(document).document.sequence)
-        }
-        timing.units = ContentFile.size
-        return timing
-    }
-
-    /// An attachment becomes a file.
-    private func readAttachment(of database: Database) throws -> Timing {
-        let file = try makeFile()
-        let document = MutableDocument(id: "film")
-        document.setAttachment(named: "a", contentType: nil, .file(file))
-        guard let attachment = try database.save(document).document.attachment(named: "a"),
-            let output = FileHandle(forWritingAtPath: file.path)
-        else { throw CocoaError(.fileReadUnknown) }
-        try output.truncate(atOffset: 0)
-        var timing = try measuring {
-            let reader = try attachment.makeReader()
-            var count = 0
-            while true {
-                let piece = try reader.read(upTo: ContentFile.chunk)
-                if piece.isEmpty { break }
-                try output.write(contentsOf: piece)
-                count += piece.count
-            }
-            return count
-        }
-        timing.units = ContentFile.size
         return timing
     }
 

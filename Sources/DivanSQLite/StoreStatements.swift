@@ -18,6 +18,8 @@ final class StoreStatements {
     let name: StoreName
     /// The statements that are kept and not in use.
     private var kept = KeptStatements()
+    /// The transaction that found no table; within one, only its own `createTable` makes one.
+    private var absence: Int?
     private let connection: Connection
 
     init(store: Store, name: StoreName, connection: Connection) {
@@ -29,14 +31,18 @@ final class StoreStatements {
     /// Takes a statement out, preparing it if there is none; `nil` when the store does not exist.
     ///
     /// The statement is the caller's alone until it gives it back, so a call made while it is in use
-    /// gets another one.
+    /// gets another one. Looking for a table in vain takes as long as a dozen look-ups, so it is done
+    /// once in each transaction, which is told by its number.
     @inline(__always)
-    func take(_ operation: Operation) throws(StorageError) -> Statement? {
+    func take(_ operation: Operation, in transaction: Int) throws(StorageError) -> Statement? {
         if let statement = kept[operation] {
             kept[operation] = nil
             return statement
         }
-        return try prepare(operation)
+        guard absence != transaction else { return nil }
+        let statement = try prepare(operation)
+        if statement == nil { absence = transaction }
+        return statement
     }
 
     /// Gives a statement back, reset.
@@ -49,10 +55,12 @@ final class StoreStatements {
     /// Lets go of all kept statements, since the table may be gone.
     func forget() {
         kept = KeptStatements()
+        absence = nil
     }
 
     /// Creates the store's table.
     func createTable() throws(StorageError) {
+        absence = nil
         try connection.execute(TableSQL.create(name))
     }
 

@@ -112,6 +112,29 @@ extension StorageConformance {
                 try expect(try engine.read { try $0.count(of: numbers) } == 0, "nothing is left")
             }
         },
+        Fact("a store that was looked for in vain is found once it exists") { subject in
+            try subject.withEngine { engine in
+                let texts = engine.store(.texts)
+                try engine.read { try expect(try $0.text("a", in: texts) == nil, "it is missing") }
+                try engine.write { writer in
+                    try expect(try writer.text("a", in: texts) == nil, "it is still missing")
+                    try? writer.savepoint {
+                        try writer.set("1", "a", in: texts)
+                        throw StorageError(.misuse, "undone")
+                    }
+                    try expect(try writer.text("a", in: texts) == nil, "it is missing again")
+                    try writer.set("2", "a", in: texts)
+                    try expect(try writer.text("a", in: texts) == "2", "it is found")
+                }
+                try expect(try engine.read { try $0.text("a", in: texts) } == "2", "and kept")
+                try engine.write { writer in
+                    try writer.drop(texts)
+                    try expect(try writer.text("a", in: texts) == nil, "it is gone")
+                    try writer.set("3", "a", in: texts)
+                }
+                try expect(try engine.read { try $0.text("a", in: texts) } == "3", "and back")
+            }
+        },
         Fact("what was committed is there after reopening") { subject in
             guard subject.isPersistent else {
                 return

@@ -43,7 +43,7 @@ extension Database {
 /// needs is gone, `DatabaseState.forgottenPurge` says so, and it must look at everything anew.
 ///
 /// Each batch is one transaction: rows of `revisions` go, the marks go, and the trees forget the
-/// sequences, each document's once however many of its revisions the batch has.
+/// sequences, each document's once: where one body of a document is dead, all its dead ones go.
 struct Compaction {
     /// Enough to make a transaction worth its commit, few enough that other writers wait for
     /// hundredths of a second.
@@ -93,22 +93,47 @@ struct Compaction {
     private func deleteBatch(_ context: WriteContext, after position: Int64) throws
         -> (deleted: Int, last: Int64?)
     {
-        let (writer, snapshot) = try context.transaction()
+        let (_, snapshot) = try context.transaction()
         let marks = try marks(after: position, snapshot)
-        let dead = marks.dead
-        var sequencesByDocument: [DocumentID: Set<SequenceNumber>] = [:]
-        for sequence in dead {
-            if let id = try documentID(of: sequence, snapshot) {
-                sequencesByDocument[id, default: []].insert(sequence)
+        var deleted: Set<SequenceNumber> = []
+        for sequence in marks.dead where !deleted.contains(sequence) {
+            guard deleted.count < Self.batchSize else {
+                return (deleted.count, Int64(sequence) - 1)
             }
-            try context.removeRevision(sequence, writer, snapshot)
+            try deleteBodies(besides: sequence, context, &deleted)
         }
-        for (id, sequences) in sequencesByDocument {
-            guard var record = try snapshot.record(id) else { continue }
-            record.tree.forgetBodies(in: sequences)
-            try context.rewrite(id, record)
+        return (deleted.count, marks.last)
+    }
+
+    /// Deletes a dead body and all others of its document.
+    ///
+    /// Revisions of one document lie far apart, so in the order of the marks its record would be
+    /// written anew for each of them.
+    private func deleteBodies(
+        besides sequence: SequenceNumber, _ context: WriteContext,
+        _ deleted: inout Set<SequenceNumber>
+    ) throws {
+        let (writer, snapshot) = try context.transaction()
+        var sequences: Set = [sequence]
+        let id = try documentID(of: sequence, snapshot)
+        let record = try id.flatMap { try snapshot.record($0) }
+        for node in record?.tree.nodes ?? [] {
+            guard let other = node.sequence, other != sequence else { continue }
+            if try isDead(other, snapshot) { sequences.insert(other) }
         }
-        return (dead.count, marks.last)
+        for sequence in sequences { try context.removeRevision(sequence, writer, snapshot) }
+        deleted.formUnion(sequences)
+        guard let id, var record else { return }
+        record.tree.forgetBodies(in: sequences)
+        try context.rewrite(id, record)
+    }
+
+    private func isDead(_ sequence: SequenceNumber, _ snapshot: Snapshot) throws -> Bool {
+        var isDead = false
+        _ = try snapshot.reader.withValue(forKey: Int64(sequence), in: core.stores.superseded) {
+            isDead = $0.count > 0 && $0[0] == SupersededMark.dead.rawValue
+        }
+        return isDead
     }
 
     /// The next marks in order: the dead ones among them, and where they end.
