@@ -32,7 +32,7 @@ let package = Package(
         .target(name: "DivanLogging"),
         .target(name: "DivanStorage", dependencies: ["CChecksum"]),
 
-        // 1: the domain, the platform, the engine.
+        // 1: the domain, the platform, the engines.
         .target(name: "DivanModel", dependencies: ["DivanJSON"]),
         .target(
             name: "DivanPlatform",
@@ -66,6 +66,7 @@ let package = Package(
             name: "Divan",
             dependencies: [
                 "DivanReplication", "DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging",
+                "DivanStorage",
             ]
         ),
 

@@ -8,3 +8,4 @@
 @_exported public import DivanLogging
 @_exported public import DivanModel
 @_exported public import DivanReplication
+@_exported public import struct DivanStorage.StorageEngineFactory

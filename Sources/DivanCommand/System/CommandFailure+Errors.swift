@@ -31,7 +31,8 @@ extension ExitCode {
             self = .corrupted
         case .cancelled:
             self = .interrupted
-        case .databaseClosed, .readOnly, .storageFull, .unsupportedVersion, .io:
+        case .databaseClosed, .readOnly, .storageFull, .unsupportedVersion,
+            .unsupportedStorageEngine, .io:
             self = .failure
         @unknown default:
             self = .failure

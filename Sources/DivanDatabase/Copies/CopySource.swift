@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanStorage
+
 /// A database that is copied and not changed.
 ///
 /// One that nobody has open is held exclusively meanwhile. Then nothing can change it, so the engine
@@ -19,7 +21,8 @@ enum CopySource {
         options.busyTimeout = busyTimeout
         if !DatabaseRegistry.shared.isOpen(path) {
             let directory = try DatabaseDirectory(
-                path: path, create: false, readOnly: true, engine: DatabaseCore.engineIdentifier,
+                path: path, create: false, readOnly: true,
+                engine: KnownEngines.standard.identifier,
                 busyTimeout: busyTimeout
             ) { _ in }
             defer { directory.unlock() }
@@ -27,7 +30,8 @@ enum CopySource {
                 let core = try DatabaseCore(
                     name: Files.lastComponent(of: path), directory: directory,
                     engine: DatabaseCore.openEngine(
-                        at: directory.dataPath, options, unchanging: true),
+                        at: directory.dataPath, named: directory.manifest.engine, options,
+                        unchanging: true),
                     options: options)
                 defer { core.close() }
                 return try body(core)

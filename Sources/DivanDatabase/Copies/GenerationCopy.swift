@@ -84,48 +84,26 @@ struct GenerationCopy {
     }
 
     /// The contents that the copied rows refer to, in order, and whether each must be there.
-    private func attachmentKeys(of dataPath: String) throws -> [(AttachmentKey, isNeeded: Bool)] {
+    private func attachmentKeys(of dataPath: String) throws -> [AttachmentReference.Content] {
         var options = DatabaseOptions()
         options.readOnly = true
-        let engine = try DatabaseCore.openEngine(at: dataPath, options, unchanging: true)
+        let engine = try DatabaseCore.openEngine(
+            at: dataPath, named: source.engineName, options, unchanging: true)
         defer { engine.close() }
-        let store = Stores(engine: engine).attachmentReferences
-        var keys: [(AttachmentKey, isNeeded: Bool)] = []
-        try source.blaming(nil) {
-            try engine.read { (reader: any StorageReader) throws -> Void in
-                let cursor = try reader.cursor(in: store)
-                defer { cursor.close() }
-                var found = try cursor.seekToFirst()
-                while found {
-                    try cursor.withRow { row, value in
-                        let key = try source.decoding(nil) {
-                            try AttachmentReference.decode(row).key
-                        }
-                        // Some revisions came without their contents.
-                        let isNeeded = value.count == 0
-                        if let last = keys.last, last.0 == key {
-                            keys[keys.count - 1].isNeeded = last.isNeeded || isNeeded
-                        } else {
-                            keys.append((key, isNeeded))
-                        }
-                    }
-                    found = try cursor.next()
-                }
-            }
-        }
-        return keys
+        return try AttachmentReference.contents(in: source, of: engine)
     }
 
-    private func copyAttachments(_ keys: [(AttachmentKey, isNeeded: Bool)], to dataPath: String)
+    private func copyAttachments(_ keys: [AttachmentReference.Content], to dataPath: String)
         throws
     {
         let folder = AttachmentStore.folder(in: dataPath)
         do {
             try Files.makeDirectory(folder)
-            for (number, (key, isNeeded)) in keys.enumerated() {
+            for (number, content) in keys.enumerated() {
+                let key = content.key
                 try report(number, of: keys.count)
                 guard let file = source.attachments.path(of: key), Files.exists(file) else {
-                    guard isNeeded else { continue }
+                    guard content.isNeeded else { continue }
                     throw DatabaseError.corrupted("The attachment \(key.fileName)", nil)
                 }
                 switch transfer {

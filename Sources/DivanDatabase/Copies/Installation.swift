@@ -42,9 +42,9 @@ struct Installation {
         try run { dataPath in
             try GenerationCopy(source: source, transfer: transfer, progress: progress)
                 .run(to: dataPath)
-            if purpose != .backup { try check(dataPath) }
+            if purpose != .backup { try check(dataPath, engine: source.engineName) }
             let original = source.identity
-            var manifest = Manifest(engine: original.engine)
+            var manifest = Manifest(engine: source.engineName)
             if purpose == .backup {
                 manifest.publicUUID = original.publicUUID
                 manifest.privateUUID = original.privateUUID
@@ -126,12 +126,13 @@ struct Installation {
     }
 
     /// Refuses a copy of a damaged database, before anything is replaced by it.
-    func check(_ dataPath: String) throws {
+    func check(_ dataPath: String, engine: String) throws {
         var options = DatabaseOptions()
         options.readOnly = true
         let core = try DatabaseCore(
             name: Files.lastComponent(of: path), directory: nil,
-            engine: DatabaseCore.openEngine(at: dataPath, options, unchanging: true),
+            engine: DatabaseCore.openEngine(
+                at: dataPath, named: engine, options, unchanging: true),
             options: options, dataPath: dataPath)
         defer { core.close() }
         let problems = try Verification(core: core, readsAttachments: true) { report in

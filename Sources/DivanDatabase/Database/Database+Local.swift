@@ -64,8 +64,8 @@ extension Database {
         try core.replaceUUIDs()
     }
 
-    /// The name of the storage engine.
-    public var storageEngineName: String { DatabaseCore.engineIdentifier }
+    /// The name of the storage engine that keeps the database, such as `sqlite`.
+    public var storageEngineName: String { core.engineName }
 
     /// Makes every commit so far survive power loss.
     ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanStorage
+public import DivanStorage
 
 /// When a commit counts as done.
 public enum Durability: Sendable {
@@ -20,6 +20,13 @@ public struct DatabaseOptions: Sendable {
     public var create = false
     /// Whether every change is refused.
     public var readOnly = false
+    /// Which storage engine keeps the database; nil for the one that does, and for a new database the
+    /// manager's default.
+    ///
+    /// A database that another engine keeps is converted while it is opened, as
+    /// `Manager.convertDatabase(named:to:progress:)` does, which also reports how far it has come. While
+    /// it is open elsewhere that is refused with the error `.databaseBusy`.
+    public var storageEngine: StorageEngineFactory?
     /// When a commit counts as done.
     public var durability = Durability.normal
     /// How long to wait for another process that writes or holds the database; default 30 s.

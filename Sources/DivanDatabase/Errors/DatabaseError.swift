@@ -56,6 +56,8 @@ public struct DatabaseError: Error, Sendable {
         case corrupted
         /// The database was written by a newer release.
         case unsupportedVersion
+        /// The database is kept by a storage engine that this program does not have.
+        case unsupportedStorageEngine
         /// The operating system refused to read or write.
         case io
         /// The work was cancelled; nothing of it was kept unless the method says otherwise.

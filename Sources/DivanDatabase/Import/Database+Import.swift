@@ -20,23 +20,25 @@ extension Database {
         from source: URL, to destination: URL, progress: ProgressHandler? = nil
     ) throws -> CouchbaseLiteImport {
         try importCouchbaseLite(
-            CouchbaseLiteFiles(at: source.directoryPath), to: destination.directoryPath, progress)
+            CouchbaseLiteFiles(at: source.directoryPath), to: destination.directoryPath,
+            KnownEngines.standard, progress)
     }
 
     static func importCouchbaseLite(
-        _ files: CouchbaseLiteFiles, to path: String, _ progress: ProgressHandler?
+        _ files: CouchbaseLiteFiles, to path: String, _ engine: StorageEngineFactory,
+        _ progress: ProgressHandler?
     ) throws -> CouchbaseLiteImport {
         let before = files.stamps
         var result = CouchbaseLiteImport()
         let installation = Installation(
             path: path, purpose: .copy, transfer: .copying, progress: progress)
         try installation.run { dataPath in
-            var manifest = Manifest(engine: DatabaseCore.engineIdentifier)
-            let importer = try fill(dataPath, files, manifest.incarnation, progress) {
+            var manifest = Manifest(engine: engine.identifier)
+            let importer = try fill(dataPath, files, engine, manifest.incarnation, progress) {
                 result = $0
             }
             guard files.stamps == before else { throw DatabaseError.importBusy(files.path) }
-            try installation.check(dataPath)
+            try installation.check(dataPath, engine: engine.identifier)
             manifest.publicUUID = importer.publicUUID ?? manifest.publicUUID
             manifest.privateUUID = importer.privateUUID ?? manifest.privateUUID
             return manifest
@@ -47,17 +49,19 @@ extension Database {
 
     /// Makes the data of the new database, and closes it again.
     private static func fill(
-        _ dataPath: String, _ files: CouchbaseLiteFiles, _ incarnation: String,
-        _ progress: ProgressHandler?, _ done: (CouchbaseLiteImport) -> Void
+        _ dataPath: String, _ files: CouchbaseLiteFiles, _ engine: StorageEngineFactory,
+        _ incarnation: String, _ progress: ProgressHandler?, _ done: (CouchbaseLiteImport) -> Void
     ) throws -> CouchbaseLiteImporter {
         let copies = dataPath + "/source"
         do { try Files.makeDirectory(dataPath) } catch { throw DatabaseError.io(error) }
         let options = DatabaseOptions()
         let source = try files.open(copyingTo: copies)
-        try DatabaseCore.openEngine(at: dataPath, options, creating: true).close()
+        try DatabaseCore.openEngine(
+            at: dataPath, named: engine.identifier, options, creating: true
+        ).close()
         let core = try DatabaseCore(
             name: files.name, directory: nil,
-            engine: DatabaseCore.openEngine(at: dataPath, options),
+            engine: DatabaseCore.openEngine(at: dataPath, named: engine.identifier, options),
             options: options, dataPath: dataPath)
         defer { core.close() }
         // What has expired comes over, too; it goes when the database is first opened.
@@ -120,7 +124,8 @@ extension Manager {
     ) throws -> CouchbaseLiteImport {
         let files = try CouchbaseLiteFiles(at: source.directoryPath)
         let target = try pathForCopy(name ?? files.name)
-        var result = try Database.importCouchbaseLite(files, to: target, progress)
+        var result = try Database.importCouchbaseLite(
+            files, to: target, defaultStorageEngine, progress)
         result.name = name ?? files.name
         return result
     }

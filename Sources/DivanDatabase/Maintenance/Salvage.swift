@@ -68,7 +68,10 @@ extension Database {
             guard let newest = generations.max() else { throw error }
             let core = try DatabaseCore(
                 name: "damaged", directory: nil,
-                engine: DatabaseCore.openEngine(at: "\(path)/data-\(newest)", options),
+                engine: DatabaseCore.openEngine(
+                    at: "\(path)/data-\(newest)",
+                    named: KnownEngines.engine(ofDataAt: "\(path)/data-\(newest)").identifier,
+                    options),
                 options: options, dataPath: "\(path)/data-\(newest)")
             let database = Database(name: "damaged", core: core, readOnly: true, registration: nil)
             return (database, VerificationProblem(message: error.message, documentID: nil))

@@ -28,12 +28,21 @@ final class DatabaseRegistry: Sendable {
     func open(
         name: String, path: String, options: DatabaseOptions, manager: Manager? = nil
     ) throws -> Database {
+        if let wanted = options.storageEngine { KnownEngines.remember(wanted) }
         if let shared = try share(path, name, options, manager) { return shared }
+        let newEngine =
+            options.storageEngine ?? manager?.defaultStorageEngine ?? KnownEngines.standard
         let directory = try DatabaseDirectory(
             path: path, create: options.create, readOnly: options.readOnly,
-            engine: DatabaseCore.engineIdentifier, busyTimeout: options.busyTimeout
+            engine: newEngine.identifier, busyTimeout: options.busyTimeout
         ) { dataPath in
-            try DatabaseCore.openEngine(at: dataPath, options, creating: true).close()
+            try DatabaseCore.openEngine(
+                at: dataPath, named: newEngine.identifier, options, creating: true
+            ).close()
+        }
+        if let wanted = options.storageEngine, wanted.identifier != directory.manifest.engine {
+            try convert(directory, to: wanted, options)
+            return try open(name: name, path: path, options: options, manager: manager)
         }
         // Another thread may have opened it since; its engine is the one to use.
         if let shared = try share(path, name, options, manager) { return shared }
@@ -46,6 +55,18 @@ final class DatabaseRegistry: Sendable {
         if isFirst { return handle(name, directory.identity, core, options, manager) }
         core.close()
         return try open(name: name, path: path, options: options, manager: manager)
+    }
+
+    /// Moves a database to the engine that its opening asks for. The directory is unlocked then.
+    private func convert(
+        _ directory: DatabaseDirectory, to engine: StorageEngineFactory, _ options: DatabaseOptions
+    ) throws {
+        defer { directory.unlock() }
+        guard !options.readOnly else {
+            throw DatabaseError.convertedReadOnly(
+                directory.path, from: directory.manifest.engine, to: engine.identifier)
+        }
+        try EngineConversion.run(directory, to: engine, options, nil)
     }
 
     func release(_ registration: Registration) {
@@ -87,6 +108,10 @@ final class DatabaseRegistry: Sendable {
                 .databaseBusy,
                 "The database at '\(path)' is open read-only in this process; close it to open it "
                     + "writable.")
+        }
+        if let wanted = options.storageEngine, wanted.identifier != found.engineName {
+            release(Registration(identity: identity, core: found))
+            throw DatabaseError.convertedWhileOpen(path)
         }
         return handle(name, identity, found, options, manager)
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import DivanStorage
 public import FoundationEssentials
 internal import Synchronization
 
@@ -31,7 +32,7 @@ public struct ManagerOptions: Sendable {
 /// used from any thread and any task. Several managers may share a directory, and so may several
 /// processes.
 ///
-/// State: `state`, guarded by its mutex.
+/// State: `state` and `engine`, each guarded by its mutex; `engine`'s is taken last.
 public final class Manager: Sendable {
     /// The release of Divan.
     public static let version = "0.1.0"
@@ -47,6 +48,8 @@ public final class Manager: Sendable {
     }
 
     let state = Mutex(State())
+    /// Read while `state` is held, so it has a mutex of its own.
+    private let engine = Mutex(KnownEngines.standard)
 
     /// Makes a manager for a directory, which is created when missing.
     ///
@@ -92,6 +95,18 @@ public final class Manager: Sendable {
     private static func environment(_ name: String) -> String? {
         // SAFETY: getenv's string is copied at once; Divan never changes the environment.
         unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+
+    /// The storage engine of databases that this manager makes; SQLite unless set.
+    ///
+    /// A database that exists keeps its engine; `DatabaseOptions.storageEngine` and
+    /// `convertDatabase(named:to:progress:)` move it to another one.
+    public var defaultStorageEngine: StorageEngineFactory {
+        get { engine.withLock { $0 } }
+        set {
+            KnownEngines.remember(newValue)
+            engine.withLock { $0 = newValue }
+        }
     }
 
     // MARK: - Opening

@@ -32,6 +32,8 @@ final class DatabaseCore: Sendable {
     let name: String
     let directory: DatabaseDirectory?
     let engine: any StorageEngine
+    /// The engine's name, as the manifest says it.
+    let engineName: String
     let stores: Stores
     let options: DatabaseOptions
     let digest: any Digest
@@ -54,7 +56,6 @@ final class DatabaseCore: Sendable {
     /// The bell other processes watch; nil in memory and read-only.
     private let bell: FileHandle?
 
-    static let engineIdentifier = SQLiteEngine.identifier
     /// A batch that takes longer is logged: all other writers wait for it.
     private static let slowBatch = Duration.seconds(1)
     /// Beyond this, damage is not logged: whoever reads everything would fill the log.
@@ -62,24 +63,40 @@ final class DatabaseCore: Sendable {
 
     /// Opens the engine of `directory`, or one in memory when there is none.
     convenience init(name: String, directory: DatabaseDirectory?, options: DatabaseOptions) throws {
-        let engine = try Self.openEngine(at: directory?.dataPath, options)
+        let engine: any StorageEngine
+        if let directory {
+            engine = try Self.openEngine(
+                at: directory.dataPath, named: directory.manifest.engine, options)
+        } else {
+            engine = try Self.engineInMemory(options)
+        }
         try self.init(name: name, directory: directory, engine: engine, options: options)
     }
 
-    /// Opens the engine whose files lie at a path, or one in memory.
+    /// Opens the engine whose files lie at a path.
+    ///
+    /// - Throws: `DatabaseError`, with code `.unsupportedStorageEngine` when this process does not know
+    ///   an engine of that name.
     static func openEngine(
-        at path: String?, _ options: DatabaseOptions, creating: Bool = false,
+        at path: String, named name: String, _ options: DatabaseOptions, creating: Bool = false,
         unchanging: Bool = false
     ) throws -> any StorageEngine {
+        let engine = try KnownEngines.engine(named: name, keeping: Files.parent(of: path))
         do {
             var storage = options.storageOptions
             storage.createsIfMissing = creating
             storage.isUnchanging = unchanging
-            guard let path else { return try SQLiteEngine.inMemory(options: storage) }
-            return try SQLiteEngine(directory: path, options: storage)
+            return try engine.open(directory: path, options: storage)
         } catch let error as StorageError {
             throw DatabaseError(error, documentID: nil)
         }
+    }
+
+    /// Opens an engine in memory, which is always SQLite: no other one keeps data without files.
+    private static func engineInMemory(_ options: DatabaseOptions) throws -> any StorageEngine {
+        do { return try SQLiteEngine.inMemory(options: options.storageOptions) } catch let error
+            as StorageError
+        { throw DatabaseError(error, documentID: nil) }
     }
 
     /// Takes over an open engine; `dataPath` is its folder, where there is no whole directory.
@@ -101,7 +118,8 @@ final class DatabaseCore: Sendable {
         hub = ChangeHub(name: name)
         stores = Stores(engine: engine)
         writer = ConnectionQueue(label: "divan.\(name)", WriteContext())
-        manifest = Mutex(directory?.manifest ?? Manifest(engine: Self.engineIdentifier))
+        engineName = directory?.manifest.engine ?? StorageEngineFactory.sqlite.identifier
+        manifest = Mutex(directory?.manifest ?? Manifest(engine: engineName))
         if let directory, !options.readOnly {
             do {
                 bell = try FileHandle(path: directory.changesPath, flags: O_RDWR | O_CREAT)

@@ -45,6 +45,9 @@ enum ErrorResponse {
         case .unsupportedVersion:
             HTTPFailure(
                 500, "internal_server_error", "The database was written by a newer release.")
+        case .unsupportedStorageEngine:
+            HTTPFailure(
+                500, "internal_server_error", "The database is kept by an engine that is not here.")
         case .io: HTTPFailure(500, "internal_server_error", "The system could not read or write.")
         case .cancelled: HTTPFailure(503, "cancelled", "The work was cancelled.")
         }

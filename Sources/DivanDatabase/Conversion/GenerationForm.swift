@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+
+/// In what form a generation is kept: which engine, with which options, and how attachments lie.
+///
+/// `GenerationRewriting` makes a generation of another form out of the current one. It knows nothing
+/// of what a form means: the options go to the engine as they are, `record` writes what the manifest
+/// has to say of the form, and `transfer` puts the content of one attachment in its place.
+struct GenerationForm {
+    /// The engine.
+    var engine: StorageEngineFactory
+    /// What the engine is told: durability, caches, and the key when there is one.
+    var options: StorageOptions
+    /// Writes into the manifest what must be known to open the generation, besides the engine's name.
+    var record: (inout Manifest) -> Void = { _ in }
+    /// Puts the content of an attachment into the new generation, forced to the disk.
+    ///
+    /// Gets its key, the store it lies in, and the folder of the new one. Returns false when there is
+    /// no such content. The folder is forced to the disk afterwards.
+    var transfer: (AttachmentKey, AttachmentStore, String) throws -> Bool = Self.link
+
+    /// Gives the file a second name, or copies it where that cannot be done. Nobody ever changes it.
+    static func link(_ key: AttachmentKey, _ store: AttachmentStore, _ folder: String) throws
+        -> Bool
+    {
+        guard let file = store.path(of: key), Files.exists(file) else { return false }
+        try Files.linkOrCopy(file, to: folder + "/" + key.fileName)
+        return true
+    }
+}

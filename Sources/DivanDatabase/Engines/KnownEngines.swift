@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanSQLite
+public import DivanStorage
+internal import Synchronization
+
+extension StorageEngineFactory {
+    /// SQLite, the default engine; it is always there.
+    public static let sqlite = StorageEngineFactory(
+        identifier: SQLiteEngine.identifier, mainFile: "main.sqlite3", canEncrypt: true
+    ) { directory, options in
+        try SQLiteEngine(directory: directory, options: options)
+    }
+}
+
+/// The storage engines that this process knows, by the names that manifests give them.
+///
+/// An engine other than SQLite is a product of its own, so that an app which does not want its library
+/// does not link it. It becomes known when the app names it: in `DatabaseOptions.storageEngine`, as
+/// `Manager.defaultStorageEngine`, or by `Manager.register(_:)`.
+package enum KnownEngines {
+    private struct Table {
+        var engines = [StorageEngineFactory.sqlite.identifier: StorageEngineFactory.sqlite]
+        var standard = StorageEngineFactory.sqlite
+    }
+
+    private static let table = Mutex(Table())
+
+    /// The engine of new databases where nobody names one: SQLite. Tests of the other engines set it.
+    package static var standard: StorageEngineFactory {
+        get { table.withLock { $0.standard } }
+        set {
+            remember(newValue)
+            table.withLock { $0.standard = newValue }
+        }
+    }
+
+    /// Makes an engine known.
+    package static func remember(_ engine: StorageEngineFactory) {
+        table.withLock { $0.engines[engine.identifier] = engine }
+    }
+
+    /// The engine of a database.
+    ///
+    /// - Throws: `DatabaseError` with code `.unsupportedStorageEngine` when nobody has named it here.
+    static func engine(named name: String, keeping path: String) throws -> StorageEngineFactory {
+        guard let engine = table.withLock({ $0.engines[name] }) else {
+            throw DatabaseError.unknownEngine(name, path)
+        }
+        return engine
+    }
+
+    /// The engine whose data lie in a directory, by its main file; SQLite when there is none.
+    static func engine(ofDataAt dataPath: String) -> StorageEngineFactory {
+        let engines = table.withLock { Array($0.engines.values) }
+        return engines.first { Files.exists("\(dataPath)/\($0.mainFile)") } ?? .sqlite
+    }
+}
