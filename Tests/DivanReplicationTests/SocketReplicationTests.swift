@@ -23,57 +23,12 @@ import struct Divan.Attachment
         stand = CouchStandIn(there)
     }
 
-    /// A server that hands requests for `/db` to the stand-in; `fate` may answer instead.
     private func serve(
         port: Int = 0,
         _ fate: @escaping @Sendable (LoopbackRequest, LoopbackConnection) -> Bool = { _, _ in false
         }
     ) throws -> LoopbackServer {
-        let stand = stand
-        return try LoopbackServer(port: port) { request, connection in
-            if fate(request, connection) { return }
-            let answer = Mutex<(Int, [(String, String)], [UInt8])?>(nil)
-            let done = DispatchSemaphore(value: 0)
-            Task {
-                do {
-                    let response = try await stand.respond(to: Self.wire(request))
-                    var body: [UInt8] = []
-                    while let piece = try await response.body.next() { body += piece }
-                    let fields = response.headers.map { ($0.name, $0.value) }
-                    answer.withLock { [body] in $0 = (response.status, fields, body) }
-                } catch {}
-                done.signal()
-            }
-            done.wait()
-            guard let (status, fields, body) = answer.withLock({ $0 }) else {
-                return connection.reset()
-            }
-            connection.respond(status: status, headers: fields, body: body)
-        }
-    }
-
-    private static func wire(_ request: LoopbackRequest) -> WireRequest {
-        let parts = request.target.split(separator: "?", maxSplits: 1).map(String.init)
-        var path = String(parts[0].dropFirst("/db".count))
-        if path.hasPrefix("/") { path.removeFirst() }
-        var query: [(name: String, value: String)] = []
-        for pair in parts.count > 1 ? parts[1].split(separator: "&") : [] {
-            let sides = pair.split(separator: "=", maxSplits: 1).map {
-                PercentEncoding.decode($0) ?? ""
-            }
-            query.append((sides[0], sides.count > 1 ? sides[1] : ""))
-        }
-        let type = request.headers["content-type"] ?? ""
-        let body = request.body
-        var wire = WireRequest(
-            HTTPMethod(rawValue: request.method), path, query: query,
-            accept: request.headers["accept"] ?? "")
-        if type.hasPrefix("multipart/") {
-            wire.body = .pieces(length: body.count, type: type) { BytesPieces(body) }
-        } else if !body.isEmpty {
-            wire.body = .bytes(body, type: type)
-        }
-        return wire
+        try stand.serve(port: port, fate)
     }
 
     private func url(_ server: LoopbackServer) -> String { "http://127.0.0.1:\(server.port)/db" }

@@ -68,7 +68,8 @@ extension ReplicationEngine {
             case .stored:
                 reports.append(
                     Report(
-                        id: item.id, revision: item.revision, isDeleted: item.document.isDeleted))
+                        id: item.id, revision: item.revision, isDeleted: item.document.isDeleted,
+                        isAccessRemoved: item.document.isRemoved))
                 finish(place)
             case .needsAttachments:
                 let completion = Completion(place: place, revision: item.revision)

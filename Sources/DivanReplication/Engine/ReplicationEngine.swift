@@ -97,6 +97,8 @@ package struct ReplicationEngine: Sendable {
         package var revision: RevisionID?
         /// Whether it is a tombstone.
         package var isDeleted = false
+        /// Whether it says that the target may no longer see the document.
+        package var isAccessRemoved = false
         /// Why it was not stored.
         package var error: ReplicationError?
     }

@@ -44,7 +44,7 @@ extension Replication {
                 Log.replication.info("The \(description) waits for \(delay) after: \(error)")
                 await wait(for: delay, unless: stop)
                 if stop.isGiven || Task.isCancelled { return end(nil) }
-                update { $0.activity = .active }
+                update { $0.activity = .connecting }
             }
         }
     }

@@ -18,10 +18,10 @@ internal import Synchronization
 /// the feed it waits for changes, and whatever fails it tries again, sooner while things look good and
 /// at ever longer intervals while not. Only `stop()`, or closing the database, ends it.
 ///
-///     stopped ── start() ──► active ◄──────────► idle       caught up; continuous only
-///        ▲                    │   ▲
-///        │ done, stop(),      ▼   │ after a while, or retryNow()
-///        └── given up ◄──── offline
+///     stopped ── start() ──► connecting ──► active ◄──► idle      caught up; continuous only
+///        ▲                     │     ▲         │          │
+///        │ done, stop(),       ▼     │ after a while, or retryNow()
+///        └── given up ◄───── offline ◄─────────┴──────────┘
 ///
 /// Every setting of `ReplicationConfiguration` is also a property here. They are frozen by `start()`:
 /// what is set later holds from the next start on.
@@ -114,12 +114,14 @@ public final class Replication: Sendable {
         let stop = StopSignal()
         let isNew = state.withLock { state in
             guard state.task == nil else { return false }
-            state.status = ReplicationStatus(activity: .active)
+            state.status = ReplicationStatus(activity: .connecting)
             (state.countedCompleted, state.countedTotal) = (0, 0)
             state.safe = nil
             state.isSuspended = false
             state.hasEnded = false
             state.stop = stop
+            // Before the task, which may end before this returns.
+            RunningTable.shared.add(self)
             // The task holds the replication while it runs, so an app need not.
             state.task = Task { await self.supervise(settings, stop) }
             return true
@@ -276,7 +278,8 @@ public final class Replication: Sendable {
             documentFollowers.tell(
                 ReplicatedDocument(
                     id: report.id.text, revisionID: report.revision?.description,
-                    isDeleted: report.isDeleted, isPush: direction == .push, error: report.error))
+                    isDeleted: report.isDeleted, isAccessRemoved: report.isAccessRemoved,
+                    isPush: direction == .push, error: report.error))
         }
     }
 
@@ -286,6 +289,7 @@ public final class Replication: Sendable {
     func end(_ error: ReplicationError?) {
         Log.replication.info(
             "Ended the \(description)\(error.map { ": \($0)" } ?? ".")")
+        RunningTable.shared.remove(self)
         update { status in
             status.activity = .stopped
             if let error { status.error = error }

@@ -8,6 +8,8 @@ public struct ReplicationStatus: Sendable {
         case stopped
         /// The other end cannot be reached, or refuses; it tries again by itself.
         case offline
+        /// It begins, or begins again: nothing of the other end's answers is known yet.
+        case connecting
         /// A continuous replication has transferred everything and waits for changes.
         case idle
         /// It transfers, or finds out what to transfer.
@@ -34,6 +36,9 @@ public struct ReplicatedDocument: Sendable {
     public var revisionID: String?
     /// Whether it is a tombstone.
     public var isDeleted: Bool
+    /// Whether it says that the other end no longer lets this one see the document; see
+    /// `AccessRemoval` for what becomes of it.
+    public var isAccessRemoved = false
     /// Whether it went to the other end.
     public var isPush: Bool
     /// Why it was not transferred; nil when it was.

@@ -98,7 +98,11 @@ final class CouchStandIn: WireConnection {
             ])
         }
         switch request.path {
-        case "_changes": return try changes(request, body)
+        case "_changes":
+            if request.query.contains(where: { $0 == ("feed", "longpoll") }) {
+                try await waitForChange(request)
+            }
+            return try changes(request, body)
         case "_revs_diff": return try difference(body)
         case "_bulk_get":
             if manner.lacksBulkGet { return Self.json(["error": "not_found"], 404) }
@@ -128,9 +132,21 @@ final class CouchStandIn: WireConnection {
 
     // MARK: - Reading
 
+    private static func since(_ request: WireRequest) -> UInt64 {
+        let since = request.query.last { $0.name == "since" }?.value
+        return since.flatMap { UInt64($0.split(separator: "-").first ?? "") } ?? 0
+    }
+
+    /// Waits for a change, and for a second at most, so that nobody asks in a circle.
+    private func waitForChange(_ request: WireRequest) async throws {
+        for _ in 0..<100 where try database.lastSequence <= Self.since(request) {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
     private func changes(_ request: WireRequest, _ body: [UInt8]) throws -> WireResponse {
         let query = Dictionary(request.query.map { ($0.name, $0.value) }) { $1 }
-        let since = query["since"].flatMap { UInt64($0.split(separator: "-").first ?? "") } ?? 0
+        let since = Self.since(request)
         var batch = try database.changes(since: since, limit: query["limit"].flatMap { Int($0) })
         if query["filter"] == "_doc_ids" {
             let ids = try PackedValue(parsing: body)["doc_ids"]?.jsonValue().array?.compactMap(

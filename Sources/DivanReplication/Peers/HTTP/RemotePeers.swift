@@ -54,6 +54,9 @@ enum RemotePeers {
 
 /// The process's transports: one for each way to trust servers, so that no connection made under one is
 /// used under another.
+///
+/// Peers hold them, and nobody else: with the last replication that uses one, its thread and its
+/// connections go.
 private enum Transports {
     private struct Key: Hashable {
         var trust: TrustPolicy
@@ -61,13 +64,17 @@ private enum Transports {
         var proxy: HTTPProxy
     }
 
-    private static let transports = Mutex<[Key: CurlTransport]>([:])
+    private struct Entry {
+        weak var transport: CurlTransport?
+    }
+
+    private static let transports = Mutex<[Key: Entry]>([:])
 
     static func shared(_ settings: ReplicationConfiguration) throws -> CurlTransport {
         let key = Key(
             trust: settings.trust, certificate: settings.clientCertificate, proxy: settings.proxy)
         return try transports.withLock { transports in
-            if let known = transports[key], !known.isClosed { return known }
+            if let known = transports[key]?.transport, !known.isClosed { return known }
             var options = CurlTransport.Options()
             options.trust = key.trust
             options.clientCertificate = key.certificate
@@ -77,7 +84,8 @@ private enum Transports {
                 throw ReplicationError(
                     .invalidSetting, "The network cannot be used: \(error)", underlying: error)
             }
-            transports[key] = made
+            transports = transports.filter { $0.value.transport != nil }
+            transports[key] = Entry(transport: made)
             return made
         }
     }

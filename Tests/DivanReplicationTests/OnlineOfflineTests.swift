@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanReplication
+import DivanTestSupport
+import Synchronization
+import Testing
+
+/// Servers that come and go, and what is left when a replication has stopped.
+@Suite(.timeLimit(.minutes(3))) struct OnlineOfflineTests {
+    let here: Database
+    let there: Database
+    let stand: CouchStandIn
+
+    init() throws {
+        here = try Database.inMemory(named: "here")
+        there = try Database.inMemory(named: "there")
+        stand = CouchStandIn(there)
+    }
+
+    private func quick(_ replication: Replication) {
+        replication.isContinuous = true
+        replication.retry.firstDelay = .milliseconds(10)
+        replication.retry.longestDelay = .milliseconds(50)
+    }
+
+    @Test func `a pull goes on each time its server comes back, and stops when it is told to`()
+        async throws
+    {
+        var server = try stand.serve()
+        let port = server.port
+        let pull = here.createPullReplication(from: server.databaseURL)
+        quick(pull)
+        pull.start()
+        for round in 1...4 {
+            try await there.put("d\(round)", [:], parent: nil)
+            try await eventually { try here.documentCount == round }
+            server.stop()
+            try await eventually { pull.activity == .offline || pull.activity == .connecting }
+            #expect(pull.isRunning)
+            server = try stand.serve(port: port)
+            try await eventually { pull.activity == .active || pull.activity == .idle }
+        }
+        await pull.stopped()
+        #expect(!pull.isRunning)
+        #expect(pull.activity == .stopped)
+        // And while its server is gone, too.
+        pull.start()
+        server.stop()
+        try await eventually { pull.lastError != nil }
+        await pull.stopped()
+        #expect(pull.activity == .stopped)
+        #expect(here.replications.isEmpty)
+    }
+
+    @Test func `a continuous replication that is refused for good goes on asking`() async throws {
+        let isRefusing = Mutex(true)
+        let asked = Mutex(0)
+        let server = try stand.serve { _, connection in
+            guard isRefusing.withLock({ $0 }) else { return false }
+            asked.withLock { $0 += 1 }
+            connection.respond(
+                status: 401, headers: [("Content-Type", "application/json")],
+                body: Array(#"{"error":"unauthorized","reason":"Who are you?"}"#.utf8))
+            return true
+        }
+        defer { server.stop() }
+        try await there.put("a", [:], parent: nil)
+        let pull = here.createPullReplication(from: server.databaseURL)
+        quick(pull)
+        pull.start()
+        try await eventually { asked.withLock { $0 } >= 3 }
+        #expect(pull.isRunning)
+        #expect(pull.lastError?.code == .unauthorized)
+        isRefusing.withLock { $0 = false }
+        try await eventually { try here.documentCount == 1 }
+        await pull.stopped()
+    }
+
+    @Test func `a poll interval takes the place of waiting requests`() async throws {
+        let server = try stand.serve()
+        defer { server.stop() }
+        let pull = here.createPullReplication(from: server.databaseURL)
+        pull.isContinuous = true
+        pull.customProperties["poll"] = 50
+        pull.start()
+        try await eventually { pull.activity == .idle }
+        try await there.put("a", [:], parent: nil)
+        try await eventually { try here.documentCount == 1 }
+        try await eventually { stand.count("GET _changes") >= 5 }
+        await pull.stopped()
+        let feeds = stand.requests.withLock { $0.filter { $0.contains("_changes") } }
+        #expect(feeds.allSatisfy { $0.contains("feed=normal") })
+        // Once an hour is not again within this test.
+        pull.customProperties["poll"] = 3_600_000
+        pull.start()
+        try await eventually { pull.activity == .idle }
+        let before = stand.count("GET _changes")
+        try await there.put("b", [:], parent: nil)
+        let push = here.createPushReplication(to: server.databaseURL)
+        for _ in 0..<10 { await push.run() }
+        #expect(stand.count("GET _changes") == before)
+        #expect(try here.documentCount == 1)
+        await pull.stopped()
+    }
+
+    @Test func `replications that have stopped keep no connection open`() async throws {
+        let server = try stand.serve()
+        defer { server.stop() }
+        try await here.put("a", [:], parent: nil)
+        try await there.put("b", [:], parent: nil)
+        for _ in 0..<10 {
+            let replications = [
+                here.createPushReplication(to: server.databaseURL),
+                here.createPullReplication(from: server.databaseURL),
+            ]
+            for replication in replications {
+                replication.isContinuous = true
+                // A way to trust that no other test has, so that no other holds these connections.
+                replication.trust = .pinnedKeys(
+                    sha256: [[UInt8](repeating: 0x5C, count: 32)], validates: false)
+                replication.start()
+            }
+            for replication in replications {
+                try await eventually { replication.activity == .idle }
+                await replication.stopped()
+            }
+        }
+        try await eventually { server.openConnections == 0 }
+        #expect(server.acceptedConnections > 0)
+    }
+}
