@@ -32,7 +32,7 @@ public struct DatabaseError: Error, Sendable {
         case invalidDocument
         /// A document ID or revision ID breaks the rules for IDs.
         case invalidID
-        /// A database name breaks the rules for names.
+        /// A name of a database, or of a header field of a listener, breaks the rules for names.
         case invalidName
         /// A query asks for something that makes no sense.
         case invalidQuery

@@ -7,7 +7,8 @@ internal import DivanSQLite
 internal import DivanStorage
 
 /// An index in memory, made by a scan of all documents: what a database that is open for reading only
-/// answers from when the stored index is old, of another version, or not there.
+/// answers from when the stored index is old, of another version, or not there, and what answers a
+/// query that is asked once.
 ///
 /// It is built by the same steps as a stored index and asked by the same reader.
 final class ScannedIndex: Sendable {
@@ -21,10 +22,12 @@ final class ScannedIndex: Sendable {
     /// Any will do: nobody else sees the ranks.
     private static let seed: UInt64 = 1
 
-    init(_ core: DatabaseCore, _ definition: IndexDefinition) throws {
-        Log.database.info(
-            "The index '\(definition.name.name)' of the database '\(core.name)' is not up to date, and "
-                + "the database is open for reading only: its documents are scanned.")
+    init(_ core: DatabaseCore, _ definition: IndexDefinition, isOneShot: Bool = false) throws {
+        if !isOneShot {
+            Log.database.info(
+                "The index '\(definition.name.name)' of the database '\(core.name)' is not up to date, "
+                    + "and the database is open for reading only: its documents are scanned.")
+        }
         signature = definition.signature
         engine = try SQLiteEngine.inMemory(options: StorageOptions())
         stores = IndexStores(number: 1, engine: engine)

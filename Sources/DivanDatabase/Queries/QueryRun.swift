@@ -21,6 +21,9 @@ struct QueryRun {
         let definition = try view.definition()
         let reducer = query.mapOnly ? nil : view.reducer
         try check(view, reducer)
+        if view.isOneShot, let scanned = try view.scan() {
+            return try run(view, definition, reducer, scanned)
+        }
         if query.updateMode == .before {
             // Who must not write builds what the index lacks in memory.
             if view.core.options.readOnly, let scanned = try view.scan() {

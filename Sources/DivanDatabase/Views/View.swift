@@ -52,10 +52,13 @@ public final class View: Sendable {
     public let name: String
     let core: DatabaseCore
     let registry: ViewRegistry
+    /// Whether nobody else knows it and nothing of it is stored: it answers by a scan each time.
+    let isOneShot: Bool
     private let state = Mutex(State())
 
-    init(name: String, core: DatabaseCore, registry: ViewRegistry) {
+    init(name: String, core: DatabaseCore, registry: ViewRegistry, isOneShot: Bool = false) {
         self.name = name
+        self.isOneShot = isOneShot
         self.core = core
         self.registry = registry
     }
@@ -101,6 +104,9 @@ public final class View: Sendable {
             registry.definitionChanged(name)
         }
     }
+
+    /// The version text of the functions; nil before they are set.
+    package var version: String? { state.withLock(\.version) }
 
     /// Whether a map function has been set in this process.
     public var isDefined: Bool { state.withLock { $0.map != nil && !$0.isDeleted } }
@@ -234,6 +240,7 @@ public final class View: Sendable {
     /// - Returns: nil when the stored index is up to date.
     func scan() throws -> ScannedIndex? {
         let definition = try definition()
+        if isOneShot { return try ScannedIndex(core, definition, isOneShot: true) }
         let (mark, record) = try core.read { snapshot in
             (try snapshot.state().mark, try snapshot.indexRecord(indexName))
         }

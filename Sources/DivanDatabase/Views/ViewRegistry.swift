@@ -36,7 +36,9 @@ final class ViewRegistry: Sendable {
     func view(_ name: String) -> View? { state.withLock { $0.views[name] } }
 
     /// The view that has the name of a view now.
-    func current(_ view: View) -> View { self.view(view.name) ?? view }
+    func current(_ view: View) -> View {
+        view.isOneShot ? view : self.view(view.name) ?? view
+    }
 
     func remove(_ view: View) {
         state.withLock { state in

@@ -140,6 +140,27 @@ final class Told: Sendable {
         other.remove()
     }
 
+    @Test func `a live query of conflicts shows each one while it lasts`() async throws {
+        let first = try await database.put("a", ["n": 1], parent: nil).revisionID
+        try await database.put("b", ["n": 1], parent: nil)
+        var query = database.allDocumentsQuery()
+        query.allDocumentsMode = .onlyConflicts
+        let live = query.live(interval: .zero)
+        var told: [[String]] = []
+        for try await rows in live {
+            told.append(rows.compactMap(\.documentID))
+            switch told.count {
+            case 1:
+                try await database.put("a", ["n": 2], parent: first)
+                try await database.put("a", ["n": 3], parent: first, allowConflict: true)
+            case 2: try await database.resolveConflicts(of: "a", with: .keepWinner)
+            default: break
+            }
+            if told.count == 3 { break }
+        }
+        #expect(told == [[], ["a"], []])
+    }
+
     @Test func `documents that come along are followed though no row changes`() async throws {
         try database.create("a", ["n": 1, "more": 1])
         try database.create("b", ["n": 2])
