@@ -47,7 +47,8 @@ public final class Listener: Sendable {
     ///
     /// - Throws: `DatabaseError` with code `.io` when the port is taken, the host is no address of this
     ///   machine, or key and certificate do not fit; `.forbidden` when everybody were to be let in
-    ///   on an interface that others can reach.
+    ///   on an interface that others can reach; `.invalidName` when a field of `responseHeaders` cannot
+    ///   be one.
     public func start() throws {
         try running.withLock { running in
             guard running == nil else { return }

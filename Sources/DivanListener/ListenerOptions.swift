@@ -61,6 +61,9 @@ public struct ListenerOptions: Sendable {
     public var viewCompiler: ViewCompiler?
     /// What clients are told when they are asked for a password.
     public var realm = "Divan"
+    /// Header fields added to every answer, such as `Strict-Transport-Security`. Fields that an answer
+    /// has anyway keep their values.
+    public var responseHeaders: [String: String] = [:]
 
     /// The defaults.
     public init() {}

@@ -22,7 +22,7 @@ private final class TLSServer {
     }
 
     /// Makes keys and starts the program; `nil` after a printed line where there is none.
-    init?(wantsClientCertificate: Bool = false) throws {
+    init?(wantsClientCertificate: Bool = false, options: [String] = []) throws {
         guard FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") else {
             print("Skipped: there is no openssl program.")
             return nil
@@ -53,7 +53,8 @@ private final class TLSServer {
                 "-www",
             ]
                 + (wantsClientCertificate
-                    ? ["-Verify", "1", "-CAfile", "client.pem", "-verify_return_error"] : []),
+                    ? ["-Verify", "1", "-CAfile", "client.pem", "-verify_return_error"] : [])
+                + options,
             in: folder, output: output)
         // It says `ACCEPT 127.0.0.1:port` once it listens.
         var text = ""
@@ -165,6 +166,24 @@ private final class TLSServer {
                 $0.trust = trust
                 $0.clientCertificate = ClientCertificate(certificate: "x", key: "y")
             } == .tlsFailed)
+    }
+
+    @Test func `a server that speaks TLS of 1.1 or older is refused`() async throws {
+        // Security level 0 is what lets the program speak them at all.
+        let weak = ["-cipher", "ALL:@SECLEVEL=0"]
+        for version in ["-tls1", "-tls1_1"] {
+            guard let server = try TLSServer(options: [version] + weak) else { return }
+            let outcome = try await server.outcome {
+                $0.trust = .pinnedCertificates([server.der])
+            }
+            #expect(outcome == .tlsFailed, "\(version)")
+        }
+        for version in ["-tls1_2", "-tls1_3"] {
+            guard let server = try TLSServer(options: [version]) else { return }
+            #expect(
+                try await server.outcome { $0.trust = .pinnedCertificates([server.der]) } == nil,
+                "\(version)")
+        }
     }
 
     @Test func `one transport's connection does not serve another's policy`() async throws {

@@ -56,9 +56,12 @@ extension Call {
     ) throws -> String {
         if isNew {
             let base = try document.revision.map(checked)
-            return try transaction.put(
-                id, body: document.body, parent: base, isDeleted: document.isDeleted
-            ).revisionID
+            let saved = try transaction.put(
+                id, body: document.body, parent: base, isDeleted: document.isDeleted)
+            if let expiration = document.expiration {
+                try transaction.setExpiration(of: id, at: expiration.date)
+            }
+            return saved.revisionID
         }
         guard let history = document.history else {
             throw HTTPFailure.badRequest("A revision made elsewhere needs `_rev`.")

@@ -11,10 +11,11 @@ extension Call {
     func getDocument() throws -> ListenerResponse {
         let id = name(0)
         if let wanted = query["open_revs"] { return try openRevisions(of: id, wanted) }
-        let format = try DocumentFormat(query)
+        var format = try DocumentFormat(query)
         let revision = try query["rev"].map(Self.checked)
         let (document, tree) = try find(id, revision, try query.flag("latest"), format)
         try checkReading(document)
+        if format.showsExpiration { format.expiration = try database.expirationDate(of: id) }
         let tag = "\"\(document.revisionID)\""
         if format.isPlain, Self.matches(headers["If-None-Match"], tag) {
             return ListenerResponse(status: 304).with("ETag", tag)
@@ -107,12 +108,7 @@ extension Call {
         let revision: String
         if try query.flag("new_edits", default: true) {
             let base = try baseRevision(received.revision)
-            let saved = try Self.naming(id) {
-                try database.put(
-                    id, body: received.body, parent: base, isDeleted: received.isDeleted,
-                    attachments: attachments)
-            }
-            revision = saved.revisionID
+            revision = try Self.naming(id) { try put(id, received, attachments, base: base) }
         } else {
             guard let history = received.history else {
                 throw HTTPFailure.badRequest("A revision made elsewhere needs `_rev`.")
@@ -125,6 +121,26 @@ extension Call {
             revision = history[0]
         }
         return written(id, revision)
+    }
+
+    /// Makes a revision, and sets when its document expires if the client says so.
+    private func put(
+        _ id: String, _ received: ReceivedDocument, _ attachments: [String: AttachmentContent],
+        base: String?
+    ) throws -> String {
+        let database = try database
+        func put() throws -> String {
+            try database.put(
+                id, body: received.body, parent: base, isDeleted: received.isDeleted,
+                attachments: attachments
+            ).revisionID
+        }
+        guard let expiration = received.expiration else { return try put() }
+        return try database.inBatch {
+            let revision = try put()
+            try database.setExpiration(of: id, at: expiration.date)
+            return revision
+        }
     }
 
     /// The answer to a change of a document.

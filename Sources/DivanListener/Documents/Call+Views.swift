@@ -60,12 +60,19 @@ extension Call {
             ? JSONValue.string(text).description : text
     }
 
-    /// The view that the path names.
+    /// Begins the versions of views whose functions came from a design document, before its revision.
+    private static let compiled = "_design "
+
+    /// The view that the path names: the app's, or what the design document says now.
     private func view() throws -> View {
         let (design, name) = (name(0), name(1))
         let database = try database
         let full = "\(design)/\(name)"
-        if let view = try database.existingView(named: full), view.isDefined { return view }
+        if let view = try database.existingView(named: full), view.isDefined,
+            view.version?.hasPrefix(Self.compiled) != true
+        {
+            return view
+        }
         guard let document = try database.document(withID: "_design/" + design) else {
             throw HTTPFailure.missing
         }
@@ -78,13 +85,17 @@ extension Call {
                 "The view is written in \(language), which is not available here: the app can "
                     + "register it as '\(full)', or a compiler.")
         }
+        let version = Self.compiled + document.revisionID
+        if let view = try database.existingView(named: full), view.version == version {
+            return view
+        }
         let map: View.Map
         do { map = try compile(source, language) } catch {
             throw HTTPFailure(400, "compilation_error", "The map function could not be compiled.")
         }
         let view = database.view(named: full)
         view.setMap(
-            version: document.revisionID,
+            version: version,
             reduce: try Self.reduce(document["views"][name]["reduce"].string), map)
         return view
     }
@@ -164,6 +175,19 @@ extension Call {
         text.bytes.append(JSONByte.closeBrace)
     }
 
+    /// When the index is brought up to date: `update` as in CouchDB 3, or `stale` as before it, whose
+    /// `false` is Couchbase Lite's.
+    private static func updateMode(_ given: QueryParameters) throws -> Query.UpdateMode {
+        switch (given["update"], given["stale"]) {
+        case (nil, nil), ("true", _), (nil, "false"): return .before
+        case ("false", _), (nil, "ok"): return .never
+        case ("lazy", _), (nil, "update_after"): return .after
+        case (let update, _):
+            throw HTTPFailure.queryParse(
+                "Invalid value for `\(update == nil ? "stale" : "update")`.")
+        }
+    }
+
     private static func query(_ view: View, _ given: QueryParameters, isReduced: Bool) throws
         -> Query
     {
@@ -188,11 +212,7 @@ extension Call {
         query.limit = try given.count("limit")
         query.includeDocuments = try given.flag("include_docs")
         query.mapOnly = !isReduced
-        switch (given["update"], given["stale"]) {
-        case ("false", _), (nil, "ok"): query.updateMode = .never
-        case ("lazy", _), (nil, "update_after"): query.updateMode = .after
-        default: query.updateMode = .before
-        }
+        query.updateMode = try Self.updateMode(given)
         let level = try given.count("group_level") ?? 0
         let isGrouped = try given.flag("group") || level > 0
         if isGrouped, !isReduced {

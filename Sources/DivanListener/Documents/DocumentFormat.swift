@@ -4,6 +4,12 @@ internal import DivanDatabase
 internal import DivanJSON
 internal import DivanModel
 
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 /// How a document is written on the wire: which of its special members it shows.
 struct DocumentFormat: Sendable {
     /// What becomes of the attachments.
@@ -25,6 +31,10 @@ struct DocumentFormat: Sendable {
     var deletedConflicts = false
     var localSequence = false
     var showsEncoding = false
+    /// Whether it is to say when the document expires.
+    var showsExpiration = false
+    /// When it does; nil when it does not, or nobody asks.
+    var expiration: Date?
     var attachments = Attachments.stubs
     /// Revisions that the client has: what these have of attachments is not sent again.
     var knownRevisions: [String] = []
@@ -41,6 +51,7 @@ struct DocumentFormat: Sendable {
         deletedConflicts = try query.flag("deleted_conflicts") || meta
         localSequence = try query.flag("local_seq")
         showsEncoding = try query.flag("att_encoding_info")
+        showsExpiration = try query.flag("show_exp")
         if try query.flag("attachments") { attachments = .inline }
         if let known = try query.json("atts_since") {
             knownRevisions = try Self.revisions(known, "atts_since")
@@ -54,7 +65,9 @@ struct DocumentFormat: Sendable {
     }
 
     /// Whether it is written as plainly as can be, so that its revision is its ETag.
-    var isPlain: Bool { !needsTree && !localSequence && attachments == .stubs }
+    var isPlain: Bool {
+        !needsTree && !localSequence && !showsExpiration && attachments == .stubs
+    }
 
     static func revisions(_ value: JSONValue, _ name: String) throws -> [String] {
         guard let items = value.array else {
@@ -99,6 +112,10 @@ struct DocumentFormat: Sendable {
         if localSequence {
             text.raw(",\"_local_seq\":")
             text.number(document.sequence)
+        }
+        if let expiration {
+            text.raw(",\"_exp\":")
+            text.string(ReceivedExpiration.text(expiration))
         }
         if let tree { try appendHistory(document, tree, &text) }
         text.bytes.append(JSONByte.closeBrace)

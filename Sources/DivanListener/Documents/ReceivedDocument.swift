@@ -11,6 +11,8 @@ struct ReceivedDocument: Sendable {
     var isDeleted = false
     /// The revision and its ancestors, when the client told them.
     var history: [String]?
+    /// When the document is to expire; nil when the client did not say.
+    var expiration: ReceivedExpiration?
     /// The body, with `_attachments` and without the other special members.
     var body: PackedValue
 
@@ -25,7 +27,11 @@ struct ReceivedDocument: Sendable {
         var removed: [String: JSONValue?] = [:]
         for key in value.reservedKeys {
             if key == "_attachments" || key == "_removed" { continue }
-            try Self.read(key, value[key], &id, &revision, &isDeleted, &history)
+            if key == "_exp" {
+                expiration = try value[key].map(ReceivedExpiration.init)
+            } else {
+                try Self.read(key, value[key], &id, &revision, &isDeleted, &history)
+            }
             removed[key] = JSONValue?.none
         }
         body = removed.isEmpty ? PackedValue(bytes: value.bytes) : value.replacing(removed)

@@ -208,6 +208,9 @@ package struct Router: Sendable {
             response.headers["Set-Cookie"] = cookie
         }
         site.cors.mark(&response, head)
+        for (name, value) in site.options.responseHeaders where response.headers[name] == nil {
+            response.headers[name] = value
+        }
         Log.listener.verbose("\(head.method) \(path(of: head)) \(response.status)")
         return response
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DivanDatabase
+internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
 internal import Dispatch
@@ -27,8 +28,10 @@ package final class Site: Sendable {
 
     /// Gathers what requests share.
     ///
-    /// - Throws: `HTTPFailure` when the file of users is malformed.
+    /// - Throws: `HTTPFailure` when the file of users is malformed; `DatabaseError` with code
+    ///   `.invalidName` when the app's header fields are none, or belong to the protocol.
     package init(_ manager: Manager, _ options: ListenerOptions) throws {
+        try Self.check(options.responseHeaders)
         self.manager = manager
         self.options = options
         cors = CORS(options: options.cors)
@@ -42,6 +45,19 @@ package final class Site: Sendable {
         if case .everybodyOnLoopback = options.access { isParty = true }
         guardian = Guardian(
             isParty: isParty, anonymous: ListenerUser(), accounts: accounts, cors: cors)
+    }
+
+    /// Refuses header fields that would break the answers that they stand in.
+    private static func check(_ headers: [String: String]) throws {
+        let reserved = ["connection", "content-length", "date", "transfer-encoding"]
+        for name in headers.keys {
+            guard HTTPHeaders.isName(name), !reserved.contains(name.lowercased()) else {
+                throw DatabaseError(
+                    .invalidName,
+                    "'\(name)' cannot be a header field of a listener's answers; choose another name."
+                )
+            }
+        }
     }
 
     /// Makes a database.

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanJSON
+import Foundation
+import Testing
+
+@testable import DivanListener
+
+@Suite struct DocumentRouteTests {
+    private let site: TestSite
+    private let database: Database
+
+    init() throws {
+        site = try TestSite()
+        database = try site.manager.database(named: "db")
+    }
+
+    @Test func `a deleted document is not found, and its tombstone is by its revision`() throws {
+        try database.save(MutableDocument(["n": 1], id: "a"))
+        let tombstone = try database.delete("a").revisionID
+        let gone = site.send("GET", "/db/a")
+        #expect(gone.status == 404)
+        #expect(gone.json == ["error": "not_found", "reason": "deleted"])
+        let found = site.send("GET", "/db/a?rev=\(tombstone)")
+        #expect(found.status == 200)
+        #expect(found.json == ["_id": "a", "_rev": .string(tombstone), "_deleted": true])
+        #expect(site.send("GET", "/db/a?open_revs=all").status == 200)
+        let again = site.send("DELETE", "/db/a")
+        #expect(again.status == 404)
+        #expect(again.json["reason"] == "deleted")
+    }
+
+    @Test func `a purged document is missing, as one that never was`() throws {
+        let revision = try database.save(MutableDocument(["n": 1], id: "a")).document.revisionID
+        try database.purge("a")
+        for path in ["/db/a", "/db/a?rev=\(revision)", "/db/never"] {
+            let answer = site.send("GET", path)
+            #expect(answer.status == 404)
+            #expect(answer.json == ["error": "not_found", "reason": "missing"], "\(path)")
+        }
+        #expect(site.send("DELETE", "/db/a").json["reason"] == "missing")
+    }
+
+    @Test func `documents sent in bulk get new revisions unless new_edits says otherwise`() throws {
+        let made = site.send("POST", "/db/_bulk_docs", #"{"docs":[{"_id":"a","n":1}]}"#)
+        let revision = try #require(made.json[0]?["rev"]?.string)
+        let body = #"{"docs":[{"_id":"a","_rev":"\#(revision)","n":2}]"#
+        let second = site.send("POST", "/db/_bulk_docs", body + "}")
+        #expect(second.json[0]?["rev"]?.string?.hasPrefix("2-") == true)
+        let stale = site.send("POST", "/db/_bulk_docs", body + #","new_edits":true}"#)
+        // The same edit of the same revision is the same revision.
+        #expect(stale.json[0]?["rev"] == second.json[0]?["rev"])
+        let other = site.send(
+            "POST", "/db/_bulk_docs", #"{"docs":[{"_id":"a","_rev":"\#(revision)","n":3}]}"#)
+        #expect(other.json[0]?["error"] == "conflict")
+        let elsewhere = site.send(
+            "POST", "/db/_bulk_docs", #"{"docs":[{"_id":"b","_rev":"7-x"}],"new_edits":false}"#)
+        #expect(elsewhere.json == [])
+        #expect(try database.document(withID: "b")?.revisionID == "7-x")
+    }
+
+    @Test func `what a validation function refuses is forbidden, with its sentence`() throws {
+        try database.save(MutableDocument(["n": 1], id: "there"))
+        let revision = try #require(try database.document(withID: "there")).revisionID
+        database.setValidation(named: "kind") { revision, context in
+            if revision["kind"].string == nil { throw context.rejection("a kind is needed") }
+        }
+        let requests = [
+            ("PUT", "/db/a", "{}"), ("POST", "/db", #"{"_id":"a"}"#),
+            ("PUT", "/db/a?new_edits=false", #"{"_rev":"1-x"}"#),
+            ("DELETE", "/db/there?rev=\(revision)", ""),
+        ]
+        for (method, path, body) in requests {
+            let answer = site.send(method, path, body)
+            #expect(answer.status == 403, "\(method)")
+            #expect(answer.json["error"] == "forbidden")
+            #expect(answer.json["reason"]?.string?.contains("a kind is needed") == true)
+        }
+        let bulk = site.send(
+            "POST", "/db/_bulk_docs", #"{"docs":[{"_id":"a"},{"_id":"b","kind":"x"}]}"#)
+        #expect(bulk.json[0]?["error"] == "forbidden")
+        #expect(bulk.json[1]?["ok"] == true)
+        #expect(try database.documentCount == 2)
+    }
+
+    @Test func `a full commit is answered as CouchDB does, and syncs`() throws {
+        let answer = site.send("POST", "/db/_ensure_full_commit")
+        #expect(answer.status == 201)
+        #expect(answer.json["ok"] == true)
+        #expect(answer.json["instance_start_time"]?.string != nil)
+        #expect(site.send("GET", "/db/_ensure_full_commit").status == 405)
+    }
+
+    @Test func `an answer without a socket is the answer over one`() throws {
+        try database.save(MutableDocument(["n": 1, "text": "\u{e9}"], id: "a/b"))
+        try database.save(MutableDocument(["n": 2], id: "c"))
+        let listener = Listener(site.manager, site.router.site.options)
+        try listener.start()
+        defer { listener.stop() }
+        let client = try RawClient(port: try #require(listener.port))
+        for path in [
+            "/db", "/db/a%2Fb", "/db/_all_docs?include_docs=true", "/db/_changes?style=all_docs",
+            "/db/none", "/db/_design/d/_view/v", "/none", "/db/c?revs=true&rev=x",
+        ] {
+            let inside = site.send("GET", path)
+            client.request("GET", path)
+            let outside = try #require(client.answer())
+            #expect(outside.status == inside.status, "\(path)")
+            #expect(String(decoding: outside.body, as: UTF8.self) == inside.text, "\(path)")
+        }
+    }
+}

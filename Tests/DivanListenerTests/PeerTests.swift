@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Divan
+import DivanHTTP
+import DivanJSON
+import DivanReplication
+import Foundation
+import Synchronization
+import Testing
+
+@testable import DivanListener
+
+/// Two apps without a server between: a listener at one end, a replication at the other.
+@Suite(.timeLimit(.minutes(3))) struct PeerTests {
+    private let site: TestSite
+    private let there: Database
+    private let here: Database
+
+    init() throws {
+        site = try TestSite()
+        there = try site.manager.database(named: "notes")
+        here = try Database.inMemory(named: "here")
+    }
+
+    private func listen(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws -> Listener {
+        var options = ListenerOptions()
+        options.access = .everybodyOnLoopback
+        edit(&options)
+        let listener = Listener(site.manager, options)
+        try listener.start()
+        return listener
+    }
+
+    private func url(_ listener: Listener) throws -> URL { try #require(listener.url(of: there)) }
+
+    /// Waits for a condition, for as long as a slow machine may take.
+    private func eventually(
+        sourceLocation: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
+    ) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while try !condition(), ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(try condition(), sourceLocation: sourceLocation)
+    }
+
+    /// Documents of all kinds: plain, edited, deleted, in conflict, with attachments.
+    private func fill(_ database: Database, _ count: Int) throws {
+        try database.inBatch {
+            for n in 0..<count {
+                let id = "d\(n)"
+                let first = try database.put(id, ["n": .integer(Int64(n))], parent: nil).revisionID
+                switch n % 10 {
+                case 1: try database.put(id, ["n": -1], parent: first)
+                case 2: try database.delete(id)
+                case 3:
+                    try database.put(id, ["n": -1], parent: first)
+                    try database.put(id, ["n": -2], parent: first, allowConflict: true)
+                case 4:
+                    let edited = try database.document(withID: id)?.toMutable()
+                    edited?.setAttachment(
+                        named: "a \u{e9}/b", contentType: "x/y",
+                        .bytes([UInt8](repeating: UInt8(n % 251), count: n * 3)))
+                    if let edited { try database.save(edited) }
+                default: break
+                }
+            }
+        }
+    }
+
+    /// Every leaf of the documents that are not deleted, with its body and its attachments.
+    private func contents(_ database: Database) throws -> Set<String> {
+        let rows = try database.changes().changes.filter { !$0.isDeleted }.flatMap { change in
+            try database.leafRevisions(of: change.id).map { leaf in
+                let attachments = try leaf.attachments.map {
+                    "\($0.name) \(try $0.content().count)"
+                }
+                return "\(change.id) \(leaf.revisionID) \(leaf.properties) \(attachments)"
+            }
+        }
+        return Set(rows)
+    }
+
+    @Test(arguments: [false, true])
+    func `a pulling peer gets every document, in the open and over TLS`(isSecure: Bool) async throws
+    {
+        try fill(there, 1_500)
+        let identity = site.folder.appending(path: "identity.pem")
+        let tls = isSecure ? try ListenerTLS.selfSigned(keptAt: identity) : nil
+        let listener = try listen { $0.tls = tls }
+        defer { listener.stop() }
+        let pull = here.createPullReplication(from: try url(listener))
+        if isSecure {
+            pull.trust = .pinnedCertificates([try Self.der(identity)])
+            #expect(try url(listener).scheme == "https")
+        }
+        pull.isContinuous = true
+        pull.start()
+        // The app goes on writing meanwhile.
+        for n in 0..<50 { try await there.put("late\(n)", ["n": 1], parent: nil) }
+        try await eventually { try here.document(withID: "late49") != nil }
+        try await eventually { pull.activity == .idle }
+        await pull.stopped()
+        #expect(pull.lastError == nil)
+        #expect(try here.documentCount == there.documentCount)
+        let difference = try contents(here).symmetricDifference(try contents(there))
+        #expect(difference.isEmpty, "\(difference.sorted().prefix(5))")
+    }
+
+    /// The certificate of an identity in PEM form, which stands behind its key.
+    private static func der(_ file: URL) throws -> [UInt8] {
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let start = try #require(text.range(of: "-----BEGIN CERTIFICATE-----"))
+        let lines = text[start.upperBound...].split(separator: "\n")
+            .prefix { !$0.hasPrefix("-----") }
+        return Array(try #require(Data(base64Encoded: lines.joined())))
+    }
+
+    @Test func `a peer with a wrong pin is not spoken to`() async throws {
+        let tls = try ListenerTLS.selfSigned(keptAt: site.folder.appending(path: "identity.pem"))
+        let other = site.folder.appending(path: "other.pem")
+        _ = try ListenerTLS.selfSigned(keptAt: other)
+        let listener = try listen { $0.tls = tls }
+        defer { listener.stop() }
+        let pull = here.createPullReplication(from: try url(listener))
+        pull.trust = .pinnedCertificates([try Self.der(other)])
+        pull.retry.maximumAttempts = 1
+        pull.start()
+        await pull.finished()
+        #expect(pull.lastError != nil)
+        #expect(try here.documentCount == 0)
+    }
+
+    @Test func `a filter of the other app and its parameters decide what is pulled`() async throws {
+        for (n, owner) in ["Waldo", "Ann", "Waldo"].enumerated() {
+            try await there.put("d\(n)", ["owner": .string(owner)], parent: nil)
+        }
+        there.setFilter(named: "app/byOwner") { document, parameters in
+            document["owner"].value == parameters["name"]
+        }
+        let listener = try listen()
+        defer { listener.stop() }
+        let pull = here.createPullReplication(from: try url(listener))
+        pull.filter = "app/byOwner"
+        pull.filterParameters = ["name": "Waldo"]
+        pull.start()
+        await pull.finished()
+        #expect(pull.lastError == nil)
+        #expect(try await here.allDocuments().map(\.id) == ["d0", "d2"])
+    }
+
+    @Test func `peers that both write converge, and several do with one listener`() async throws {
+        let listener = try listen { $0.access = .users(["ann": "secret"]) }
+        defer { listener.stop() }
+        let address = "http://ann:secret@127.0.0.1:\(try #require(listener.port))/notes"
+        let others = try (0..<3).map { try Database.inMemory(named: "peer\($0)") }
+        let replications = others.map { $0.sync(with: address) }
+        for (n, database) in (others + [there]).enumerated() {
+            for item in 0..<25 { try await database.put("p\(n)-\(item)", ["n": 1], parent: nil) }
+        }
+        for database in others + [there] {
+            try await eventually { try database.documentCount == 100 }
+        }
+        for (push, pull) in replications {
+            await push.stopped()
+            await pull.stopped()
+        }
+        let expected = try contents(there)
+        for database in others {
+            #expect(try contents(database).symmetricDifference(expected).isEmpty)
+        }
+    }
+
+    @Test func `the steps of the first program work against a listener`() async throws {
+        let listener = try listen()
+        defer { listener.stop() }
+        let folder = site.folder.appending(path: "app")
+        let manager = try Manager(directory: folder)
+        let database = try manager.database(named: "app")
+        let task = MutableDocument(["type": "task", "title": "Learning", "sdk": "Swift"])
+        try await database.save(task)
+        #expect(!task.id.isEmpty)
+        let read = try #require(try await database.document(withID: task.id))
+        #expect(
+            "\(read.string(forKey: "title") ?? "") \(read.string(forKey: "sdk") ?? "")"
+                == "Learning Swift")
+        let (push, pull) = database.sync(with: try url(listener))
+        try await eventually { try there.document(withID: task.id)?["sdk"].string == "Swift" }
+        try await there.put("answer", ["type": "note"], parent: nil)
+        try await eventually { try database.contains("answer") }
+        await push.stopped()
+        await pull.stopped()
+        manager.close()
+        let again = try Manager(directory: folder)
+        #expect(try await again.database(named: "app").document(withID: task.id) != nil)
+        again.close()
+    }
+
+    @Test
+    func `a client that asks again and again by longpoll misses nothing of a storm of writes`()
+        async throws
+    {
+        let listener = try listen()
+        defer { listener.stop() }
+        let port = try #require(listener.port)
+        let database = there
+        let writers = (0..<3).map { writer in
+            Task.detached {
+                for n in 0..<120 {
+                    try await database.put("w\(writer)-\(n)", [:], parent: nil)
+                }
+            }
+        }
+        let seen: [String] = try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(with: Result { try Self.follow(port, until: 360) })
+            }
+        }
+        for writer in writers { try await writer.value }
+        #expect(seen.count == 360)
+        #expect(Set(seen).count == 360)
+    }
+
+    /// Longpolls from where the last answer ended until so many documents were told of.
+    private static func follow(_ port: UInt16, until count: Int) throws -> [String] {
+        let client = try RawClient(port: port)
+        var since: JSONValue = 0
+        var ids: [String] = []
+        while ids.count < count {
+            client.request("GET", "/notes/_changes?feed=longpoll&since=\(since)")
+            guard let answer = client.answer(), answer.status == 200 else { break }
+            let feed = try JSONParser.parse(answer.body)
+            ids += feed["results"]?.array?.compactMap { $0["id"]?.string } ?? []
+            since = feed["last_seq"] ?? since
+        }
+        return ids
+    }
+
+    @Test func `a replication is started over HTTP by who has signed in with a cookie`()
+        async throws
+    {
+        try await there.put("a", [:], parent: nil)
+        let listener = try listen { $0.access = .users(["ann": "secret"]) }
+        defer { listener.stop() }
+        let port = try #require(listener.port)
+        let answers: [Int] = try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(with: Result { try Self.replicateWithCookie(port) })
+            }
+        }
+        // Refused without the cookie; with it the replication runs, and so does one that takes the
+        // cookie along to the other end.
+        #expect(answers == [401, 200, 200, 200])
+        #expect(try await site.manager.database(named: "copy").contains("a"))
+        #expect(try await site.manager.database(named: "fetched").contains("a"))
+    }
+
+    private static func replicateWithCookie(_ port: UInt16) throws -> [Int] {
+        let client = try RawClient(port: port)
+        var statuses: [Int] = []
+        func post(_ path: String, _ headers: [String], _ body: String) -> String {
+            client.request(
+                "POST", path, ["Content-Type: application/json"] + headers, Array(body.utf8))
+            let answer = client.answer()
+            statuses.append(answer?.status ?? 0)
+            return answer?.header ?? ""
+        }
+        let local = #"{"source":"notes","target":"copy","create_target":true}"#
+        _ = post("/_replicate", [], local)
+        let header = post("/_session", [], #"{"name":"ann","password":"secret"}"#)
+        let line = header.split(separator: "\r\n").first {
+            $0.lowercased().hasPrefix("set-cookie:")
+        }
+        let cookie = line?.dropFirst("set-cookie: ".count).prefix { $0 != ";" } ?? ""
+        _ = post("/_replicate", ["Cookie: \(cookie)"], local)
+        // The client calls the listener localhost, so this URL counts as somebody else's.
+        let remote = """
+            {"source":{"url":"http://127.0.0.1:\(port)/notes","headers":{"Cookie":"\(cookie)"}},\
+            "target":"fetched","create_target":true}
+            """
+        _ = post("/_replicate", ["Cookie: \(cookie)"], remote)
+        return statuses
+    }
+}
