@@ -149,7 +149,7 @@ let package = Package(
             name: "DivanReplicationTests",
             dependencies: ["DivanReplication", "DivanHTTP", "Divan", "DivanTestSupport"]
         ),
-        .testTarget(name: "SeedSamples", dependencies: ["Divan"]),
+        .testTarget(name: "SeedSamples", dependencies: ["Divan", "DivanListener"]),
         .testTarget(
             name: "DivanListenerTests",
             dependencies: [

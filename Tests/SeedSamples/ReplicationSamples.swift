@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanListener
+import FoundationEssentials
+import Testing
+
+/// The samples of the reference of version 1.4: replication and the listener, between two of them.
+@Suite(.timeLimit(.minutes(2))) struct ReplicationSamples {
+    /// Another device, which listens.
+    private final class Peer {
+        let sample: Sample
+        let listener: Listener
+
+        init() throws {
+            sample = try Sample()
+            var options = ListenerOptions()
+            options.access = .users(["hello": "pw123"])
+            listener = Listener(sample.manager, options)
+            try listener.start()
+        }
+
+        /// Where its database `app` is found, without a password.
+        var url: URL {
+            get throws { try #require(listener.url(of: sample.database)) }
+        }
+    }
+
+    private let sample: Sample
+    private let peer: Peer
+    private var database: Database { sample.database }
+
+    init() throws {
+        sample = try Sample()
+        peer = try Peer()
+    }
+
+    @Test func `a push and a pull that are continuous keep both sides the same`() async throws {
+        let push = database.createPushReplication(to: try peer.url)
+        let pull = database.createPullReplication(from: try peer.url)
+        for replication in [push, pull] {
+            replication.authenticator = .basic(name: "hello", password: "pw123")
+            replication.isContinuous = true
+            replication.start()
+        }
+        try await database.put("mine", ["n": 1], parent: nil)
+        try await peer.sample.database.put("yours", ["n": 2], parent: nil)
+        try await eventually { try database.documentCount == 2 }
+        try await eventually { try peer.sample.database.documentCount == 2 }
+        try await eventually { push.activity == .idle && pull.activity == .idle }
+        await push.stopped()
+        await pull.stopped()
+        #expect(push.activity == .stopped)
+    }
+
+    @Test func `a one-shot replication stops when everything is transferred`() async throws {
+        for n in 0..<10 { try await database.put("d\(n)", [:], parent: nil) }
+        let push = database.createPushReplication(to: try peer.url)
+        push.authenticator = .basic(name: "hello", password: "pw123")
+        push.start()
+        await push.finished()
+        #expect(push.activity == .stopped)
+        #expect(push.lastError == nil)
+        #expect(try peer.sample.database.documentCount == 10)
+    }
+
+    @Test func `a named filter with parameters decides what is pushed`() async throws {
+        for (id, owner) in [("a", "Waldo"), ("b", "Wenda"), ("c", "Waldo")] {
+            try await database.put(id, ["owner": .string(owner)], parent: nil)
+        }
+        database.setFilter(named: "byOwner") { revision, parameters in
+            guard let name = parameters["name"]?.string else { return false }
+            return revision["owner"].string == name
+        }
+        let push = database.createPushReplication(to: try peer.url)
+        push.authenticator = .basic(name: "hello", password: "pw123")
+        push.filter = "byOwner"
+        push.filterParameters = ["name": "Waldo"]
+        push.start()
+        await push.finished()
+        #expect(try peer.sample.database.allDocuments().map(\.id) == ["a", "c"])
+    }
+
+    @Test func `a pull may be limited to document IDs`() async throws {
+        for id in ["123", "abc", "xyz"] {
+            try await peer.sample.database.put(id, [:], parent: nil)
+        }
+        let pull = database.createPullReplication(from: try peer.url)
+        pull.authenticator = .basic(name: "hello", password: "pw123")
+        pull.documentIDs = ["123", "xyz"]
+        pull.start()
+        await pull.finished()
+        #expect(try database.allDocuments().map(\.id) == ["123", "xyz"])
+    }
+
+    @Test func `the progress of push and pull together never passes the whole`() async throws {
+        for n in 0..<50 {
+            try await database.put("mine\(n)", [:], parent: nil)
+            try await peer.sample.database.put("yours\(n)", [:], parent: nil)
+        }
+        let push = database.createPushReplication(to: try peer.url)
+        let pull = database.createPullReplication(from: try peer.url)
+        for replication in [push, pull] {
+            replication.authenticator = .basic(name: "hello", password: "pw123")
+            replication.start()
+        }
+        for await status in pull.statuses {
+            #expect(status.completed <= status.total)
+        }
+        await push.finished()
+        let completed = push.completedChangesCount + pull.completedChangesCount
+        #expect(completed == push.changesCount + pull.changesCount)
+        #expect(completed >= 100)
+    }
+
+    @Test func `wrong credentials are found by the error`() async throws {
+        let pull = database.createPullReplication(from: try peer.url)
+        pull.authenticator = .basic(name: "hello", password: "wrong")
+        pull.start()
+        await pull.finished()
+        #expect(pull.lastError?.code == .unauthorized)
+        #expect(pull.lastError?.status == 401)
+    }
+
+    @Test func `name and password may stand in the URL of a peer`() async throws {
+        try await database.put("photo", [:], parent: nil)
+        let address = try "http://hello:pw123@127.0.0.1:\(#require(peer.listener.port))/app"
+        let push = database.createPushReplication(to: address)
+        push.start()
+        await push.finished()
+        #expect(push.lastError == nil)
+        #expect(try peer.sample.database.documentCount == 1)
+    }
+}
