@@ -91,6 +91,9 @@ struct Workload: Sendable {
             work("index_update", 10), work("index_update_reduce", 10),
             work("query_index", count, .plain),
             work("reduce_range", 1000), work("reduce_after_edit", 200),
+            work("index_map_one_core", count), work("index_property", count),
+            work("group_count", count), work("query_100", 2000),
+            work("query_beside_large", 2000), work("live_update", 500),
         ]
     }
 

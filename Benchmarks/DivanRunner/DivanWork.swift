@@ -40,8 +40,8 @@ struct DivanWork {
                 try database.resolveConflicts(with: .mergeFields).resolved
             }
         default:
-            let index = try runIndexWork(work, on: database)
-            guard let timing = try index ?? runLifeWork(work, on: database) else {
+            let known = try runIndexWork(work, on: database) ?? runQueryWork(work, on: database)
+            guard let timing = try known ?? runLifeWork(work, on: database) else {
                 throw UnknownWork(name: work)
             }
             return timing

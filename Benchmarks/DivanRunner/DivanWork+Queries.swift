@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BenchmarkInput
+import Divan
+import Foundation
+import Synchronization
+
+/// The workloads on property indexes, built queries and live queries.
+extension DivanWork {
+    /// How many rows a range of `query_100` has.
+    private static let rowsOfRange = 100
+
+    /// Runs a workload by name; nil for one that is not about queries.
+    func runQueryWork(_ work: String, on database: Database) throws -> Timing? {
+        switch work {
+        case "index_property":
+            try database.createIndex(PropertyIndex(on: "age"))
+            return try measuring {
+                try database.updateIndexes()
+                return try database.indexReports().reduce(0) { $0 + $1.rows }
+            }
+        case "group_count": return try groupCount(database)
+        case "query_100": return try queryRanges(database)
+        case "query_beside_large":
+            try saveLarge(database)
+            return try queryRanges(database)
+        case "live_update": return try followUpdates(database)
+        default: return nil
+        }
+    }
+
+    /// Counts documents by one property, without an index.
+    private func groupCount(_ database: Database) throws -> Timing {
+        let query =
+            QueryBuilder
+            .select(.property("age"), .expression(Function.count()))
+            .from(.database(database)).groupBy(.property("age"))
+        return try measuring {
+            try query.execute().reduce(0) { $0 + ($1[1].int ?? 0) }
+        }
+    }
+
+    /// Warm ranges of a hundred rows of an index on a number that nobody else has.
+    private func queryRanges(_ database: Database) throws -> Timing {
+        let view = database.view(named: "by number")
+        view.setMap(version: "1") { person, emit in
+            guard let zip = person["address"]["zip"].string, let number = Int(zip) else { return }
+            emit(number, nil)
+        }
+        try view.updateIndex()
+        var numbers = SeededNumbers(seed: 9)
+        func ask() throws -> Int {
+            let start = numbers.next(below: 90_000)
+            var query = view.query(.range(from: .integer(Int64(start))))
+            query.limit = Self.rowsOfRange
+            return try query.run().reduce(0) { $0 + ($1.key.int64.map { Int($0) } ?? 0) }
+        }
+        for _ in 0..<100 { _ = try ask() }
+        return try measuring { try (0..<operations).reduce(0) { sum, _ in try sum + ask() } }
+    }
+
+    /// Eight documents of 15 MB.
+    private func saveLarge(_ database: Database) throws {
+        let text = String(repeating: "A sentence of a large document. ", count: 15 << 15)
+        for number in 0..<8 {
+            let document = MutableDocument(["type": "large"], id: "large \(number)")
+            document.set(text, forKey: "text")
+            try database.save(document)
+        }
+    }
+
+    /// From the beginning of a save until a live query has told of it, without coalescing. The wall time
+    /// is what 99 of 100 take at most, times the operations.
+    private func followUpdates(_ database: Database) throws -> Timing {
+        let view = database.view(named: "followed")
+        view.setMap(version: "1") { person, emit in
+            if person["followed"].exists { emit(person["followed"], nil) }
+        }
+        let told = DispatchSemaphore(value: 0)
+        let newest = Mutex(-1)
+        let token = view.query().live(interval: .zero).addListener { result in
+            guard case .success(let update) = result else { return }
+            newest.withLock { $0 = update.rows.last?.key.int64.map { Int($0) } ?? -1 }
+            told.signal()
+        }
+        defer { token.remove() }
+        told.wait()
+        var durations: [Double] = []
+        var timing = try measuring {
+            for number in 0..<operations {
+                let began = ContinuousClock.now
+                try database.save(MutableDocument(["followed": .integer(Int64(number))]))
+                while newest.withLock({ $0 }) != number { told.wait() }
+                let (seconds, attoseconds) = (ContinuousClock.now - began).components
+                durations.append(Double(seconds) + Double(attoseconds) / 1e18)
+            }
+            return operations
+        }
+        durations.sort()
+        timing.wall = durations[durations.count * 99 / 100] * Double(operations)
+        return timing
+    }
+}
