@@ -41,12 +41,12 @@ extension IndexReader {
 /// One walk over a range.
 private final class RangeWalk {
     private let index: IndexReader
-    private let rows: any StorageCursor
+    private let rows: BlockCursor
     private var levels: [LevelCursor?]
 
     init(_ index: IndexReader) throws {
         self.index = index
-        rows = try index.reader.cursor(in: index.stores.rows)
+        rows = try BlockCursor(index.stores.rows, index.reader)
         levels = Array(repeating: nil, count: RowRank.highest + 1)
     }
 

@@ -18,36 +18,54 @@ extension IndexReader {
     ) throws -> [String] {
         var problems: [String] = []
         var expected = 0
-        let documents = try reader.cursor(in: stores.emissions)
-        defer { documents.close() }
+        let documents = try BlockCursor(stores.emissions, reader)
+        let rows = try BlockCursor(stores.rows, reader)
+        defer {
+            documents.close()
+            rows.close()
+        }
         var found = try documents.seekToFirst()
         while found {
             try documents.withRow { id, list in
                 let text = String(decoding: [UInt8](copying: id), as: UTF8.self)
-                for key in try Emissions.rowKeys(
-                    fromKeyList: list, of: DocumentID(unchecked: text))
-                {
+                for key in try EmittedKeys.rowKeys(list, of: DocumentID(unchecked: text)) {
                     expected += 1
-                    guard try !reader.contains(key: key.span, in: stores.rows) else { continue }
+                    if try rows.seek(toAtLeast: key.span), rows.isAt(key.span) { continue }
                     problems.append("A row of document '\(text)' is missing.")
                 }
             }
             if expected.isMultiple(of: 4_096) { try check(expected) }
             found = try documents.next()
         }
-        let rows = try reader.count(of: stores.rows)
-        if rows > expected {
-            problems.append("The index has \(rows - expected) rows that no document emitted.")
+        let count = try countRows(check)
+        if count > expected {
+            problems.append("The index has \(count - expected) rows that no document emitted.")
         }
         if hasPartials { problems += try verifyPartials(reducer, check) }
         return problems
+    }
+
+    /// Counts the rows, and sees whether they stand in order.
+    private func countRows(_ check: (_ rows: Int) throws -> Void) throws -> Int {
+        var count = 0
+        var last: [UInt8] = []
+        try forEachRow { key, _ in
+            guard compare(last.span, key) < 0 else {
+                throw IndexCorruption("The rows of an index are not in order.")
+            }
+            last = [UInt8](copying: key)
+            count += 1
+            if count.isMultiple(of: 4_096) { try check(count) }
+            return true
+        }
+        return count
     }
 
     private func verifyPartials(
         _ reducer: (any RowReducer)?, _ check: (_ rows: Int) throws -> Void
     ) throws -> [String] {
         let computed = try computePartials(reducer: reducer, check: check)
-        let stored = try reader.cursor(in: stores.partials)
+        let stored = try BlockCursor(stores.partials, reader)
         defer { stored.close() }
         var differences = 0
         var position = 0

@@ -50,7 +50,7 @@ package struct IndexReader {
             guard let cut = try cut(range, skipping: skip, descending: descending) else { return }
             range = cut
         }
-        let cursor = try reader.cursor(in: stores.rows)
+        let cursor = try BlockCursor(stores.rows, reader)
         defer { cursor.close() }
         var found = try descending ? seekLast(cursor, range) : seekFirst(cursor, range)
         while found {
@@ -67,17 +67,15 @@ package struct IndexReader {
         }
     }
 
-    private func seekFirst(_ cursor: any StorageCursor, _ range: RowRange) throws -> Bool {
+    private func seekFirst(_ cursor: BlockCursor, _ range: RowRange) throws -> Bool {
         guard let lower = range.lower else { return try cursor.seekToFirst() }
         return try cursor.seek(toAtLeast: lower.span)
     }
 
-    private func seekLast(_ cursor: any StorageCursor, _ range: RowRange) throws -> Bool {
+    private func seekLast(_ cursor: BlockCursor, _ range: RowRange) throws -> Bool {
         guard let upper = range.upper else { return try cursor.seekToLast() }
         guard try cursor.seek(toAtMost: upper.span) else { return false }
-        var isUpper = false
-        try cursor.withKey { isUpper = compare($0, upper.span) == 0 }
-        return try isUpper ? cursor.previous() : true
+        return try cursor.isAt(upper.span) ? cursor.previous() : true
     }
 
     /// A range without its first rows, or its last ones; nil when none are left.

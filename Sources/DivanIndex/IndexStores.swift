@@ -8,12 +8,14 @@ package import DivanStorage
 ///     index/7/emissions   document ID            → the keys that the document emitted
 ///     index/7/partials    level, row key or none → count and partial reduction
 ///
+/// Each keeps its rows in blocks: see `BlockRows`.
+///
 /// An index is known to the engine by its number only; its name may hold any character. Numbers are
 /// never used twice in a database, so what is left of a dropped index is not mistaken for another.
 package struct IndexStores: Sendable {
     /// The rows in order: see ``RowKey``.
     package let rows: Store
-    /// What each document emitted: see ``Emissions``.
+    /// What each document emitted: see `EmittedKeys`.
     package let emissions: Store
     /// The stored partial reductions: see ``Partials``.
     package let partials: Store

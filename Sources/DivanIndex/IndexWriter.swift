@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-package import DivanModel
+internal import DivanModel
 package import DivanStorage
 
-/// Changes an index inside one write transaction: documents are collected, then written in order.
+/// Changes an index inside one write transaction: what documents emit takes the place of what they
+/// emitted before.
 ///
 /// ```swift
 /// var index = IndexWriter(stores, seed: seed, reducer: reducer, writer)
-/// for (id, emissions) in mapped { try index.replace(id, with: emissions) }
-/// let edits = try index.finish()
+/// let changes = try index.replace(with: &batch) { _ in false }
 /// ```
 ///
-/// Sorted insertion is what makes it fast: rows of one batch go into the tree from left to right. Rows
-/// that a document emits again as before are not written.
+/// Everything is sorted and written from left to right, so each block of the stores is read and written
+/// once. Rows that a document emits again as before are not written.
 package struct IndexWriter {
     /// What became of a row.
     package enum Edit: Sendable { case added, removed, changed }
 
-    /// A change of a row, staged until the end.
-    private struct Staged {
-        var key: [UInt8]
-        var value: [UInt8]
-        var edit: Edit
+    /// The rows that did change.
+    package struct Changes: Sendable {
+        /// How many they are.
+        package internal(set) var count = 0
+        /// Which they are, in order of their keys; nothing unless asked for.
+        package internal(set) var rows: [(key: [UInt8], edit: Edit)] = []
     }
 
     private let stores: IndexStores
     private let seed: UInt64
     private let reducer: (any RowReducer)?
     private let writer: any StorageWriter
-    private var staged: [Staged] = []
-    /// What becomes of the lists of a document's keys: its ID, and the list or nothing.
-    private var stagedLists: [(id: [UInt8], list: [UInt8])] = []
 
     /// Whether the partial reductions follow each change; otherwise they are written anew later.
     package var maintainsPartials = true
+    /// Whether to tell which rows changed.
+    package var tellsRows = true
 
     /// Makes a writer.
     package init(
@@ -46,102 +46,140 @@ package struct IndexWriter {
         self.writer = writer
     }
 
-    /// How many rows are staged.
-    package var stagedCount: Int { staged.count }
-
-    /// Replaces a document's rows. Each document may be replaced once.
+    /// Replaces the rows of documents.
     ///
     /// - Parameters:
-    ///   - id: The document.
-    ///   - emissions: What it emits now; nothing when it is deleted or purged.
-    ///   - isNew: Whether it certainly has no rows yet, which saves looking.
+    ///   - batch: What the documents emit now, each document once; nothing for one that is deleted or
+    ///     purged. It is used up.
+    ///   - places: Which documents of the batch; all unless given.
+    ///   - isNew: Whether a document certainly has no rows yet, which saves looking.
+    /// - Returns: The rows that did change.
     /// - Throws: `StorageError`, ``IndexCorruption``.
-    package mutating func replace(
-        _ id: DocumentID, with emissions: Emissions, isNew: Bool = false
-    ) throws {
-        let idBytes = Array(id.text.utf8)
-        var old: [[UInt8]] = []
-        var hadRows = false
-        if !isNew {
-            hadRows = try writer.withValue(forKey: idBytes.span, in: stores.emissions) {
-                old = try Emissions.rowKeys(fromKeyList: $0, of: id)
+    package func replace(
+        with batch: inout EmissionBatch, at places: [Int]? = nil, isNew: (_ place: Int) -> Bool
+    ) throws -> Changes {
+        var staging = Staging(batch)
+        let former = try BlockCursor(stores.emissions, writer)
+        defer { former.close() }
+        var known: [Int] = []
+        for place in places ?? Array(batch.documents.indices) {
+            if isNew(place) {
+                staging.add(batch.documents[place], of: batch)
+            } else {
+                known.append(place)
             }
         }
-        let keys = emissions.rowKeys(of: id)
-        if keys.isEmpty {
-            if hadRows { stagedLists.append((idBytes, [])) }
-        } else if old != keys {
-            stagedLists.append((idBytes, emissions.keyList()))
-        }
-        stage(keys, emissions, old: old)
-    }
-
-    private mutating func stage(_ keys: [[UInt8]], _ emissions: Emissions, old: [[UInt8]]) {
-        guard !old.isEmpty else {
-            for (index, key) in keys.enumerated() {
-                staged.append(
-                    Staged(key: key, value: Array(emissions.value(index)), edit: .added))
-            }
-            return
-        }
-        var gone = Set(old)
-        for (index, key) in keys.enumerated() {
-            let edit: Edit = gone.remove(key) == nil ? .added : .changed
-            staged.append(Staged(key: key, value: Array(emissions.value(index)), edit: edit))
-        }
-        for key in gone { staged.append(Staged(key: key, value: [], edit: .removed)) }
-    }
-
-    /// Writes what was staged.
-    ///
-    /// - Returns: The rows that did change, in order of their keys.
-    /// - Throws: `StorageError`, ``IndexCorruption``.
-    package mutating func finish() throws -> [(key: [UInt8], edit: Edit)] {
-        try writeLists()
-        staged.sort { $0.key.precedes($1.key) }
-        var edits: [(key: [UInt8], edit: Edit)] = []
-        edits.reserveCapacity(staged.count)
-        for row in staged where try write(row) { edits.append((row.key, row.edit)) }
-        staged.removeAll()
+        // In the order of their IDs, neighbours are found in one block.
+        let documents = batch.documents
+        known.sort { documents[$0].id < documents[$1].id }
+        for place in known { try staging.replace(documents[place], of: &batch, former) }
+        former.close()
+        staging.lists.sort(in: staging.listBytes)
+        _ = try stores.emissions.edit(staging.lists, of: staging.listBytes, writer)
+        staging.rows.sort(in: batch.bytes)
+        let outcomes = try stores.rows.edit(staging.rows, of: batch.bytes, writer)
+        let changes = try changes(staging.rows, outcomes, batch.bytes)
         if maintainsPartials {
             try PartialUpdate(stores: stores, seed: seed, reducer: reducer, writer: writer)
-                .apply(edits)
+                .apply(changes.rows)
         }
-        return edits
+        return changes
     }
 
-    private mutating func writeLists() throws {
-        stagedLists.sort { $0.id.precedes($1.id) }
-        for (id, list) in stagedLists {
-            if list.isEmpty {
-                _ = try writer.remove(key: id.span, in: stores.emissions)
-            } else {
-                try writer.set(list.span, forKey: id.span, in: stores.emissions)
+    private func changes(
+        _ edits: BlockEdits, _ outcomes: [BlockEditor.Outcome], _ bytes: [UInt8]
+    ) throws -> Changes {
+        var changes = Changes()
+        for (edit, outcome) in zip(edits.edits, outcomes) {
+            let kind: Edit
+            switch outcome {
+            case .same: continue
+            case .missing: throw IndexCorruption("A row that a document emitted is missing.")
+            case .added: kind = .added
+            case .changed: kind = .changed
+            case .removed: kind = .removed
+            }
+            changes.count += 1
+            if maintainsPartials || tellsRows {
+                changes.rows.append((Array(bytes[edit.key]), kind))
             }
         }
-        stagedLists.removeAll()
+        return changes
+    }
+}
+
+/// What is to be written, collected document by document in the order of their IDs.
+private struct Staging {
+    /// Edits of rows; their bytes stand in the batch.
+    var rows = BlockEdits()
+    /// Edits of the lists of keys by document, and their bytes.
+    var lists = BlockEdits()
+    var listBytes: [UInt8] = []
+
+    init(_ batch: EmissionBatch) {
+        rows.reserve(batch.rows.count)
+        lists.reserve(batch.documents.count)
+        listBytes.reserveCapacity(batch.bytes.count)
     }
 
-    /// Writes a row, and tells whether that changed anything.
-    private func write(_ row: Staged) throws -> Bool {
-        switch row.edit {
-        case .removed:
-            guard try writer.remove(key: row.key.span, in: stores.rows) else {
-                throw IndexCorruption("A row that a document emitted is missing.")
-            }
-            return true
-        case .added:
-            try writer.set(row.value.span, forKey: row.key.span, in: stores.rows)
-            return true
-        case .changed:
-            var isSame = false
-            let found = try writer.withValue(forKey: row.key.span, in: stores.rows) {
-                isSame = compare($0, row.value.span) == 0
-            }
-            guard found else { throw IndexCorruption("A row that a document emitted is missing.") }
-            if !isSame { try writer.set(row.value.span, forKey: row.key.span, in: stores.rows) }
-            return !isSame
+    /// Adds a document that had no rows.
+    mutating func add(_ document: EmissionBatch.Document, of batch: EmissionBatch) {
+        let emitted = batch.rows[document.firstRow..<document.endRow]
+        guard !emitted.isEmpty else { return }
+        appendList(document, emitted, batch)
+        for row in emitted { put(row, .put, batch) }
+    }
+
+    /// Adds a document that may have had rows.
+    mutating func replace(
+        _ document: EmissionBatch.Document, of batch: inout EmissionBatch, _ former: BlockCursor
+    ) throws {
+        let idBytes = Array(document.id.text.utf8)
+        guard try former.seek(toAtLeast: idBytes.span), former.isAt(idBytes.span) else {
+            return add(document, of: batch)
         }
+        var old: [[UInt8]] = []
+        try former.withValue { old = try EmittedKeys.rowKeys($0, of: document.id) }
+        let emitted = batch.rows[document.firstRow..<document.endRow]
+        var gone = Set(old)
+        for row in emitted {
+            let isOld = gone.remove(Array(batch.key(row))) != nil
+            put(row, isOld ? .replace : .put, batch)
+        }
+        let isSame = gone.isEmpty && emitted.count == old.count
+        if emitted.isEmpty {
+            let start = listBytes.count
+            listBytes.append(contentsOf: idBytes)
+            lists.append(
+                .remove, at: start, keySize: idBytes.count, valueSize: 0, of: listBytes)
+        } else if !isSame {
+            appendList(document, emitted, batch)
+        }
+        for key in gone {
+            let start = batch.stage { $0.append(contentsOf: key) }
+            rows.append(.remove, at: start, keySize: key.count, valueSize: 0, of: batch.bytes)
+        }
+    }
+
+    private mutating func put(
+        _ row: EmissionBatch.Row, _ kind: BlockEdits.Kind, _ batch: EmissionBatch
+    ) {
+        rows.append(
+            kind, at: row.start, keySize: row.keyEnd - row.start, valueSize: row.end - row.keyEnd,
+            of: batch.bytes)
+    }
+
+    private mutating func appendList(
+        _ document: EmissionBatch.Document, _ emitted: ArraySlice<EmissionBatch.Row>,
+        _ batch: EmissionBatch
+    ) {
+        let start = listBytes.count
+        listBytes.append(contentsOf: document.id.text.utf8)
+        let keyEnd = listBytes.count
+        EmittedKeys.append(emitted, of: batch.bytes.span, to: &listBytes)
+        lists.append(
+            .put, at: start, keySize: keyEnd - start, valueSize: listBytes.count - keyEnd,
+            of: listBytes)
     }
 }
 
@@ -169,7 +207,7 @@ extension IndexReader {
             }
             var rows = 0
             try forEachRow { key, value in
-                try builder.add(key: [UInt8](copying: key), value: RowValue.decode(value))
+                try builder.add(key: key, value: value)
                 rows += 1
                 if rows.isMultiple(of: 4_096) { try check(rows) }
                 return true
@@ -198,8 +236,11 @@ package struct ComputedPartials {
     /// - Throws: `StorageError`.
     package func write(to stores: IndexStores, _ writer: any StorageWriter) throws {
         try writer.removeAll(in: stores.partials)
+        var (edits, bytes) = (BlockEdits(), [UInt8]())
+        edits.reserve(nodes.count)
         for (key, value) in nodes {
-            try writer.set(value.span, forKey: key.span, in: stores.partials)
+            edits.append(.put, key: key, value: value, to: &bytes)
         }
+        _ = try stores.partials.edit(edits, of: bytes, writer)
     }
 }

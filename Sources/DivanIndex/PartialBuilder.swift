@@ -34,13 +34,15 @@ struct PartialBuilder {
     }
 
     /// Takes the next row.
-    mutating func add(key: [UInt8], value: PackedValue) throws {
-        let rank = RowRank.rank(of: key.span, seed: seed)
+    mutating func add(key: Span<UInt8>, value: Span<UInt8>) throws {
+        let rank = RowRank.rank(of: key, seed: seed)
         if rank > 0 {
-            for level in 1...rank { try close(level, openingAt: key) }
+            let copy = [UInt8](copying: key)
+            for level in 1...rank { try close(level, openingAt: copy) }
         }
         nodes[1].count += 1
-        nodes[1].reduction?.add(key: key, value: value)
+        guard reducer != nil else { return }
+        nodes[1].reduction?.add(key: [UInt8](copying: key), value: RowValue.decode(value))
     }
 
     /// Closes all nodes.

@@ -10,7 +10,8 @@ internal import DivanStorage
 ///     level 2 dirty            −∞   f                  the nodes that cover those
 ///
 /// A key that has nodes of its own adds or removes them on its way up, and also dirties the node
-/// before it, whose range it cuts or joins. Each dirty node is computed once, from the level below.
+/// before it, whose range it cuts or joins. Each dirty node is computed once, from the level below, and
+/// the nodes of a level are written at once.
 struct PartialUpdate {
     typealias Edit = IndexWriter.Edit
 
@@ -43,7 +44,7 @@ struct PartialUpdate {
         for level in 1...RowRank.highest {
             structural.removeAll { $0.rank < level }
             dirty = try raise(dirty, structural, to: level)
-            for node in dirty { try compute(node, level) }
+            try compute(dirty, level)
         }
     }
 
@@ -51,15 +52,17 @@ struct PartialUpdate {
     private func raise(
         _ below: [Dirty], _ structural: [(key: [UInt8], edit: Edit, rank: Int)], to level: Int
     ) throws -> [Dirty] {
+        var (nodes, bytes) = (BlockEdits(), [UInt8]())
+        let empty = Partials.Node().bytes
         for (key, edit, _) in structural {
             let node = Partials.key(level: level, key)
             if edit == .added {
-                let empty = Partials.Node().bytes
-                try writer.set(empty.span, forKey: node.span, in: stores.partials)
+                nodes.append(.put, key: node, value: empty, to: &bytes)
             } else {
-                _ = try writer.remove(key: node.span, in: stores.partials)
+                nodes.append(.remove, key: node, value: [], to: &bytes)
             }
         }
+        _ = try stores.partials.edit(nodes, of: bytes, writer)
         let cursor = try LevelCursor(level, of: stores.partials, writer)
         defer { cursor.close() }
         var dirty: [Dirty] = []
@@ -102,47 +105,80 @@ struct PartialUpdate {
         return result
     }
 
-    /// Computes a node from the level below it and writes it.
-    private func compute(_ dirty: Dirty, _ level: Int) throws {
-        let key = Partials.key(level: level, dirty.key)
-        if reducer == nil, !dirty.isReshaped {
-            var node = Partials.Node()
-            let found = try writer.withValue(forKey: key.span, in: stores.partials) {
-                node = try Partials.Node($0)
-            }
-            guard found || dirty.key.isEmpty else {
-                throw IndexCorruption("A partial reduction is missing.")
-            }
-            // The first node of a level is made by the first row.
-            if found {
-                node.count += dirty.growth
-                return try writer.set(node.bytes.span, forKey: key.span, in: stores.partials)
-            }
+    /// Computes nodes from the level below them and writes them.
+    private func compute(_ dirty: [Dirty], _ level: Int) throws {
+        var (edits, bytes) = (BlockEdits(), [UInt8]())
+        let nodes = try LevelCursor(level, of: stores.partials, writer)
+        let below = try Below(level - 1, self)
+        defer {
+            nodes.close()
+            below.close()
         }
-        let cursor = try LevelCursor(level, of: stores.partials, writer)
-        let end = try cursor.seek(toAtLeast: dirty.key + [0])
-        cursor.close()
-        let node =
-            try level == 1
-            ? reduceRows(from: dirty.key, to: end)
-            : reduceNodes(level - 1, from: dirty.key, to: end)
-        try writer.set(node.bytes.span, forKey: key.span, in: stores.partials)
+        for item in dirty {
+            let node = try grown(item, nodes) ?? below.reduce(from: item.key, to: end(item, nodes))
+            edits.append(
+                .put, key: Partials.key(level: level, item.key), value: node.bytes, to: &bytes)
+        }
+        _ = try stores.partials.edit(edits, of: bytes, writer)
     }
 
-    private func reduceRows(from start: [UInt8], to end: [UInt8]?) throws -> Partials.Node {
+    /// The node with its new count, where that is all there is to it.
+    private func grown(_ dirty: Dirty, _ nodes: LevelCursor) throws -> Partials.Node? {
+        guard reducer == nil, !dirty.isReshaped else { return nil }
+        guard var node = try nodes.node(at: dirty.key) else {
+            // The first node of a level is made by the first row.
+            guard dirty.key.isEmpty else {
+                throw IndexCorruption("A partial reduction is missing.")
+            }
+            return nil
+        }
+        node.count += dirty.growth
+        return node
+    }
+
+    /// Where the node after this one begins.
+    private func end(_ dirty: Dirty, _ nodes: LevelCursor) throws -> [UInt8]? {
+        try nodes.seek(toAtLeast: dirty.key + [0])
+    }
+}
+
+/// What nodes of a level are computed from: the level below, or the rows.
+private struct Below {
+    private let reducer: (any RowReducer)?
+    private let rows: BlockCursor?
+    private let nodes: LevelCursor?
+
+    init(_ level: Int, _ update: PartialUpdate) throws {
+        reducer = update.reducer
+        rows = level == 0 ? try BlockCursor(update.stores.rows, update.writer) : nil
+        nodes =
+            level == 0 ? nil : try LevelCursor(level, of: update.stores.partials, update.writer)
+    }
+
+    func close() {
+        rows?.close()
+        nodes?.close()
+    }
+
+    func reduce(from start: [UInt8], to end: [UInt8]?) throws -> Partials.Node {
+        if let rows { return try reduce(rows, from: start, to: end) }
+        if let nodes { return try reduce(nodes, from: start, to: end) }
+        return Partials.Node()
+    }
+
+    private func reduce(_ rows: BlockCursor, from start: [UInt8], to end: [UInt8]?) throws
+        -> Partials.Node
+    {
         var reduction = reducer.map { Reduction($0) }
         var count = 0
-        let rows = try writer.cursor(in: stores.rows)
-        defer { rows.close() }
         var found = try rows.seek(toAtLeast: start.span)
         while found {
             var isInside = false
             try rows.withRow { key, value in
-                let key = [UInt8](copying: key)
-                guard end.map({ key.precedes($0) }) ?? true else { return }
+                guard end.map({ compare(key, $0.span) < 0 }) ?? true else { return }
                 isInside = true
                 count += 1
-                reduction?.add(key: key, value: RowValue.decode(value))
+                reduction?.add(key: [UInt8](copying: key), value: RowValue.decode(value))
             }
             guard isInside else { break }
             found = try rows.next()
@@ -150,13 +186,11 @@ struct PartialUpdate {
         return Partials.Node(count: count, reduced: reduction?.finish() ?? .none)
     }
 
-    private func reduceNodes(_ level: Int, from start: [UInt8], to end: [UInt8]?) throws
+    private func reduce(_ nodes: LevelCursor, from start: [UInt8], to end: [UInt8]?) throws
         -> Partials.Node
     {
         var reduction = reducer.map { Reduction($0) }
         var count = 0
-        let nodes = try LevelCursor(level, of: stores.partials, writer)
-        defer { nodes.close() }
         var key = try nodes.seek(toAtLeast: start)
         while let here = key, end.map({ here.precedes($0) }) ?? true {
             let node = try nodes.here()

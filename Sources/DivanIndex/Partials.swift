@@ -115,24 +115,18 @@ extension Partials.Node {
 /// The nodes of one level, read in order.
 struct LevelCursor {
     private let level: UInt8
-    private let cursor: any StorageCursor
+    private let cursor: BlockCursor
 
     init(_ level: Int, of partials: Store, _ reader: any StorageReader) throws {
         self.level = UInt8(level)
-        cursor = try reader.cursor(in: partials)
+        cursor = try BlockCursor(partials, reader)
     }
 
     /// Goes to the node of a key and returns it; nil when there is none.
     func node(at rowKey: [UInt8]) throws -> Partials.Node? {
         let key = Partials.key(level: Int(level), rowKey)
-        guard try cursor.seek(toAtLeast: key.span) else { return nil }
-        var node: Partials.Node?
-        try cursor.withRow { found, value in
-            if found.count == key.count, [UInt8](copying: found) == key {
-                node = try Partials.Node(value)
-            }
-        }
-        return node
+        guard try cursor.seek(toAtLeast: key.span), cursor.isAt(key.span) else { return nil }
+        return try here()
     }
 
     /// The row key of the node that covers a row key: the greatest that is not above it.

@@ -14,6 +14,12 @@ package enum RowValue {
 }
 
 extension [UInt8] {
+    /// Appends lent bytes.
+    mutating func append(copying bytes: Span<UInt8>) {
+        // SAFETY: the buffer is used only within the call, which copies it.
+        unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+
     /// Whether these bytes come before others: bytewise, a shorter one first.
     package func precedes(_ other: [UInt8]) -> Bool {
         compare(self.span, other.span) < 0

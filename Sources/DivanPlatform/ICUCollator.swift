@@ -47,6 +47,13 @@ public struct ICUCollator: StringCollator {
         }
     }
 
+    /// The keys of texts of ASCII, which nearly all are.
+    private static let ascii = ASCIISortKeys { text in
+        var key: [UInt8] = []
+        root.appendAnySortKey(of: text.span, to: &key)
+        return key
+    }
+
     /// Appends the root collation's sort key of a text.
     ///
     /// A key of ASCII letters takes about one byte a letter and four to six more.
@@ -55,6 +62,12 @@ public struct ICUCollator: StringCollator {
     ///   - text: A text in UTF-8. Ill-formed bytes count as U+FFFD.
     ///   - key: Grows by the sort key, which holds no zero byte.
     public func appendSortKey(of text: Span<UInt8>, to key: inout [UInt8]) {
+        if ICUCollator.ascii.append(text, to: &key) { return }
+        appendAnySortKey(of: text, to: &key)
+    }
+
+    /// Appends the sort key that ICU makes of a text.
+    func appendAnySortKey(of text: Span<UInt8>, to key: inout [UInt8]) {
         // A key is rarely longer than three times its text; when it is, ICU says by how much.
         var room = 3 * text.count + 16
         var length = append(text, to: &key, room: room)

@@ -55,12 +55,19 @@ final class IndexFixture {
         reducer = reduces ? CountingSum() : nil
     }
 
-    func emissions(_ rows: [(key: JSONValue, value: Int64)]) -> Emissions {
-        var emissions = Emissions()
-        for row in rows {
-            emissions.append(PackedValue(.integer(row.value))) { coder.append(row.key, to: &$0) }
+    /// What documents emit.
+    func emissions(_ documents: [(id: String, rows: [(key: JSONValue, value: Int64)])])
+        -> EmissionBatch
+    {
+        var batch = EmissionBatch()
+        for (id, rows) in documents {
+            batch.begin(DocumentID(unchecked: id))
+            for row in rows {
+                batch.append(PackedValue(.integer(row.value))) { coder.append(row.key, to: &$0) }
+            }
+            batch.end()
         }
-        return emissions
+        return batch
     }
 
     /// Replaces the rows of some documents in one transaction.
@@ -70,14 +77,22 @@ final class IndexFixture {
         maintainsPartials: Bool = true
     ) throws -> [(key: [UInt8], edit: IndexWriter.Edit)] {
         for (id, rows) in documents { model[id] = rows.isEmpty ? nil : rows }
+        var batch = emissions(documents)
         return try engine.write { writer in
             var index = IndexWriter(stores, seed: seed, reducer: reducer, writer)
             index.maintainsPartials = maintainsPartials
-            for (id, rows) in documents {
-                try index.replace(DocumentID(unchecked: id), with: emissions(rows))
-            }
-            return try index.finish()
+            return try index.replace(with: &batch) { _ in false }.rows
         }
+    }
+
+    /// Changes a row of a store behind the index's back.
+    func edit(
+        _ kind: BlockEdits.Kind, _ key: [UInt8], _ value: [UInt8], in store: Store,
+        _ writer: any StorageWriter
+    ) throws {
+        var (edits, bytes) = (BlockEdits(), [UInt8]())
+        edits.append(kind, key: key, value: value, to: &bytes)
+        _ = try store.edit(edits, of: bytes, writer)
     }
 
     func rebuildPartials() throws {
@@ -97,8 +112,10 @@ final class IndexFixture {
     func expectedRows() -> [(key: [UInt8], value: Int64)] {
         var rows: [(key: [UInt8], value: Int64)] = []
         for (id, emitted) in model {
-            let keys = emissions(emitted).rowKeys(of: DocumentID(unchecked: id))
-            for (key, row) in zip(keys, emitted) { rows.append((key, row.value)) }
+            let batch = emissions([(id, emitted)])
+            for (row, emission) in zip(batch.rows, emitted) {
+                rows.append((Array(batch.key(row)), emission.value))
+            }
         }
         return rows.sorted { $0.key.precedes($1.key) }
     }

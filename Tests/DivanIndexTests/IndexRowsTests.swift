@@ -40,7 +40,9 @@ struct IndexRowsTests {
         let edits = try fixture.replace([("a", [])])
         #expect(edits.map(\.edit) == [.removed])
         #expect(try fixture.allRows().map(\.value) == [2])
-        #expect(try fixture.engine.read { try $0.count(of: fixture.stores.emissions) } == 1)
+        try fixture.replace([("b", [])])
+        #expect(try fixture.engine.read { try $0.count(of: fixture.stores.emissions) } == 0)
+        #expect(try fixture.engine.read { try $0.count(of: fixture.stores.rows) } == 0)
     }
 
     @Test func `the document's ID is read back from a row's key`() throws {
@@ -67,7 +69,9 @@ struct IndexRowsTests {
         let fixture = try IndexFixture()
         try fixture.replace([("a", [(1, 1)])])
         let key = try #require(try fixture.allRows().first).key
-        try fixture.engine.write { _ = try $0.remove(key: key.span, in: fixture.stores.rows) }
+        try fixture.engine.write {
+            try fixture.edit(.remove, key, [], in: fixture.stores.rows, $0)
+        }
         #expect(try fixture.problems().count == 2)
         #expect(throws: IndexCorruption.self) { try fixture.replace([("a", [])]) }
     }

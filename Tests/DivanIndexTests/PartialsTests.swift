@@ -88,11 +88,12 @@ struct PartialsTests {
         let reducer = try #require(fixture.reducer)
         try fixture.replace((0..<2_000).map { ("d\($0)", [(.integer(Int64($0)), 1)]) })
         try fixture.engine.write { writer in
-            var index = IndexWriter(fixture.stores, seed: fixture.seed, reducer: reducer, writer)
-            var bad = Emissions()
+            let index = IndexWriter(fixture.stores, seed: fixture.seed, reducer: reducer, writer)
+            var bad = EmissionBatch()
+            bad.begin(DocumentID(unchecked: "d1000"))
             bad.append(PackedValue("x")) { fixture.coder.append(1_000, to: &$0) }
-            try index.replace(DocumentID(unchecked: "d1000"), with: bad)
-            _ = try index.finish()
+            bad.end()
+            _ = try index.replace(with: &bad) { _ in false }
         }
         let before = Self.range(fixture, 0, 1_000)
         let after = Self.range(fixture, 1_001, 2_000)
@@ -110,9 +111,8 @@ struct PartialsTests {
         try fixture.replace((0..<2_000).map { ("d\($0)", [(.integer(Int64($0)), 1)]) })
         #expect(try fixture.problems() == [])
         try fixture.engine.write { writer in
-            let key = Partials.key(level: 1, [])
-            let node = Partials.Node(count: 3)
-            try writer.set(node.bytes.span, forKey: key.span, in: fixture.stores.partials)
+            let (key, node) = (Partials.key(level: 1, []), Partials.Node(count: 3))
+            try fixture.edit(.put, key, node.bytes, in: fixture.stores.partials, writer)
         }
         #expect(try fixture.problems().count == 1)
     }
@@ -187,7 +187,7 @@ struct PartialsTests {
 
     private static func nodes(_ fixture: IndexFixture) throws -> [[UInt8]] {
         try fixture.engine.read { reader in
-            let cursor = try reader.cursor(in: fixture.stores.partials)
+            let cursor = try BlockCursor(fixture.stores.partials, reader)
             defer { cursor.close() }
             var nodes: [[UInt8]] = []
             var found = try cursor.seekToFirst()

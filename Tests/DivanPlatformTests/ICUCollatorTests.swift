@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanJSON
-import DivanPlatform
 import DivanTestSupport
 import Testing
+
+@testable import DivanPlatform
 
 @Suite struct ICUCollatorTests {
     private let collator = ICUCollator.root
@@ -48,6 +49,48 @@ import Testing
                 leftKey.lexicographicallyPrecedes(rightKey) ? -1 : leftKey == rightKey ? 0 : 1
             #expect(byKey == compare(left, right), "\(left.unicodeScalars) \(right.unicodeScalars)")
         }
+    }
+
+    @Test func `keys of ASCII put together from a table are those that ICU makes`() {
+        let table = ASCIISortKeys { self.anySortKey($0) }
+        #expect(table.isUsable)
+        var isTaken = 0
+        for round in Soak.rounds(test: 5_000, soak: 1_000_000) {
+            var generator = Soak.random(round: round, salt: 2)
+            let length = Int.random(in: 0...100, using: &generator)
+            let capitals = Int.random(in: 0...4, using: &generator)
+            let text = (0..<length).map { _ -> UInt8 in
+                if Int.random(in: 0..<400, using: &generator) == 0 {
+                    return UInt8.random(in: 0..<128, using: &generator)
+                }
+                let isCapital = Int.random(in: 0..<4, using: &generator) < capitals
+                let letters: ClosedRange<UInt8> = isCapital ? 65...90 : 97...122
+                return Bool.random(using: &generator)
+                    ? UInt8.random(in: 32...126, using: &generator)
+                    : UInt8.random(in: letters, using: &generator)
+            }
+            var key: [UInt8] = [9]
+            guard table.append(text.span, to: &key) else {
+                #expect(key == [9])
+                continue
+            }
+            isTaken += 1
+            #expect(key == [9] + anySortKey(text), "\(text)")
+        }
+        #expect(isTaken > Soak.rounds(test: 5_000, soak: 1_000_000).count / 2)
+    }
+
+    @Test func `a table that would give other keys than ICU is not used`() {
+        let table = ASCIISortKeys { text in self.anySortKey(text) + (text.count > 20 ? [5] : []) }
+        #expect(!table.isUsable)
+        var key: [UInt8] = []
+        #expect(!table.append(Array("a".utf8).span, to: &key))
+    }
+
+    private func anySortKey(_ text: [UInt8]) -> [UInt8] {
+        var key: [UInt8] = []
+        collator.appendAnySortKey(of: text.span, to: &key)
+        return key
     }
 
     @Test func `a key longer than usual is whole`() {

@@ -84,9 +84,10 @@ extension Database {
     /// Opens a database with a short patience, so that a hang is found soon.
     package static func forTest(
         at path: String, create: Bool = false, readOnly: Bool = false,
-        busyTimeout: Duration = .seconds(30)
+        busyTimeout: Duration = .seconds(30), indexingMemory: Int? = nil
     ) throws -> Database {
         var options = DatabaseOptions()
+        if let indexingMemory { options.indexingMemory = indexingMemory }
         options.create = create
         options.readOnly = readOnly
         options.busyTimeout = busyTimeout

@@ -28,7 +28,8 @@ struct IndexBuilder {
     private let database: Database
 
     init(_ arguments: [String]) throws {
-        database = try .forTest(at: arguments.argument(0))
+        // Many small pieces, between which it can be killed.
+        database = try .forTest(at: arguments.argument(0), indexingMemory: 8_000)
     }
 
     func run() throws {

@@ -38,6 +38,10 @@ public struct DatabaseOptions: Sendable {
     /// The bytes of the file that readers map into memory; nil for the engine's default.
     public var mappedSize: Int?
 
+    /// The bytes of documents and rows that building indexes holds in memory before it writes them;
+    /// default 32 MB. Less makes pieces smaller and the whole slower.
+    public var indexingMemory = 32 * 1_024 * 1_024
+
     /// The defaults.
     public init() {}
 

@@ -2,10 +2,12 @@
 
 internal import DivanIndex
 internal import DivanJSON
+internal import DivanModel
 
-/// Collects what a map function emits for one document, in the form in which it is stored.
+/// Collects what a map function emits for one document after another, in the form in which it is
+/// stored.
 ///
-/// Used by the one thread that maps the document. The first emission that breaks a limit is kept as
+/// Used by the one thread that maps the documents. The first emission that breaks a limit is kept as
 /// the document's failure; the map function need not know.
 final class EmissionSink {
     /// The longest key, in bytes of its row form.
@@ -14,16 +16,40 @@ final class EmissionSink {
     static let largestValue = 8 << 20
 
     private let coder: RowKeyCoder
-    private(set) var emissions = Emissions()
-    private(set) var failure: EmissionFailure?
+    /// The rows of all documents so far.
+    private var batch = EmissionBatch()
+    private var failure: EmissionFailure?
 
     /// The time that encoding took, if that is measured.
     private(set) var encoding = Duration.zero
-    private let isMeasuring: Bool
+    /// Whether to measure the time that encoding takes.
+    var isMeasuring = false
 
-    init(_ coder: RowKeyCoder, isMeasuring: Bool = false) {
+    init(_ coder: RowKeyCoder) {
         self.coder = coder
-        self.isMeasuring = isMeasuring
+    }
+
+    /// Runs a map function for a document, which has no rows when it fails.
+    ///
+    /// - Returns: Why it failed.
+    func collect(_ id: DocumentID, _ map: () throws -> Void) -> (any Error)? {
+        failure = nil
+        batch.begin(id)
+        do {
+            try map()
+            if let failure { throw failure }
+            batch.end()
+            return nil
+        } catch {
+            batch.endWithoutRows()
+            return error
+        }
+    }
+
+    /// Gives the rows away.
+    func takeBatch() -> EmissionBatch {
+        defer { batch = EmissionBatch() }
+        return batch
     }
 
     func emit(_ key: Fragment, _ value: PackedValue?) {
@@ -42,7 +68,7 @@ final class EmissionSink {
 
     /// Adds a row whose key is already in its row form.
     func emit(rowKey: [UInt8]) {
-        emissions.append(nil) { $0.append(contentsOf: rowKey) }
+        batch.append(nil) { $0.append(contentsOf: rowKey) }
     }
 
     func fail(_ failure: EmissionFailure) { self.failure = self.failure ?? failure }
@@ -52,11 +78,13 @@ final class EmissionSink {
         let began: ContinuousClock.Instant? = isMeasuring ? .now : nil
         defer { if let began { encoding += ContinuousClock.now - began } }
         guard (value?.bytes.count ?? 0) <= Self.largestValue else { return fail(.valueTooLarge) }
-        emissions.append(value) { bytes in
+        var keySize = 0
+        batch.append(value) { bytes in
             let start = bytes.count
             key(&bytes)
-            if bytes.count - start > Self.largestKey { fail(.keyTooLarge) }
+            keySize = bytes.count - start
         }
+        if keySize > Self.largestKey { fail(.keyTooLarge) }
     }
 }
 

@@ -30,26 +30,17 @@ struct IndexDefinition: Sendable {
     var signature: String {
         let strings = collation == .unicode ? ICUCollator.root.version : "bytes"
         let reduces = reducer == nil ? "map" : "map and reduce"
-        return "1 \(collation.rawValue) \(strings) \(reduces) \(documentType ?? "*") \(version)"
+        return "2 \(collation.rawValue) \(strings) \(reduces) \(documentType ?? "*") \(version)"
     }
 
-    /// What one document emits; an error where the map function or an emission failed.
-    /// `encoding` gets the time that encoding the emissions took.
-    func emissions(of document: Document?, encoding: ((Duration) -> Void)? = nil)
-        -> Result<Emissions, any Error>
-    {
-        guard let document, !document.documentID.isDesign else { return .success(Emissions()) }
-        if let documentType, document["type"].string != documentType {
-            return .success(Emissions())
-        }
-        let sink = EmissionSink(coder, isMeasuring: encoding != nil)
-        defer { encoding?(sink.encoding) }
-        do {
+    /// Collects what one document emits; nothing for a tombstone and for those that are not mapped.
+    ///
+    /// - Returns: Why the map function or an emission failed.
+    func collect(_ id: DocumentID, _ document: Document?, in sink: EmissionSink) -> (any Error)? {
+        sink.collect(id) {
+            guard let document, !id.isDesign else { return }
+            if let documentType, document["type"].string != documentType { return }
             try map(document, sink)
-            if let failure = sink.failure { throw failure }
-            return .success(sink.emissions)
-        } catch {
-            return .failure(error)
         }
     }
 }

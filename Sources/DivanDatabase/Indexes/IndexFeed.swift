@@ -56,6 +56,7 @@ extension Snapshot {
             marks.close()
         }
         let start = Int64(clamping: feed.lastSequence)
+        let largestBytes = min(IndexFeed.largestBytes, core.options.indexingMemory)
         guard start < Int64.max else { return }
         var bytes = 0
         var nextMark = try marks.seek(toAtLeast: start + 1) ? marks.integerKey : .max
@@ -69,7 +70,7 @@ extension Snapshot {
                 feed.items.append(item)
             }
             feed.lastSequence = SequenceNumber(key)
-            if feed.items.count >= IndexFeed.largestCount || bytes >= IndexFeed.largestBytes {
+            if feed.items.count >= IndexFeed.largestCount || bytes >= largestBytes {
                 return
             }
             found = try rows.next()

@@ -12,12 +12,28 @@ struct IndexMapping {
 
     /// What became of the documents, for one index.
     struct Outcome: Sendable {
-        /// In the order of the documents; nil where the index has seen the document.
-        var results: [Result<Emissions, any Error>?] = []
+        /// What they emit; nothing of those that the index has seen.
+        var emissions = EmissionBatch()
+        /// Which item each document of the batch is.
+        var positions: [Int] = []
+        /// The documents that failed, by their place in the batch, and why.
+        var failures: [(place: Int, reason: String)] = []
         /// The time that all cores spent in the map function, without the encoding of its emissions.
         var mapping = Duration.zero
         /// The time that all cores spent encoding keys and values.
         var encoding = Duration.zero
+
+        /// Adds the outcome of the items that follow.
+        mutating func append(_ other: Outcome, offset: Int) {
+            let place = emissions.count
+            emissions.append(other.emissions)
+            for position in other.positions { positions.append(offset + position) }
+            for failure in other.failures {
+                failures.append((place + failure.place, failure.reason))
+            }
+            mapping += other.mapping
+            encoding += other.encoding
+        }
     }
 
     private static let chunkSize = 256
@@ -38,14 +54,15 @@ struct IndexMapping {
             }
             outcomes.withLock { $0[chunk] = mapped }
         }
-        let mapped = outcomes.withLock { $0 }
+        var mapped = outcomes.withLock { $0 }
         return indexes.indices.map { index in
-            (0..<chunks).reduce(into: Outcome()) { whole, chunk in
-                guard let part = mapped[chunk]?[index] else { return }
-                whole.results += part.results
-                whole.mapping += part.mapping
-                whole.encoding += part.encoding
+            var whole = Outcome()
+            for chunk in 0..<chunks {
+                guard let part = mapped[chunk]?[index] else { continue }
+                whole.append(part, offset: chunk * Self.chunkSize)
+                mapped[chunk]?[index] = Outcome()
             }
+            return whole
         }
     }
 
@@ -54,23 +71,20 @@ struct IndexMapping {
         after sequence: SequenceNumber
     ) -> Outcome {
         var outcome = Outcome()
-        outcome.results.reserveCapacity(items.count)
+        outcome.positions.reserveCapacity(items.count)
+        let sink = EmissionSink(definition.coder)
         let began = ContinuousClock.now
-        for (number, item) in items.enumerated() {
-            guard item.sequence > sequence else {
-                outcome.results.append(nil)
-                continue
+        for (number, item) in items.enumerated() where item.sequence > sequence {
+            sink.isMeasuring = number.isMultiple(of: sampling)
+            if let error = definition.collect(item.id, item.document, in: sink) {
+                outcome.failures.append((outcome.positions.count, "\(error)"))
             }
-            guard number.isMultiple(of: sampling) else {
-                outcome.results.append(definition.emissions(of: item.document))
-                continue
-            }
-            outcome.results.append(
-                definition.emissions(of: item.document) { outcome.encoding += $0 * sampling })
+            outcome.positions.append(number)
         }
         let all = ContinuousClock.now - began
+        outcome.emissions = sink.takeBatch()
         // A sample may be unlucky.
-        outcome.encoding = min(outcome.encoding, all)
+        outcome.encoding = min(sink.encoding * sampling, all)
         outcome.mapping = all - outcome.encoding
         return outcome
     }

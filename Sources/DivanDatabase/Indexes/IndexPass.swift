@@ -47,8 +47,8 @@ struct IndexPass {
             _ mapped: IndexMapping.Outcome, _ written: Written?, of name: IndexName
         ) {
             var statistics = statistics[name] ?? IndexingStatistics()
-            statistics.documents += mapped.results.count { $0 != nil }
-            statistics.rows += written?.keys.count ?? 0
+            statistics.documents += mapped.positions.count
+            statistics.rows += written?.changes.count ?? 0
             statistics.mapping += mapped.mapping
             statistics.encoding += mapped.encoding
             statistics.inserting += written?.duration ?? .zero
@@ -63,10 +63,10 @@ struct IndexPass {
         while let first = try nextPiece(until: target) {
             var batch = Batch(first.indexes, first.feed)
             try map(first, into: &batch, &report)
-            while !batch.isFull, let more = try nextPiece(of: batch) {
+            while batch.size < core.options.indexingMemory, let more = try nextPiece(of: batch) {
                 try map(more, into: &batch, &report)
             }
-            try write(batch, &builds, &report)
+            try write(&batch, &builds, &report)
         }
         for definition in definitions {
             let began = ContinuousClock.now
@@ -131,13 +131,10 @@ struct IndexPass {
         var items: [Item] = []
         /// What each index's map made of the documents.
         var mapped: [IndexMapping.Outcome]
-        var size = 0
 
-        /// About what may lie in memory: the emissions, and what keeps them.
-        private static let largestSize = 24 << 20
-        private static let overhead = 160
+        /// About what it takes in memory.
+        var size: Int { mapped.reduce(0) { $0 + $1.emissions.size } }
 
-        var isFull: Bool { size >= Self.largestSize }
         var bound: SequenceNumber { feed.state.lastSequence }
 
         init(_ indexes: [Behind], _ feed: IndexFeed) {
@@ -148,26 +145,53 @@ struct IndexPass {
         }
 
         mutating func add(_ feed: IndexFeed, _ outcomes: [IndexMapping.Outcome]) {
+            let offset = items.count
             for item in feed.items {
                 items.append(
                     Item(id: item.id, sequence: item.sequence, isConsulted: item.isConsulted))
             }
             for (index, outcome) in outcomes.enumerated() {
-                for case .success(let emissions)? in outcome.results {
-                    size += emissions.size + Self.overhead * (1 + emissions.count)
-                }
-                mapped[index].results += outcome.results
-                mapped[index].mapping += outcome.mapping
-                mapped[index].encoding += outcome.encoding
+                mapped[index].append(outcome, offset: offset)
             }
             self.feed.lastSequence = feed.lastSequence
         }
 
-        /// The documents, each once, as the last piece that had it says.
-        var places: [Int] {
-            guard items.contains(where: \.isConsulted) else { return Array(items.indices) }
+        /// The documents of an index's part, each once, as the last piece that had it says; nil for
+        /// all of them.
+        func places(_ index: Int) -> [Int]? {
+            guard items.contains(where: \.isConsulted) else { return nil }
             var seen: Set<DocumentID> = []
-            return items.indices.reversed().filter { seen.insert(items[$0].id).inserted }.reversed()
+            let positions = mapped[index].positions
+            var places: [Int] = []
+            for place in positions.indices.reversed()
+            where seen.insert(items[positions[place]].id).inserted {
+                places.append(place)
+            }
+            // Those that were purged are behind them.
+            let rest = positions.count..<mapped[index].emissions.count
+            return places.reversed() + rest
+        }
+
+        /// Adds the documents that are gone to an index's part, without rows.
+        mutating func addPurged(after purge: UInt64, to index: Int) {
+            guard !feed.purged.isEmpty else { return }
+            // A document purged before the index last looked may be back, and its rows right.
+            let gone = Set(feed.purged.filter { $0.purge > purge }.map(\.id))
+            for id in gone.subtracting(items.map(\.id)) {
+                mapped[index].emissions.begin(id)
+                mapped[index].emissions.end()
+            }
+        }
+
+        /// The documents of an index's part that the map function failed for.
+        func failures(_ index: Int, _ places: [Int]?) -> [IndexingFailure] {
+            let mapped = mapped[index]
+            guard !mapped.failures.isEmpty else { return [] }
+            let written = places.map { Set($0) }
+            return mapped.failures.filter { written?.contains($0.place) ?? true }.map {
+                IndexingFailure(
+                    documentID: items[mapped.positions[$0.place]].id.text, reason: $0.reason)
+            }
         }
     }
 
@@ -232,9 +256,8 @@ struct IndexPass {
     }
 
     private func write(
-        _ batch: Batch, _ builds: inout [IndexName: Build], _ report: inout Report
+        _ batch: inout Batch, _ builds: inout [IndexName: Build], _ report: inout Report
     ) throws {
-        let places = batch.places
         var failures: [[IndexingFailure]] = []
         var written: [Written?] = []
         // What is written in a batch is not committed yet, and may never be.
@@ -246,7 +269,7 @@ struct IndexPass {
                 var failed: [IndexingFailure] = []
                 written.append(
                     try write(
-                        batch, places, position,
+                        &batch, position,
                         newThrough: Build.newThrough(builds[index.definition.name], index, batch),
                         context, &failed))
                 failures.append(failed)
@@ -275,13 +298,15 @@ struct IndexPass {
         /// What its record says now.
         var record: IndexRecord
         /// The rows that changed.
-        var keys: [[UInt8]]
+        var changes: IndexWriter.Changes
+        /// Their keys; nil when nobody wanted to know.
+        var keys: [[UInt8]]?
         var duration: Duration
     }
 
     /// Writes one index's part; nil when somebody else has written there since.
     private func write(
-        _ batch: Batch, _ places: [Int], _ position: Int, newThrough: SequenceNumber,
+        _ batch: inout Batch, _ position: Int, newThrough: SequenceNumber,
         _ context: WriteContext, _ failures: inout [IndexingFailure]
     ) throws -> Written? {
         let (index, feed) = (batch.indexes[position], batch.feed)
@@ -295,30 +320,25 @@ struct IndexPass {
         let pending = feed.state.lastSequence - min(feed.state.lastSequence, record.lastSequence)
         // What would touch a good part of the partial reductions writes them anew at the end.
         if isBuild, pending > 1_000 { record.hasPartials = false }
-        let stores = IndexStores(number: record.number, engine: core.engine)
         var target = IndexWriter(
-            stores, seed: record.seed, reducer: index.definition.reducer, writer)
+            IndexStores(number: record.number, engine: core.engine), seed: record.seed,
+            reducer: index.definition.reducer, writer)
         target.maintainsPartials = record.hasPartials
-        var present: Set<DocumentID> = []
-        if !feed.purged.isEmpty { present = Set(batch.items.map(\.id)) }
-        let keys: [[UInt8]]
+        target.tellsRows = core.indexTouches.isFollowed(name)
+        batch.addPurged(after: record.lastPurge, to: position)
+        let places = batch.places(position)
+        let failed = batch.failures(position, places)
+        record.failures += UInt64(failed.count)
+        failures += failed
+        let changes: IndexWriter.Changes
         do {
-            // A document purged before the index last looked may be back, and its rows right.
-            let gone = Set(feed.purged.filter { $0.purge > record.lastPurge }.map(\.id))
-            for id in gone.subtracting(present) { try target.replace(id, with: Emissions()) }
-            for place in places {
-                let item = batch.items[place]
-                guard let result = batch.mapped[position].results[place] else { continue }
-                var emissions = Emissions()
-                do { emissions = try result.get() } catch {
-                    record.failures += 1
-                    failures.append(IndexingFailure(documentID: item.id.text, reason: "\(error)"))
-                }
+            let (items, positions) = (batch.items, batch.mapped[position].positions)
+            changes = try target.replace(with: &batch.mapped[position].emissions, at: places) {
                 // Another row may have brought a document that is consulted, as it stood then.
-                let isNew = item.sequence <= newThrough && !item.isConsulted
-                try target.replace(item.id, with: emissions, isNew: isNew)
+                guard $0 < positions.count else { return false }
+                let item = items[positions[$0]]
+                return item.sequence <= newThrough && !item.isConsulted
             }
-            keys = try target.finish().map(\.key)
         } catch let error as IndexCorruption {
             throw DatabaseError.damagedIndex(name.name, error)
         }
@@ -326,7 +346,9 @@ struct IndexPass {
         record.lastPurge = feed.lastPurge
         try context.setIndexRecord(record, of: name)
         return Written(
-            record: record, keys: keys, duration: ContinuousClock.now - began)
+            record: record, changes: changes,
+            keys: target.tellsRows ? changes.rows.map(\.key) : nil,
+            duration: ContinuousClock.now - began)
     }
 
     // MARK: - Reducing

@@ -27,7 +27,8 @@ final class IndexTouches: Sendable {
     private struct Step {
         var start: Place
         var end: Place
-        /// The keys of the rows that it added, removed or changed; nil when they are too many.
+        /// The keys of the rows that it added, removed or changed; nil when they are too many or
+        /// nobody looked at them.
         var keys: [[UInt8]]?
     }
 
@@ -56,14 +57,17 @@ final class IndexTouches: Sendable {
         }
     }
 
-    /// Notes a step that has been committed.
-    func note(_ name: IndexName, from start: Place, to end: Place, keys: [[UInt8]]) {
+    /// Whether anybody wants to know the steps of an index.
+    func isFollowed(_ name: IndexName) -> Bool { logs.withLock { $0[name] != nil } }
+
+    /// Notes a step that has been committed; without its keys when they were not looked at.
+    func note(_ name: IndexName, from start: Place, to end: Place, keys: [[UInt8]]?) {
         logs.withLock { logs in
             guard var log = logs.removeValue(forKey: name) else { return }
             defer { logs[name] = log }
-            let isTooLarge = keys.count > Self.mostKeys
-            log.steps.append(Step(start: start, end: end, keys: isTooLarge ? nil : keys))
-            log.keyCount += isTooLarge ? 0 : keys.count
+            let kept = keys.flatMap { $0.count > Self.mostKeys ? nil : $0 }
+            log.steps.append(Step(start: start, end: end, keys: kept))
+            log.keyCount += kept?.count ?? 0
             while log.steps.count > Self.mostSteps || log.keyCount > Self.mostKeys {
                 log.keyCount -= log.steps.removeFirst().keys?.count ?? 0
             }

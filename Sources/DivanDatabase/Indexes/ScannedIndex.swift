@@ -58,21 +58,33 @@ final class ScannedIndex: Sendable {
             var target = IndexWriter(
                 stores, seed: seed, reducer: definition.reducer, writer)
             target.maintainsPartials = false
+            target.tellsRows = false
+            var emissions = mapped.emissions
             let present = Set(feed.items.map(\.id))
             for id in Set(feed.purged.map(\.id)).subtracting(present) {
-                try target.replace(id, with: Emissions())
+                emissions.begin(id)
+                emissions.end()
             }
-            for (item, result) in zip(feed.items, mapped.results) {
-                guard let result else { continue }
-                var emissions = Emissions()
-                do { emissions = try result.get() } catch {
-                    failures.append(
-                        IndexingFailure(documentID: item.id.text, reason: "\(error)"))
-                }
-                try target.replace(item.id, with: emissions)
+            for failure in mapped.failures {
+                let id = feed.items[mapped.positions[failure.place]].id
+                failures.append(IndexingFailure(documentID: id.text, reason: failure.reason))
             }
-            _ = try target.finish()
+            _ = try target.replace(
+                with: &emissions, at: lastPlaces(feed, mapped, emissions.count)
+            ) { _ in false }
         }
+    }
+
+    /// Each document once: one that is consulted may have come twice, as it stands both times.
+    private static func lastPlaces(
+        _ feed: IndexFeed, _ mapped: IndexMapping.Outcome, _ count: Int
+    ) -> [Int]? {
+        guard feed.items.contains(where: \.isConsulted) else { return nil }
+        var last: [DocumentID: Int] = [:]
+        for (place, position) in mapped.positions.enumerated() {
+            last[feed.items[position].id] = place
+        }
+        return last.values + Array(mapped.positions.count..<count)
     }
 
     private static func reduce(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import DivanDatabase
+import Dispatch
 import DivanJSON
 import DivanSQLite
 import DivanStorage
@@ -73,6 +74,7 @@ import Testing
             return midway
         }
         print("Kills between the pieces of a build: \(midway).")
+        #expect(midway > 0, "No build was killed midway.")
     }
 
     @Test func `two processes that index and write at once make one right index`() async throws {
@@ -119,7 +121,7 @@ import Testing
                 name: "full", directory: nil, engine: storage, options: DatabaseOptions())
             let filled = Database(name: "full", core: core, readOnly: false, registration: nil)
             defer { filled.close() }
-            try Self.fill(filled, 60)
+            try Self.fill(filled, 800)
             let plan = FaultPlan(failing: number, with: code)
             let database = Database(
                 name: "full",
@@ -137,6 +139,39 @@ import Testing
             try Self.check(database, "operation \(number)")
         }
         #expect(number > 60, "Too few writes were failed.")
+    }
+
+    @Test func `what is purged or changed between map and insert is right in the end`() throws {
+        let database = try Database.inMemory()
+        defer { database.close() }
+        try Self.fill(database, 500)
+        let view = database.view(named: "meddled")
+        let isDone = Flag()
+        view.setMap(version: "1", reduce: .count) { document, emit in
+            emit(document["n"], document.revisionID)
+            guard document.id == "7", !isDone.isSet else { return }
+            isDone.set()
+            // The pieces are mapped and not yet written. A map function must not write, others may.
+            let ended = DispatchSemaphore(value: 0)
+            DispatchQueue(label: "meddler").async {
+                _ = try? database.purge("3")
+                _ = try? database.purge("4")
+                _ = try? database.create("4", ["n": 1_004])
+                _ = try? database.delete("5")
+                _ = try? database.update("6") { $0["n"] = 1_006 }
+                ended.signal()
+            }
+            ended.wait()
+        }
+        try view.updateIndex()
+        var query = view.query()
+        query.mapOnly = true
+        let keys = try query.run().compactMap { $0.key.int64 }
+        #expect(isDone.isSet)
+        let unchanged = (0..<500).filter { !(3...6).contains($0) }.map { Int64($0) }
+        #expect(keys == unchanged + [1_004, 1_006])
+        #expect(try view.query().run().first?.value == .integer(Int64(keys.count)))
+        #expect(try database.verify().map(\.message) == [])
     }
 
     @Test func `one document may emit a hundred thousand rows`() throws {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanJSON
+package import DivanModel
+internal import DivanStorage
+
+/// What documents emit into one index, ready to be stored.
+///
+/// It is filled on the thread that maps the documents and handed to the writer: whole row keys and
+/// packed values, all in one array of bytes, since a bulk build has millions of them.
+///
+/// ```swift
+/// var batch = EmissionBatch()
+/// batch.begin(id)
+/// batch.append(value) { coder.append(key, to: &$0) }
+/// batch.end()
+/// ```
+package struct EmissionBatch: Sendable {
+    /// A row in ``bytes``: the emitted key, the rest of the row key, the value.
+    struct Row {
+        var start: Int
+        var emittedEnd: Int
+        var keyEnd: Int
+        var end: Int
+    }
+
+    /// A document and its rows.
+    struct Document {
+        var id: DocumentID
+        var firstRow: Int
+        var endRow: Int
+    }
+
+    private(set) var bytes: [UInt8] = []
+    private(set) var rows: [Row] = []
+    private(set) var documents: [Document] = []
+    /// The document that is being mapped.
+    private var current: (id: DocumentID, idBytes: [UInt8], firstRow: Int, start: Int)?
+
+    /// Makes an empty batch.
+    package init() {}
+
+    /// How many documents it has.
+    package var count: Int { documents.count }
+
+    /// About what it takes in memory.
+    package var size: Int { bytes.count + 32 * rows.count + 48 * documents.count }
+
+    // MARK: - Filling
+
+    /// Begins the next document.
+    package mutating func begin(_ id: DocumentID) {
+        current = (id, Array(id.text.utf8), rows.count, bytes.count)
+    }
+
+    /// Adds a row of the document that was begun.
+    ///
+    /// - Parameters:
+    ///   - value: The value; nil for none, which takes no space.
+    ///   - key: Appends the key in its row form.
+    package mutating func append(_ value: PackedValue?, key: (inout [UInt8]) throws -> Void)
+        rethrows
+    {
+        guard let current else { return }
+        let start = bytes.count
+        do { try key(&bytes) } catch {
+            bytes.removeLast(bytes.count - start)
+            throw error
+        }
+        let emittedEnd = bytes.count
+        bytes.append(contentsOf: current.idBytes)
+        RowKey.append(ordinal: 0, to: &bytes)
+        let keyEnd = bytes.count
+        if let value, !value.isNull { value.withBytes { bytes.append(copying: $0) } }
+        rows.append(Row(start: start, emittedEnd: emittedEnd, keyEnd: keyEnd, end: bytes.count))
+    }
+
+    /// Ends the document that was begun.
+    package mutating func end() {
+        guard let current else { return }
+        if rows.count - current.firstRow > 1 { number(from: current.firstRow, of: current.id) }
+        documents.append(
+            Document(id: current.id, firstRow: current.firstRow, endRow: rows.count))
+        self.current = nil
+    }
+
+    /// Ends the document that was begun without any rows.
+    package mutating func endWithoutRows() {
+        guard let current else { return }
+        rows.removeLast(rows.count - current.firstRow)
+        bytes.removeLast(bytes.count - current.start)
+        end()
+    }
+
+    /// Adds the documents of another batch.
+    package mutating func append(_ other: EmissionBatch) {
+        let (start, row) = (bytes.count, rows.count)
+        bytes.append(contentsOf: other.bytes)
+        for next in other.rows {
+            rows.append(
+                Row(
+                    start: start + next.start, emittedEnd: start + next.emittedEnd,
+                    keyEnd: start + next.keyEnd, end: start + next.end))
+        }
+        for document in other.documents {
+            documents.append(
+                Document(
+                    id: document.id, firstRow: row + document.firstRow,
+                    endRow: row + document.endRow))
+        }
+    }
+
+    /// Numbers the rows of a document that have the same key.
+    private mutating func number(from firstRow: Int, of id: DocumentID) {
+        // Hashes say cheaply of nearly all documents that there are none.
+        var hashes: Set<UInt64> = []
+        let isUnique = rows[firstRow...].allSatisfy { row in
+            let key = bytes.span.extracting(row.start..<row.emittedEnd)
+            return hashes.insert(RowRank.hash(key, seed: 0)).inserted
+        }
+        guard !isUnique else { return }
+        var seen: [ArraySlice<UInt8>: Int] = [:]
+        for index in firstRow..<rows.count {
+            let row = rows[index]
+            let key = bytes[row.start..<row.emittedEnd]
+            let ordinal = seen[key, default: 0]
+            seen[ArraySlice(Array(key)), default: 0] = ordinal + 1
+            guard ordinal > 0 else { continue }
+            // A longer key is written anew, behind everything.
+            let value = Array(bytes[row.keyEnd..<row.end])
+            let start = bytes.count
+            bytes.append(contentsOf: Array(key))
+            let emittedEnd = bytes.count
+            RowKey.append(id, ordinal: ordinal, to: &bytes)
+            let keyEnd = bytes.count
+            bytes.append(contentsOf: value)
+            rows[index] = Row(
+                start: start, emittedEnd: emittedEnd, keyEnd: keyEnd, end: bytes.count)
+        }
+    }
+
+    // MARK: - Writing
+
+    /// Adds what is staged besides rows, such as the keys of former ones, and returns where it begins.
+    mutating func stage(_ more: (inout [UInt8]) -> Void) -> Int {
+        let start = bytes.count
+        more(&bytes)
+        return start
+    }
+
+    /// The whole key of a row.
+    func key(_ row: Row) -> ArraySlice<UInt8> { bytes[row.start..<row.keyEnd] }
+}
