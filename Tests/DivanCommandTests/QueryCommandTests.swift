@@ -68,4 +68,33 @@ import Testing
         #expect(try tool.run("query", "db", "not json").status != 0)
         #expect(try tool.run("query", "db", "{}", "--index", "nowhere").status != 0)
     }
+
+    @Test func `a query of expressions prints its columns`() throws {
+        let query = #"""
+            {"WHAT": [["._id"], ["AS", ["*", [".n"], 2], "twice"]],
+             "WHERE": ["BETWEEN", [".n"], 3, 5], "ORDER_BY": [["DESC", [".n"]]]}
+            """#
+        let result = try tool.run("query", "db", query)
+        #expect(result.status == 0)
+        #expect(result.lines.count == 3)
+        #expect(result.lines.first?.contains(#""twice":10"#) == true)
+        let table = try tool.run("query", "db", query, "--table")
+        #expect(table.lines.first?.hasSuffix("twice") == true && table.lines.count == 4)
+        #expect(try tool.run("query", "db", query, "--explain").out.contains("all documents"))
+        #expect(try tool.run("query", "db", query, "--limit", "2").status == 2)
+        #expect(try tool.run("query", "db", #"{"WHERE": ["WHAT?", 1]}"#).status != 0)
+    }
+
+    @Test func `a live query prints each result until it is interrupted`() throws {
+        for query in [#"{"n":{"$gt":18}}"#, #"{"WHAT":[[".n"]],"WHERE":[">",[".n"],18]}"#] {
+            let child = try tool.start(["query", "db", query, "--live"])
+            defer { child.interrupt() }
+            #expect(child.waitForOutput(#""n":19"#))
+            #expect(try tool.run("put", "db", "new", input: #"{"n":77}"#).status == 0)
+            #expect(child.waitForOutput(#""n":77"#))
+            child.interrupt()
+            _ = try child.wait()
+            #expect(try tool.run("rm", "db", "new").status == 0)
+        }
+    }
 }

@@ -86,6 +86,9 @@ indirect enum ExpressionNode: Sendable {
         if case .collated(_, let collation) = self { collation } else { nil }
     }
 
+    /// Whether it or a part of it is the time at which a document expires.
+    var asksForExpiration: Bool { contains(\.isExpiration) }
+
     var isExpiration: Bool {
         if case .meta(.expiration, _) = uncollated { true } else { false }
     }

@@ -12,6 +12,8 @@ struct SelectPlan {
         var isOuter: Bool
     }
 
+    /// The name of the first source.
+    var sourceName: String?
     var keys: [String]
     var columns: [ExpressionNode]
     var lookups: [Lookup] = []
@@ -35,6 +37,19 @@ struct SelectPlan {
             + ordering.map(\.node)
     }
 
+    /// The columns that tell which group or document a row is of; none when some are not selected.
+    var identifyingColumns: [Int] {
+        guard isGrouped else {
+            return columns.firstIndex { node in
+                guard case .meta(.id, let source) = node else { return false }
+                return source == nil || source == sourceName
+            }.map { [$0] } ?? []
+        }
+        let texts = columns.map { "\($0)" }
+        let found = grouping.compactMap { texts.firstIndex(of: "\($0)") }
+        return found.count == grouping.count ? found : []
+    }
+
     /// Whether deleted documents are wanted, too.
     var includesDeleted: Bool {
         nodes.contains { node in
@@ -53,6 +68,7 @@ struct SelectPlan {
         guard Set(names).count == names.count else {
             throw DatabaseError(.invalidQuery, "Two sources of the query have the same name.")
         }
+        sourceName = query.source.name
         keys = Self.keys(query.columns)
         columns = try query.columns.map { try ready($0.node) }
         condition = try query.condition.map(ready)

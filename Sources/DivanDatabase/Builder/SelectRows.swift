@@ -7,6 +7,8 @@ public struct SelectRows: RandomAccessCollection, Sendable {
     /// The names of the columns, in order.
     public let keys: [String]
     let values: [[JSONValue?]]
+    /// The columns that tell which document or group a row is of; none when there are no such columns.
+    var identifying: [Int] = []
 
     /// The position of the first row.
     public var startIndex: Int { 0 }
@@ -69,4 +71,9 @@ extension SelectRow: Equatable {
     }
 }
 
-extension SelectRows: Equatable {}
+extension SelectRows: Equatable {
+    /// Equal when columns and rows are, in the same order.
+    public static func == (left: SelectRows, right: SelectRows) -> Bool {
+        left.keys == right.keys && left.values == right.values
+    }
+}

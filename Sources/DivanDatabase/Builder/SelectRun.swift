@@ -18,20 +18,39 @@ final class SelectRun {
     private let plan: SelectPlan
     private let core: DatabaseCore
     private let check: (@Sendable () throws -> Void)?
+    private let examined: ExaminedDocuments?
     private let patterns = PatternCache()
     /// The scope of the document that was looked at last: where, order and columns ask for the same.
     private var last: (id: DocumentID, scope: ExpressionScope?)?
     private var keys: [String] { plan.keys }
 
-    init(_ query: SelectQuery, check: (@Sendable () throws -> Void)? = nil) throws {
+    init(
+        _ query: SelectQuery, examined: ExaminedDocuments? = nil,
+        check: (@Sendable () throws -> Void)? = nil
+    ) throws {
         try query.source.database.checkOpen()
         self.query = query
+        self.examined = examined
         self.check = check
         core = query.source.database.core
         plan = try SelectPlan(query)
     }
 
-    func run() throws -> SelectRows { SelectRows(keys: keys, values: try perform().values) }
+    func run() throws -> SelectRows { try runReporting().rows }
+
+    /// Runs the query and tells which way it went.
+    func runReporting() throws -> (rows: SelectRows, path: AccessPath) {
+        let (values, report) = try perform()
+        let rows = SelectRows(keys: keys, values: values, identifying: plan.identifyingColumns)
+        // When a document expires is not told by any row.
+        let isLasting = !plan.includesDeleted && !plan.nodes.contains(where: \.asksForExpiration)
+        return (rows, isLasting ? report.path : .documents(.all))
+    }
+
+    /// Has the indexes that the query may read followed.
+    func followIndexes() throws -> [IndexTouches.Token] {
+        try planned(isWindowed: false).followIndexes()
+    }
 
     func explain() throws -> FindExplanation {
         let (values, report) = try perform()
@@ -86,6 +105,7 @@ final class SelectRun {
         if isWindowed { (planned.skip, planned.limit) = (query.offset, query.limit) }
         planned.includesDeleted = plan.includesDeleted
         planned.check = check
+        planned.examined = examined
         return planned
     }
 
@@ -129,6 +149,7 @@ final class SelectRun {
         for lookup in plan.lookups {
             var found: Document?
             if let id = try lookup.id.value(in: scope)?.string, let id = try? DocumentID(id) {
+                examined?.add(id)
                 found = try scope.snapshot.document(id)
             }
             if let found {

@@ -35,6 +35,23 @@ public struct FindRow: Sendable {
     }
 }
 
+extension FindRow: Equatable {
+    /// Rows are equal when they give the same properties of the same document.
+    public static func == (left: FindRow, right: FindRow) -> Bool {
+        if left.projection == nil, right.projection == nil {
+            return left.document == right.document
+        }
+        return left.id == right.id && left.properties == right.properties
+    }
+}
+
+extension FindResult: Equatable {
+    /// Results are equal when their rows are, in the same order.
+    public static func == (left: FindResult, right: FindResult) -> Bool {
+        left.rows == right.rows
+    }
+}
+
 /// What a run of a query did.
 public struct FindStatistics: Sendable, Hashable {
     /// How many rows of indexes, or IDs of a scan, were read.

@@ -6,7 +6,7 @@ internal import DivanJSON
 /// One run of a ``FindQuery``.
 struct FindRun {
     let query: FindQuery
-    let planned: PlannedQuery
+    var planned: PlannedQuery
     let projection: Projection?
     private let fingerprint: String
 
@@ -51,7 +51,10 @@ struct FindRun {
         }
     }
 
-    func run() throws -> FindResult {
+    func run() throws -> FindResult { try runReporting().result }
+
+    /// Runs the query and tells which way it went.
+    func runReporting() throws -> (result: FindResult, path: AccessPath) {
         let clock = ContinuousClock()
         let start = clock.now
         var rows: [FindRow] = []
@@ -64,10 +67,11 @@ struct FindRun {
         statistics.documentsExamined = report.counters.documents
         statistics.resultsReturned = rows.count
         statistics.duration = clock.now - start
-        return FindResult(
+        let result = FindResult(
             rows: rows,
             bookmark: report.end.map { FindBookmark($0, fingerprint: fingerprint).text },
             statistics: statistics, warning: warning(report))
+        return (result, report.path)
     }
 
     private func warning(_ report: QueryReport) -> String? {

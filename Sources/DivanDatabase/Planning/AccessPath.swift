@@ -64,31 +64,3 @@ extension AccessPath {
         }
     }
 }
-
-/// What a query has read, for whoever wants to know whether a change concerns it.
-///
-/// A live query runs again when a document changes that has, or had, a row in these ranges.
-enum QueryFootprint: Sendable {
-    /// Any change may concern it.
-    case everything
-    /// Ranges of rows of indexes on properties.
-    case rows([(index: IndexName, ranges: [RowRange])])
-
-    init(_ path: AccessPath) {
-        var rows: [(index: IndexName, ranges: [RowRange])] = []
-        self = Self.collect(path, &rows) ? .rows(rows) : .everything
-    }
-
-    private static func collect(
-        _ path: AccessPath, _ rows: inout [(index: IndexName, ranges: [RowRange])]
-    ) -> Bool {
-        switch path {
-        case .nothing: return true
-        case .documents, .expirations: return false
-        case .index(let access):
-            rows.append((access.map.index.indexName, access.ranges))
-            return true
-        case .union(let paths): return paths.allSatisfy { collect($0, &rows) }
-        }
-    }
-}

@@ -18,9 +18,6 @@ struct QueryReport {
     var spilledRuns = 0
     /// Where the last document stood.
     var end: QueryPosition?
-
-    /// What was read: a change of no row in it leaves the result as it is.
-    var footprint: QueryFootprint { QueryFootprint(path) }
 }
 
 extension PlannedQuery {
@@ -35,6 +32,7 @@ extension PlannedQuery {
     func run(begin: () -> Void, _ body: (Document, Snapshot) throws -> Bool) throws -> QueryReport {
         try withPlanner { planner in
             begin()
+            examined?.removeAll()
             return try core.blaming(nil) {
                 let plan = try makePlan(planner)
                 var report = QueryReport(plan: plan, path: plan.base.path)
@@ -109,6 +107,7 @@ extension PlannedQuery {
         guard left > 0 else { return true }
         var last: [UInt8]?
         let ending = try run.run(path) { candidate in
+            examined?.add(candidate.document.documentID)
             guard try isWanted(candidate.document, planner.snapshot) else { return true }
             if toSkip > 0 {
                 toSkip -= 1
@@ -145,6 +144,7 @@ extension PlannedQuery {
         let run = makeRun(planner)
         _ = try run.run(report.plan.base.path) { candidate in
             let document = candidate.document
+            examined?.add(document.documentID)
             guard try isWanted(document, snapshot) else { return true }
             let values = try order.map { try value($0.path, document, snapshot) }
             let position = coder.position(values, id: document.id)

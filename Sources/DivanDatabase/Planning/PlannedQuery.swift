@@ -31,6 +31,8 @@ struct PlannedQuery {
     }
     /// Called now and then; throws to stop the work.
     var check: (@Sendable () throws -> Void)?
+    /// Gets the documents that are looked at, for whoever wants to know what the result hangs on.
+    var examined: ExaminedDocuments?
 
     var orderCoder: OrderCoder {
         OrderCoder(keys: order, coder: RowKeyCoder(collation, strings: ICUCollator.root))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
-internal import DivanModel
+public import DivanModel
 
 /// A row of a query's result.
 ///
@@ -83,6 +83,35 @@ public struct QueryRow: Sendable {
         if let includedDocument { return includedDocument }
         guard let documentID else { return nil }
         let id = try DocumentID.parse(documentID)
+        return try core.read { try $0.document(id) }
+    }
+}
+
+// What Couchbase Lite 1.x has besides.
+extension QueryRow {
+    /// The first item of an array key, or the key itself.
+    public var key0: JSONValue? { key(at: 0) }
+    /// The second item of an array key.
+    public var key1: JSONValue? { key(at: 1) }
+    /// The third item of an array key.
+    public var key2: JSONValue? { key(at: 2) }
+    /// The fourth item of an array key.
+    public var key3: JSONValue? { key(at: 3) }
+
+    /// The revision of the document that emitted the row: of the included one, or else the current one.
+    ///
+    /// - Throws: As ``document()``.
+    public var documentRevisionID: String? { get throws { try emitter()?.revisionID } }
+
+    /// The sequence of that revision.
+    ///
+    /// - Throws: As ``document()``.
+    public var sequenceNumber: SequenceNumber? { get throws { try emitter()?.sequence } }
+
+    private func emitter() throws -> Document? {
+        guard let sourceDocumentID else { return nil }
+        if let includedDocument, includedDocument.id == sourceDocumentID { return includedDocument }
+        let id = try DocumentID.parse(sourceDocumentID)
         return try core.read { try $0.document(id) }
     }
 }

@@ -44,4 +44,44 @@ import Testing
         token.remove()
         other.remove()
     }
+
+    @Test func `live queries of a read-only handle follow a writer in another process`()
+        async throws
+    {
+        let directory = try TestDirectory("live-read-only")
+        let path = directory.path("app.divan")
+        do {
+            let database = try Database.forTest(at: path, create: true)
+            // Built once, and then out of date.
+            try database.createIndex(PropertyIndex(on: "n"))
+            try await database.updateIndexes()
+            database.close()
+        }
+        let database = try Database.forTest(at: path, readOnly: true)
+        defer { database.close() }
+        let view = database.view(named: "n")
+        view.setMap(version: "1") { document, emit in emit(document["n"]) }
+        let told = Told()
+        let token = told.follow(view.query().live(interval: .zero))
+        let found = ToldOf<FindResult>()
+        let query = FindQuery(try Selector(json: ["n": ["$gte": 2]]))
+        let other = found.follow(database.live(query, interval: .zero))
+        await eventually { told.last == [] && found.last?.isEmpty == true }
+        let child = try await offPool {
+            let child = try TestChild("serve", path)
+            #expect(child.readLine() == "ready")
+            return UncheckedBox(child)
+        }
+        _ = try await offPool { try child.value.ask("save a 1") }
+        await eventually { told.last == [1] }
+        _ = try await offPool { try child.value.ask("save c 3") }
+        await eventually { told.last == [1, 3] && found.last?.map(\.id) == ["c"] }
+        _ = try await offPool { try child.value.ask("purge a") }
+        await eventually { told.last == [3] && found.last?.map(\.id) == ["c"] }
+        _ = try await offPool { try child.value.ask("purge c") }
+        await eventually { told.last == [] && found.last?.isEmpty == true }
+        #expect(try await offPool { child.value.finish() } == 0)
+        token.remove()
+        other.remove()
+    }
 }

@@ -136,7 +136,8 @@ private final class Applied: Sendable {
 
 extension RowDifference {
     /// Follows the difference as its documentation says.
-    func applied(to old: [QueryRow], from new: QueryResult) -> [QueryRow] {
+    func applied<Row>(to old: [Row], from new: some RandomAccessCollection<Row>) -> [Row] {
+        let new = Array(new)
         var rows = old
         for place in (removed + moved.map(\.old)).sorted().reversed() { rows.remove(at: place) }
         let rest = moved.map { ($0.new, old[$0.old]) } + inserted.map { ($0, new[$0]) }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// A query by selector as the question of a live query.
+struct FindLiveSource: LiveSource {
+    let query: FindQuery
+    let core: DatabaseCore
+    let registry: ViewRegistry
+
+    var isClosed: Bool { core.isClosed || registry.isClosed }
+
+    func follow(_ changed: @escaping @Sendable () -> Void) -> [any Sendable] {
+        [registry.follow(nil, changed)]
+    }
+
+    func fetch() throws -> LiveFetch<FindResult> {
+        let examined = ExaminedDocuments()
+        var run = try FindRun(query, core)
+        run.planned.examined = examined
+        let tokens = try run.planned.followIndexes()
+        let (rows, path) = try run.runReporting()
+        let dependency = PlannedDependency(core, path, examined, tokens)
+        return LiveFetch(rows: rows, dependency: dependency ?? DependencyOnEverything())
+    }
+
+    func difference(from old: FindResult?, to new: FindResult) -> RowDifference {
+        RowDifference(from: old.map(Array.init) ?? [], to: Array(new), by: \.id) { _ in
+            String?.none
+        }
+    }
+}
+
+extension Database {
+    /// Makes a live query of a selector: its documents at once, and again whenever they have changed.
+    ///
+    /// ```swift
+    /// let open = database.live(FindQuery(try Selector(json: ["type": "task", "done": false])))
+    /// for try await page in open { show(page.map(\.properties)) }
+    /// ```
+    ///
+    /// See ``LiveQuery``. Where indexes answer the query alone, a commit that touches neither a row in
+    /// what was read of them nor a document that was looked at does not run it.
+    ///
+    /// - Parameters:
+    ///   - query: What to find.
+    ///   - interval: The least time from one look at changes to the next; 0 looks at each commit.
+    /// - Returns: The live query, which has not begun.
+    public func live(
+        _ query: FindQuery, interval: Duration = .milliseconds(200)
+    ) -> LiveQuery<FindResult> {
+        LiveQuery(FindLiveSource(query: query, core: core, registry: views), interval: interval)
+    }
+}
+
+extension LiveQuery where Rows == FindResult {
+    /// The query. Setting another one runs it at once; who follows gets its documents with the
+    /// difference from those before.
+    public var query: FindQuery? {
+        get { state.withLock { ($0.source as? FindLiveSource)?.query } }
+        set {
+            guard let newValue, let old = state.withLock({ $0.source }) as? FindLiveSource else {
+                return
+            }
+            replace(FindLiveSource(query: newValue, core: old.core, registry: old.registry))
+        }
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import Testing
+
+/// Queries of the builder in their JSON form.
+@Suite struct QueryJSONTests {
+    private let database: Database
+
+    init() throws {
+        database = try Database.inMemory()
+        let documents: [(String, JSONObject)] = [
+            ("ann", ["type": "person", "name": "Ann", "age": 30, "tags": ["a", "b"]]),
+            ("bob", ["type": "person", "name": "bob", "age": 25, "tags": ["b"]]),
+            ("cat", ["type": "person", "name": "Cat", "age": .null, "at": ["city": "Rome"]]),
+            ("p1", ["type": "post", "title": "One", "author": "ann", "stars": 3]),
+            ("p2", ["type": "post", "title": "Two", "author": "nobody", "stars": 5]),
+        ]
+        for (id, body) in documents { try database.create(id, body) }
+    }
+
+    private func rows(_ json: JSONValue, _ parameters: JSONObject = [:]) throws -> [JSONValue] {
+        try SelectQuery(json: json, from: .database(database)).bind(parameters).execute()
+            .map { .object($0.properties) }
+    }
+
+    private func ids(_ condition: JSONValue, _ parameters: JSONObject = [:]) throws -> [String] {
+        try rows(["WHERE": condition, "ORDER_BY": [["._id"]]], parameters)
+            .compactMap { $0["id"]?.string }
+    }
+
+    @Test func `every operator does what the builder's does`() throws {
+        #expect(try ids(["=", [".type"], "post"]) == ["p1", "p2"])
+        #expect(try ids(["AND", [">=", [".age"], 25], ["!=", [".name"], "Ann"]]) == ["bob"])
+        #expect(try ids(["or", ["<", [".age"], 26], [">", [".stars"], 4]]) == ["bob", "p2"])
+        #expect(try ids(["NOT", ["<=", [".stars"], 3]]) == ["p2"])
+        #expect(try ids(["BETWEEN", [".age"], 25, 30]) == ["ann", "bob"])
+        #expect(try ids(["IN", [".name"], ["[]", "Ann", "Cat"]]) == ["ann", "cat"])
+        #expect(try ids(["NOT IN", [".name"], ["[]", "Ann", "Cat"]]) == ["bob"])
+        #expect(try ids(["LIKE", [".title"], "T%"]) == ["p2"])
+        #expect(try ids(["IS", [".age"], .null]) == ["cat"])
+        #expect(try ids(["IS", [".age"], ["MISSING"]]) == ["p1", "p2"])
+        #expect(try ids(["IS NOT", [".at"], ["MISSING"]]) == ["cat"])
+        #expect(try ids(["IS VALUED", [".age"]]) == ["ann", "bob"])
+        #expect(try ids(["EXISTS", [".stars"]]) == ["p1", "p2"])
+        #expect(try ids(["=", [".at.city"], "Rome"]) == ["cat"])
+        #expect(try ids(["=", [".", "at", "city"], "Rome"]) == ["cat"])
+        #expect(try ids(["ANY", "t", [".tags"], ["=", ["?t"], "a"]]) == ["ann"])
+        #expect(try ids(["any and every", "t", [".tags"], ["=", ["?t"], "b"]]) == ["bob"])
+        #expect(try ids(["=", ["LOWER()", [".name"]], "ann"]) == ["ann"])
+        #expect(try ids(["REGEXP_LIKE()", [".name"], "^[a-z]"]) == ["bob"])
+        #expect(try ids(["=", ["%", [".stars"], 2], 1]) == ["p1", "p2"])
+        #expect(try ids(["=", ["-", [".stars"]], -3]) == ["p1"])
+        #expect(try ids(["=", ["||", [".name"], "-", ["._id"]], "Ann-ann"]) == ["ann"])
+        #expect(
+            try ids(["<", ["COLLATE", ["UNICODE": true], [".name"]], "B"]) == ["ann"])
+        #expect(try ids(["=", [".name"], ["$who"]], ["who": "bob"]) == ["bob"])
+    }
+
+    @Test func `columns, groups, order and window are as in the builder`() throws {
+        #expect(
+            try rows([
+                "WHAT": [["AS", [".type"], "kind"], ["COUNT()"], ["MAX()", [".stars"]]],
+                "GROUP_BY": [[".type"]], "HAVING": [">", ["COUNT()"], 1],
+                "ORDER_BY": [["DESC", [".type"]]],
+            ]) == [["kind": "post", "$1": 2, "$2": 5], ["kind": "person", "$1": 3, "$2": .null]])
+        #expect(
+            try rows([
+                "WHAT": [".name", ["*", [".age"], 2]], "WHERE": ["IS VALUED", [".age"]],
+                "ORDER_BY": [[".age"]], "LIMIT": 1, "OFFSET": 1,
+            ]) == [["name": "Ann", "$1": 60]])
+        #expect(
+            try rows(["DISTINCT": true, "WHAT": [[".type"]], "ORDER_BY": [[".type"]]])
+                == [["type": "person"], ["type": "post"]])
+    }
+
+    @Test func `sources are joined by ID`() throws {
+        let query: JSONValue = [
+            "WHAT": [["AS", [".post.title"], "title"], ["AS", [".author.name"], "by"]],
+            "FROM": [
+                ["AS": "post"],
+                [
+                    "AS": "author", "JOIN": "LEFT OUTER",
+                    "ON": ["=", [".author._id"], [".post.author"]],
+                ],
+            ],
+            "WHERE": ["=", [".post.type"], "post"], "ORDER_BY": [[".post.title"]],
+        ]
+        #expect(try rows(query) == [["title": "One", "by": "Ann"], ["title": "Two"]])
+    }
+
+    @Test func `what is not understood is refused with a sentence`() throws {
+        for json: JSONValue in [
+            1, ["WHAT": 1], ["WHERE": []], ["WHERE": [1]], ["WHERE": ["~", 1]],
+            ["WHERE": ["=", 1]], ["WHERE": ["IN", [".a"], [1, 2]]], ["WHERE": [".a", 1]],
+            ["WHERE": ["LOWER()", 1, 2]], ["WHERE": ["ANY", 1, [".a"], true]], ["LIMIT": -1],
+            ["LIMIT": "x"], ["ORDER_BY": 1], ["WHICH": 1], ["FROM": []], ["FROM": [["AS": 1]]],
+            ["FROM": [["AS": "a"], ["AS": "b"]]], ["WHERE": ["COLLATE", 1, 2]],
+            ["FROM": [["AS": "a"], ["AS": "b", "JOIN": "CROSS", "ON": true]]],
+        ] {
+            let error = #expect(throws: DatabaseError.self, "\(json)") { try rows(json) }
+            #expect(error?.code == .invalidQuery)
+        }
+        var deep: JSONValue = true
+        for _ in 0..<1_000 { deep = ["NOT", deep] }
+        #expect(throws: DatabaseError.self) { try ids(deep) }
+    }
+}
