@@ -42,6 +42,22 @@ import struct Divan.Attachment
                 == here.document(withID: "doc8")?.revisionID)
     }
 
+    @Test func `a live query fills as a pull goes on`() async throws {
+        try fill(there, 1_200)
+        let view = here.view(named: "numbers")
+        view.setMap(version: "1", reduce: .count) { document, emit in emit(document["n"], nil) }
+        let pull = here.createPullReplication(from: there)
+        var counts: [Int64] = []
+        for try await rows in view.query().live(interval: .zero) {
+            counts.append(rows.first?.value?.int64 ?? 0)
+            if counts.count == 1 { pull.start() }
+            if counts.last == 1_200 { break }
+        }
+        await pull.finished()
+        #expect(pull.lastError == nil)
+        #expect(counts.first == 0 && counts == counts.sorted())
+    }
+
     @Test func `a pull brings every leaf, and whole histories`() async throws {
         var parent: String?
         for n in 0..<4 {

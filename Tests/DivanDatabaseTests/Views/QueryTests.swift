@@ -251,8 +251,15 @@ import Testing
         #expect(try query.run().first?.document()?.id == "d0")
         query.includeDocuments = true
         let row = try #require(try query.run().first)
+        let plain = try #require(try view.query().run().first)
+        #expect(try plain.documentRevisionID == row.documentRevisionID)
+        #expect(plain.key0 == "a" && plain.key1 == JSONValue?.none)
         try database.update("d0") { $0["value"] = 5 }
         #expect(row.includedDocument?["value"].int == 0)
+        // The included document is of the moment of the query, another one is looked up.
+        #expect(try row.documentRevisionID?.hasPrefix("1-") == true)
+        #expect(try plain.documentRevisionID?.hasPrefix("2-") == true)
+        #expect(try plain.sequenceNumber == database.lastSequence)
     }
 
     @Test func `a query runs off the calling task`() async throws {
