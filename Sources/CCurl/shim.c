@@ -186,6 +186,8 @@ int divan_curl_set_number(divan_curl_easy *easy, enum divan_curl_number option, 
             (long)(number ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     case DIVAN_CURL_CONNECT_ONLY:
         return curl_easy_setopt(handle, CURLOPT_CONNECT_ONLY, (long)number);
+    case DIVAN_CURL_TUNNEL:
+        return curl_easy_setopt(handle, CURLOPT_HTTPPROXYTUNNEL, (long)number);
     }
     return CURLE_UNKNOWN_OPTION;
 }
@@ -220,6 +222,31 @@ void divan_curl_multi_remove(divan_curl_multi *multi, divan_curl_easy *easy) {
 void divan_curl_pause(divan_curl_easy *easy, int receiving, int sending) {
     int bits = (receiving ? CURLPAUSE_RECV : 0) | (sending ? CURLPAUSE_SEND : 0);
     curl_easy_pause(easy->handle, bits);
+}
+
+static enum divan_curl_moved moved_of(CURLcode code) {
+    if (code == CURLE_OK) return DIVAN_CURL_MOVED;
+    return code == CURLE_AGAIN ? DIVAN_CURL_LATER : DIVAN_CURL_GONE;
+}
+
+enum divan_curl_moved divan_curl_send(
+    divan_curl_easy *easy, const uint8_t *bytes, size_t count, size_t *moved) {
+    return moved_of(curl_easy_send(easy->handle, bytes, count, moved));
+}
+
+enum divan_curl_moved divan_curl_receive(
+    divan_curl_easy *easy, uint8_t *bytes, size_t count, size_t *moved) {
+    return moved_of(curl_easy_recv(easy->handle, bytes, count, moved));
+}
+
+int divan_curl_multi_poll_connection(
+    divan_curl_multi *multi, divan_curl_easy *easy, int writing, int timeout_ms) {
+    curl_socket_t socket = CURL_SOCKET_BAD;
+    curl_easy_getinfo(easy->handle, CURLINFO_ACTIVESOCKET, &socket);
+    struct curl_waitfd entry = {.fd = socket, .events = CURL_WAIT_POLLIN};
+    if (writing) entry.events |= CURL_WAIT_POLLOUT;
+    if (socket == CURL_SOCKET_BAD) return CURLE_RECV_ERROR;
+    return curl_multi_poll(raw(multi), &entry, 1, timeout_ms, NULL);
 }
 
 void *divan_curl_context(divan_curl_easy *easy) { return easy->callbacks.context; }

@@ -45,3 +45,19 @@ enum divan_inflate_result divan_inflate(
     // Z_BUF_ERROR says that there was nothing to do, which is no damage.
     return code == Z_OK || code == Z_BUF_ERROR ? DIVAN_INFLATE_MORE : DIVAN_INFLATE_DAMAGED;
 }
+
+// A gzip stream has 18 bytes more than what is coded in it.
+size_t divan_gzip_bound(size_t count) { return compressBound(count) + 18; }
+
+size_t divan_gzip(const uint8_t *in, size_t in_count, uint8_t *out, size_t out_count) {
+    z_stream stream = {0};
+    if (in_count > 0x40000000 || out_count > 0x60000000) return 0;
+    if (deflateInit2(&stream, 3, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) return 0;
+    stream.next_in = (Bytef *)in;
+    stream.avail_in = (uInt)in_count;
+    stream.next_out = out;
+    stream.avail_out = (uInt)out_count;
+    size_t made = deflate(&stream, Z_FINISH) == Z_STREAM_END ? stream.total_out : 0;
+    deflateEnd(&stream);
+    return made;
+}

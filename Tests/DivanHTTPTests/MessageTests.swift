@@ -89,4 +89,24 @@ import Testing
         #expect(PercentEncoding.decode("a%2Fb+c%C3%A9", plusIsSpace: true) == "a/b c\u{E9}")
         #expect(PercentEncoding.decode("%C3") == nil && PercentEncoding.decode("%4") == nil)
     }
+
+    @Test func `a jar's cookies are kept for the next run, as long as they hold`() throws {
+        let url = try HTTPURL("https://example.com/db")
+        let jar = HTTPCookieJar()
+        jar.set("app", "1", for: url)
+        jar.take(
+            from: ["Set-Cookie": "short=2; Max-Age=100; Path=/; Domain=example.com"], of: url)
+        let text = jar.archive(at: 1_000)
+        let soon = HTTPCookieJar(archive: text, at: 1_050)
+        #expect(soon.header(for: url) == "app=1; short=2")
+        #expect(soon.header(for: try HTTPURL("http://example.com/")) == "short=2")
+        #expect(soon.header(for: try HTTPURL("https://a.example.com/")) == "short=2")
+        let late = HTTPCookieJar(archive: text, at: 1_101)
+        #expect(late.header(for: url) == "app=1")
+        // Eight hours back is no time at all.
+        let back = HTTPCookieJar(archive: text, at: 1_000 - 28_800)
+        #expect(back.header(for: url) == "app=1; short=2")
+        #expect(HTTPCookieJar(archive: "nonsense").all.isEmpty)
+        #expect(HTTPCookieJar(archive: jar.archive).all.map(\.name) == ["app", "short"])
+    }
 }

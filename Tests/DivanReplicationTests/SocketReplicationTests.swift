@@ -163,4 +163,131 @@ import struct Divan.Attachment
         await push.stopped()
         await pull.stopped()
     }
+
+    @Test func `a change of the network ends the wait for the next try, and forgets failures`()
+        async throws
+    {
+        let gone = try serve()
+        let port = gone.port
+        gone.stop()
+        try await here.put("a", [:], parent: nil)
+        let push = here.createPushReplication(to: "http://127.0.0.1:\(port)/db")
+        push.isContinuous = true
+        push.retry.firstDelay = .seconds(3_600)
+        push.retry.longestDelay = .seconds(3_600)
+        push.start()
+        try await eventually { push.activity == .offline }
+        // It may be told before it waits; so it is told until it hears.
+        let server = try serve(port: port)
+        defer { server.stop() }
+        try await eventually {
+            Replication.networkDidChange()
+            return try there.documentCount == 1
+        }
+        try await eventually { push.activity == .idle }
+        await push.stopped()
+    }
+
+    @Test func `cookies of the server and of the app go along, to that server alone`() async throws
+    {
+        let seen = Collected<String?>()
+        let server = try serve { request, connection in
+            seen.add(request.headers["cookie"])
+            guard request.target == "/db" else { return false }
+            connection.respond(
+                status: 200,
+                headers: [
+                    ("Content-Type", "application/json"), ("Set-Cookie", "SGSession=s1; Path=/"),
+                ],
+                body: Array(#"{"update_seq":0}"#.utf8))
+            return true
+        }
+        defer { server.stop() }
+        let jar = HTTPCookieJar()
+        jar.set("App", "a1", for: try HTTPURL("http://127.0.0.1:\(server.port)/"))
+        jar.set("Other", "o1", for: try HTTPURL("http://elsewhere.example/"))
+        try await here.put("a", [:], parent: nil)
+        let push = here.createPushReplication(to: url(server))
+        push.cookies = jar
+        await run(push)
+        #expect(push.lastError == nil)
+        #expect(seen.all.first == "App=a1")
+        #expect(seen.all.count > 2)
+        #expect(seen.all.dropFirst().allSatisfy { $0 == "App=a1; SGSession=s1" })
+        #expect(Set(jar.all.map(\.name)) == ["App", "Other", "SGSession"])
+    }
+
+    @Test func `a login by OpenID Connect serves every request, and its refresh token is kept`()
+        async throws
+    {
+        let pages = Collected<String>()
+        let kept = Collected<String>()
+        let server = try serve { request, connection in
+            if request.target.hasPrefix("/db/_oidc_challenge") {
+                connection.respond(
+                    status: 401,
+                    headers: [("WWW-Authenticate", #"OIDC login="http://login.example/page""#)])
+                return true
+            }
+            if request.target.hasPrefix("/db/_oidc_callback?code=42") {
+                connection.respond(
+                    status: 200, headers: [("Content-Type", "application/json")],
+                    body: Array(#"{"id_token":"t1","refresh_token":"r1"}"#.utf8))
+                return true
+            }
+            guard request.headers["authorization"] != "Bearer t1" else { return false }
+            connection.respond(status: 401)
+            return true
+        }
+        defer { server.stop() }
+        try await here.put("a", [:], parent: nil)
+        let push = here.createPushReplication(to: url(server))
+        push.authenticator = .openIDConnect { page in
+            pages.add(page)
+            return "http://127.0.0.1/db/_oidc_callback?code=42"
+        } keepRefreshToken: {
+            kept.add($0)
+        }
+        await run(push)
+        #expect(push.lastError == nil)
+        #expect(try there.documentCount == 1)
+        // Another run, and another replication with the same setting, need no page.
+        await run(push)
+        let pull = here.createPullReplication(from: url(server))
+        pull.authenticator = push.authenticator
+        await run(pull)
+        #expect(pull.lastError == nil)
+        #expect(pages.all == ["http://login.example/page"])
+        #expect(kept.all == ["r1"])
+    }
+
+    @Test(arguments: [false, true])
+    func `a long answer is read in pieces, and the rest asked for again`(inParts: Bool)
+        async throws
+    {
+        let server = try serve()
+        defer { server.stop() }
+        stand.manner.withLock { $0.answersBulkGetInParts = inParts }
+        let text = String(repeating: "x", count: 500_000)
+        for n in 0..<60 {
+            try await there.put(
+                "d\(n)", ["n": .integer(Int64(n)), "t": .string(text)], parent: nil)
+        }
+        let pull = here.createPullReplication(from: url(server))
+        await run(pull)
+        #expect(pull.lastError == nil)
+        #expect(try here.documentCount == 60)
+        // 30 MB in pieces of four, each of which is followed by a question for what was left.
+        #expect(stand.count("POST _bulk_get") >= 5)
+        #expect(stand.count("GET d") == 0)
+    }
+
+    /// Values that threads collect for a test.
+    private final class Collected<Value: Sendable>: Sendable {
+        private let values = Mutex<[Value]>([])
+
+        var all: [Value] { values.withLock { $0 } }
+
+        func add(_ value: Value) { values.withLock { $0.append(value) } }
+    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Foundation
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -68,6 +69,32 @@ public final class LoopbackConnection: Sendable {
     @discardableResult
     public func write(chunk: [UInt8]) -> Bool {
         write(lines: String(chunk.count, radix: 16) + "\n") && write(chunk) && write(lines: "\n")
+    }
+
+    /// Hands everything on to a port of this machine, and back, until one end closes.
+    public func tunnel(toPort port: Int) {
+        let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(other, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else {
+            _ = closeDescriptor(other)
+            return
+        }
+        let far = LoopbackConnection(other)
+        let back = Thread { [self] in
+            while let bytes = far.receive(), !bytes.isEmpty, write(bytes) {}
+            interrupt()
+        }
+        back.start()
+        while let bytes = receive(), !bytes.isEmpty, far.write(bytes) {}
+        far.interrupt()
     }
 
     // MARK: - Ending
@@ -139,7 +166,8 @@ public final class LoopbackConnection: Sendable {
         }
     }
 
-    private func readBytes(_ count: Int) -> [UInt8]? {
+    /// Reads so many bytes behind the request; nil at the end.
+    public func readBytes(_ count: Int) -> [UInt8]? {
         while held.count < count { guard fill() else { return nil } }
         return take(count)
     }

@@ -36,6 +36,7 @@ public final class LoopbackServer: Sendable {
     private let listener: Int32
     private let handler: Handler
     private let answersEarly: Bool
+    private let isRaw: Bool
     private let state = Mutex(State())
 
     /// Starts a server on 127.0.0.1.
@@ -43,11 +44,12 @@ public final class LoopbackServer: Sendable {
     /// - Parameters:
     ///   - port: The port; 0 for any.
     ///   - isDeaf: Whether to take connections and never read from them.
+    ///   - isRaw: Whether to call the handler once for each connection, before anything is read from it.
     ///   - answersEarly: Whether to call the handler once the head has come, and leave the body.
     ///   - handler: Answers requests.
     /// - Throws: `LoopbackFailure` when the port cannot be had.
     public init(
-        port: Int = 0, isDeaf: Bool = false, answersEarly: Bool = false,
+        port: Int = 0, isDeaf: Bool = false, isRaw: Bool = false, answersEarly: Bool = false,
         _ handler: @escaping Handler = { _, _ in }
     )
         throws
@@ -55,6 +57,7 @@ public final class LoopbackServer: Sendable {
         (listener, self.port) = try Self.listen(port)
         self.handler = handler
         self.answersEarly = answersEarly
+        self.isRaw = isRaw
         let thread = Thread { [weak self, listener] in
             while true {
                 let descriptor = accept(listener, nil, nil)
@@ -128,8 +131,13 @@ public final class LoopbackServer: Sendable {
         guard isTaken else { return false }
         if isDeaf { return true }
         let handler = handler
-        let answersEarly = answersEarly
+        let (answersEarly, isRaw) = (answersEarly, isRaw)
         let thread = Thread { [weak self] in
+            if isRaw {
+                handler(
+                    LoopbackRequest(method: "", target: "", headers: [:], body: []), connection)
+                connection.interrupt()
+            }
             while let request = connection.readRequest(withBody: !answersEarly) {
                 handler(request, connection)
             }
@@ -161,3 +169,9 @@ public struct LoopbackRequest: Sendable {
 
 /// The system's function, whose name the method hides.
 private func beginListening(_ descriptor: Int32) -> Bool { listen(descriptor, 128) == 0 }
+
+/// Keeps a server's thread waiting.
+public enum LoopbackPause {
+    /// Waits for so many milliseconds.
+    public static func milliseconds(_ count: Int) { usleep(UInt32(count) * 1_000) }
+}

@@ -36,6 +36,7 @@ enum divan_curl_number {
     DIVAN_CURL_VERIFY_HOST,
     DIVAN_CURL_ALLOW_HTTP2,
     DIVAN_CURL_CONNECT_ONLY,
+    DIVAN_CURL_TUNNEL,
 };
 
 /// Options with bytes. They are copied.
@@ -130,6 +131,21 @@ void divan_curl_multi_remove(divan_curl_multi *multi, divan_curl_easy *easy);
 
 /// Pauses or resumes both directions. Resuming may call the callbacks at once.
 void divan_curl_pause(divan_curl_easy *easy, int receiving, int sending);
+
+/// What came of sending or receiving on a connection that was only made.
+enum divan_curl_moved { DIVAN_CURL_MOVED, DIVAN_CURL_LATER, DIVAN_CURL_GONE };
+
+/// Sends bytes on the connection of a transfer that only connected; answers how many in `moved`.
+enum divan_curl_moved divan_curl_send(
+    divan_curl_easy *easy, const uint8_t *bytes, size_t count, size_t *moved);
+
+/// Receives bytes on such a connection; none at its end.
+enum divan_curl_moved divan_curl_receive(
+    divan_curl_easy *easy, uint8_t *bytes, size_t count, size_t *moved);
+
+/// Waits until such a connection can be read from (or written to), the time is up, or another thread wakes it.
+int divan_curl_multi_poll_connection(
+    divan_curl_multi *multi, divan_curl_easy *easy, int writing, int timeout_ms);
 
 /// The context of a transfer's callbacks.
 void *divan_curl_context(divan_curl_easy *easy);

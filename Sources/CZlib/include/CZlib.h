@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An opaque fence around zlib's inflate, for content that is stored as gzip.
+// An opaque fence around zlib, for content and messages in gzip.
 
 #ifndef DIVAN_CZLIB_H
 #define DIVAN_CZLIB_H
@@ -30,5 +30,11 @@ void divan_inflater_free(divan_inflater *inflater);
 enum divan_inflate_result divan_inflate(
     divan_inflater *inflater, const uint8_t *in, size_t in_count, size_t *taken, uint8_t *out,
     size_t out_count, size_t *made);
+
+/// The most bytes that so many become as gzip.
+size_t divan_gzip_bound(size_t count);
+
+/// Codes bytes as gzip, fast rather than small. Answers how many bytes it made, or 0 on failure.
+size_t divan_gzip(const uint8_t *in, size_t in_count, uint8_t *out, size_t out_count);
 
 #endif

@@ -91,4 +91,22 @@ package struct AuthenticatedTransport: HTTPTransport {
         if second.status != 401 { authenticator.accept(second.head, to: again) }
         return second
     }
+
+    /// Opens a WebSocket with credentials, and tries once more with better ones where there are any.
+    package func openWebSocket(_ request: HTTPRequest, sending first: [UInt8]) async throws
+        -> WebSocketAnswer
+    {
+        guard request.url.hasSameOrigin(as: origin) else {
+            return try await transport.openWebSocket(request, sending: first)
+        }
+        var prepared = request
+        try await authenticator.prepare(&prepared, using: transport)
+        let answer = try await transport.openWebSocket(prepared, sending: first)
+        guard case .refused(let head) = answer, head.status == 401,
+            try await authenticator.recover(from: head, to: prepared, using: transport)
+        else { return answer }
+        var again = request
+        try await authenticator.prepare(&again, using: transport)
+        return try await transport.openWebSocket(again, sending: first)
+    }
 }

@@ -29,17 +29,22 @@ package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
     ///   - database: The database's URL.
     ///   - transport: Where to send the requests of the login.
     ///   - refreshToken: A refresh token kept from an earlier login.
+    ///   - keepRefreshToken: Gets each new refresh token.
     ///   - showLoginPage: Shows the page, and waits for the user.
     package init(
         database: HTTPURL, transport: any HTTPTransport, refreshToken: String? = nil,
+        keepRefreshToken: @escaping @Sendable (String) -> Void = { _ in },
         showLoginPage: @escaping LoginPage
     ) {
         self.database = database
         let login = Login(database: database, transport: transport, showLoginPage: showLoginPage)
         tokens = Renewable { refused in
             let refresh = refused == nil ? refreshToken : refused?.refresh
-            if let refresh, let renewed = try await login.refresh(refresh) { return renewed }
-            return try await login.begin()
+            var tokens: Tokens?
+            if let refresh { tokens = try await login.refresh(refresh) }
+            if tokens == nil { tokens = try await login.begin() }
+            if let new = tokens?.refresh, new != refresh { keepRefreshToken(new) }
+            return tokens
         }
     }
 

@@ -72,6 +72,48 @@ final class CurlHandle {
         unsafe divan_curl_pause(easy, receiving ? 1 : 0, sending ? 1 : 0)
     }
 
+    /// What came of sending or receiving on a connection that was only made.
+    enum Moved {
+        case bytes(Int)
+        /// The connection is not ready.
+        case later
+        case gone
+    }
+
+    /// Sends bytes, some or all of them.
+    func send(_ bytes: ArraySlice<UInt8>) -> Moved {
+        var count = 0
+        // SAFETY: the bytes live through the call.
+        let result = unsafe bytes.withUnsafeBufferPointer {
+            unsafe divan_curl_send(easy, $0.baseAddress, $0.count, &count)
+        }
+        return Self.moved(result, count)
+    }
+
+    /// Receives bytes, at most as many as there is room for; none at the end.
+    func receive(into room: inout [UInt8]) -> Moved {
+        var count = 0
+        // SAFETY: the room is as long as said, and lives through the call.
+        let result = unsafe room.withUnsafeMutableBufferPointer {
+            unsafe divan_curl_receive(easy, $0.baseAddress, $0.count, &count)
+        }
+        return Self.moved(result, count)
+    }
+
+    private static func moved(_ result: divan_curl_moved, _ count: Int) -> Moved {
+        switch result {
+        case DIVAN_CURL_MOVED: .bytes(count)
+        case DIVAN_CURL_LATER: .later
+        default: .gone
+        }
+    }
+
+    /// Sleeps until the connection can be read from, or written to; false when it is no more.
+    func poll(in multi: CurlMulti, writing: Bool, milliseconds: Int) -> Bool {
+        unsafe divan_curl_multi_poll_connection(
+            multi.pointer, easy, writing ? 1 : 0, Int32(clamping: milliseconds)) == 0
+    }
+
     /// What libcurl says about a failure.
     var message: String { unsafe String(cString: divan_curl_message(easy)) }
 }

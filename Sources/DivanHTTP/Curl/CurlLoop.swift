@@ -40,7 +40,7 @@ final class CurlLoop: Sendable {
     /// - Throws: `HTTPError` when there is no memory or no thread.
     init() throws {
         guard let multi = CurlMulti() else {
-            throw HTTPError(.other, "There is no memory for connections.")
+            throw HTTPError.noMemory
         }
         self.multi = multi
         try startThread()
@@ -60,7 +60,7 @@ final class CurlLoop: Sendable {
         guard code == 0 else {
             unsafe context.release()
             multi.free()
-            throw HTTPError(.other, "The system gives no thread for connections (error \(code)).")
+            throw HTTPError.noThread(code)
         }
         pthread_detach(thread)
     }

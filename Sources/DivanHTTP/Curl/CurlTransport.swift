@@ -90,7 +90,8 @@ package final class CurlTransport: HTTPTransport {
         throw HTTPError.tooManyRedirects(request.url)
     }
 
-    private func prepared(_ request: HTTPRequest) -> HTTPRequest {
+    /// A request with what goes along with each.
+    func prepared(_ request: HTTPRequest) -> HTTPRequest {
         var request = request
         for field in options.headers where request.headers[field.name] == nil {
             request.headers[field.name] = field.value
@@ -110,11 +111,7 @@ package final class CurlTransport: HTTPTransport {
     /// One request and its answer, whatever it is.
     private func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
         try Task.checkCancellation()
-        var request = request
-        if let jar = options.cookies, let cookies = jar.header(for: request.url) {
-            let own = request.headers["Cookie"]
-            request.headers["Cookie"] = own.map { "\($0); \(cookies)" } ?? cookies
-        }
+        let request = withCookies(request)
         let timeouts = request.timeouts ?? options.timeouts
         let transfer = CurlTransfer(request, timeouts: timeouts)
         let settings = CurlSettings(request, options, timeouts: timeouts)
@@ -126,6 +123,17 @@ package final class CurlTransport: HTTPTransport {
             source.cancel()
         }
         return HTTPResponse(head: head, body: body(source, request, head), url: request.url)
+    }
+
+    /// A request with the cookies that are meant for its server.
+    func withCookies(_ request: HTTPRequest) -> HTTPRequest {
+        guard let jar = options.cookies, let cookies = jar.header(for: request.url) else {
+            return request
+        }
+        var request = request
+        let own = request.headers["Cookie"]
+        request.headers["Cookie"] = own.map { "\($0); \(cookies)" } ?? cookies
+        return request
     }
 
     /// The task that makes the request's body, where it is made as it is sent.

@@ -15,7 +15,7 @@ struct InputBuffer: Sendable {
         if bytes.isEmpty {
             bytes = piece
         } else {
-            bytes = ArraySlice(Array(bytes) + piece)
+            bytes += piece
         }
     }
 

@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// A cookie goes back only to the host that set it, or to the domain that it names; a `Secure` one only over TLS. A
 /// cookie for a domain that the setting host is no part of, or for a bare top-level name, is not taken. Cookies
-/// live in memory; ``all`` and ``init(_:)`` let their owner keep them.
+/// live in memory; ``archive`` and ``init(archive:)`` let the app keep them.
 public final class HTTPCookieJar: Sendable {
     /// A cookie.
     public struct Cookie: Sendable, Hashable, CustomStringConvertible {

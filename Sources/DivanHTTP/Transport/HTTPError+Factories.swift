@@ -28,6 +28,28 @@ extension HTTPError {
             isTransient: true)
     }
 
+    static let noMemory = HTTPError(.other, "There is no memory for a connection.")
+
+    static func noThread(_ code: Int32) -> HTTPError {
+        HTTPError(.other, "The system gives no thread for connections (error \(code)).")
+    }
+
+    static func endedInSocket(_ url: HTTPURL) -> HTTPError {
+        HTTPError(
+            .connectionLost, "The WebSocket with \(url.origin) ended without a word.",
+            isTransient: true)
+    }
+
+    static func badFrames(_ url: HTTPURL, _ failure: WebSocketFrames.Failure) -> HTTPError {
+        switch failure {
+        case .malformed:
+            HTTPError(
+                .malformedAnswer, "\(url.origin) sent frames that are no WebSocket's.",
+                isTransient: true)
+        case .tooLong: HTTPError(.tooLarge, "A message of \(url.origin) is too long.")
+        }
+    }
+
     static let closed = HTTPError(.closed, "The transport was closed.")
 
     static func wrongLength(declared: Int) -> HTTPError {

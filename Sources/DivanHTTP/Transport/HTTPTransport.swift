@@ -18,4 +18,14 @@ package protocol HTTPTransport: Sendable {
     /// - Throws: `HTTPError` when there is no answer, `CancellationError` when the task was cancelled, and what the
     ///   request's body throws.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
+
+    /// Opens a WebSocket and sends a first message on it.
+    ///
+    /// - Parameters:
+    ///   - request: A `GET`; the fields of the handshake are added.
+    ///   - first: The message, as text; empty for none.
+    /// - Returns: The messages of the server, or the head of its refusal.
+    /// - Throws: As `send(_:)`.
+    func openWebSocket(_ request: HTTPRequest, sending first: [UInt8]) async throws
+        -> WebSocketAnswer
 }

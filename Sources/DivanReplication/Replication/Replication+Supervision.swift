@@ -42,7 +42,8 @@ extension Replication {
                 }
                 let delay = delay(after: failures, error, settings.retry)
                 Log.replication.info("The \(description) waits for \(delay) after: \(error)")
-                await wait(for: delay, unless: stop)
+                // Whoever cuts the wait short knows that things are no longer what they were.
+                if await wait(for: delay, unless: stop) { failures = 0 }
                 if stop.isGiven || Task.isCancelled { return end(nil) }
                 update { $0.activity = .connecting }
             }
@@ -71,16 +72,18 @@ extension Replication {
         update { $0.activity = .active }
     }
 
-    private func wait(for delay: Duration, unless stop: StopSignal) async {
+    /// Waits; whether somebody has cut it short.
+    private func wait(for delay: Duration, unless stop: StopSignal) async -> Bool {
         let wake = StopSignal()
         wakeUp.withLock { $0 = wake }
-        if stop.isGiven { return }
+        if stop.isGiven { return false }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await Task.sleep(for: delay) }
             group.addTask { await wake.wait() }
             await group.next()
             group.cancelAll()
         }
+        return wake.isGiven
     }
 
     /// One run, with peers of its own.

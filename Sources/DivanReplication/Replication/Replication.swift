@@ -127,6 +127,7 @@ public final class Replication: Sendable {
             return true
         }
         guard isNew else { return }
+        if case .url = remote { NetworkWatch.start() }
         Log.replication.info("Started the \(description).")
         statusFollowers.tell(status)
     }
@@ -182,7 +183,8 @@ public final class Replication: Sendable {
         if isSuspended { start() }
     }
 
-    /// Tries again at once where it waits to do so: call it when the network has come back.
+    /// Tries again at once where it waits to do so, and forgets how often that has failed; see
+    /// `networkDidChange()` for all at once.
     public func retryNow() { wakeUp.withLock { $0 }.give() }
 
     // MARK: - Following

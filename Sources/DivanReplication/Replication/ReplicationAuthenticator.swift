@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanHTTP
+internal import Synchronization
 
 /// How a replication tells a server who it is.
 ///
@@ -11,25 +12,26 @@ internal import DivanHTTP
 /// A name and password in the URL mean `.basic`. Credentials go to the URL's server only, never to where it sends
 /// a request on.
 public struct ReplicationAuthenticator: Sendable {
-    let authenticator: any HTTPAuthenticator
+    /// Makes what speaks to a database's server, or gives what it made before.
+    let authenticator: @Sendable (HTTPURL, any HTTPTransport) -> any HTTPAuthenticator
+
+    private init(_ fixed: any HTTPAuthenticator) { authenticator = { _, _ in fixed } }
 
     /// Sends a name and password with each request.
     ///
     /// CouchDB takes long to check a password, so `.session` is faster there.
     public static func basic(name: String, password: String) -> ReplicationAuthenticator {
-        ReplicationAuthenticator(
-            authenticator: BasicAuthenticator(HTTPURL.User(name: name, password: password)))
+        ReplicationAuthenticator(BasicAuthenticator(HTTPURL.User(name: name, password: password)))
     }
 
     /// Logs in at `_session`, keeps the cookie, and logs in again when it has expired.
     public static func session(name: String, password: String) -> ReplicationAuthenticator {
-        ReplicationAuthenticator(
-            authenticator: SessionAuthenticator(HTTPURL.User(name: name, password: password)))
+        ReplicationAuthenticator(SessionAuthenticator(HTTPURL.User(name: name, password: password)))
     }
 
     /// Sends a token with each request.
     public static func bearer(token: String) -> ReplicationAuthenticator {
-        ReplicationAuthenticator(authenticator: BearerAuthenticator(token: token))
+        ReplicationAuthenticator(BearerAuthenticator(token: token))
     }
 
     /// Sends a token that a closure gives, and asks it for another one when the server refuses that.
@@ -38,7 +40,7 @@ public struct ReplicationAuthenticator: Sendable {
     public static func bearer(
         _ provider: @escaping @Sendable (_ expired: String?) async throws -> String?
     ) -> ReplicationAuthenticator {
-        ReplicationAuthenticator(authenticator: BearerAuthenticator(provider))
+        ReplicationAuthenticator(BearerAuthenticator(provider))
     }
 
     /// Sends what CouchDB's proxy authentication reads: a name, roles, and a token made of a shared secret.
@@ -46,6 +48,61 @@ public struct ReplicationAuthenticator: Sendable {
         userName: String, roles: [String] = [], token: String? = nil
     ) -> ReplicationAuthenticator {
         ReplicationAuthenticator(
-            authenticator: ProxyAuthenticator(userName: userName, roles: roles, token: token))
+            ProxyAuthenticator(userName: userName, roles: roles, token: token))
+    }
+
+    /// Logs in by OpenID Connect, as Sync Gateway offers it, with the app showing the login page.
+    ///
+    /// ```swift
+    /// pull.authenticator = .openIDConnect(refreshToken: keychain.token) { page in
+    ///     await browser.show(page)            // the URL to which the browser was sent in the end
+    /// } keepRefreshToken: { keychain.token = $0 }
+    /// ```
+    ///
+    /// The token of a login is renewed by its refresh token as long as the server takes that; then the page is
+    /// shown again. One login serves all requests, and all replications that have this value.
+    ///
+    /// - Parameters:
+    ///   - refreshToken: A refresh token of an earlier login.
+    ///   - showLoginPage: Shows the page at a URL; gives the URL to which the browser was sent in the end, or nil
+    ///     when the user gave up, which ends in `.unauthorized`.
+    ///   - keepRefreshToken: Gets each new refresh token, which is a secret.
+    /// - Returns: The setting.
+    public static func openIDConnect(
+        refreshToken: String? = nil,
+        showLoginPage: @escaping @Sendable (_ page: String) async throws -> String?,
+        keepRefreshToken: @escaping @Sendable (String) -> Void = { _ in }
+    ) -> ReplicationAuthenticator {
+        let logins = OpenIDConnectLogins()
+        return ReplicationAuthenticator(making: { database, transport in
+            logins.login(at: database) {
+                OpenIDConnectAuthenticator(
+                    database: database, transport: transport, refreshToken: refreshToken,
+                    keepRefreshToken: keepRefreshToken, showLoginPage: showLoginPage)
+            }
+        })
+    }
+
+    private init(
+        making: @escaping @Sendable (HTTPURL, any HTTPTransport) -> any HTTPAuthenticator
+    ) {
+        authenticator = making
+    }
+}
+
+/// The logins of one setting, one for each database, so that the tokens outlive a single run.
+///
+/// State: the table, guarded by its mutex.
+private final class OpenIDConnectLogins: Sendable {
+    private let logins = Mutex<[HTTPURL: OpenIDConnectAuthenticator]>([:])
+
+    func login(at database: HTTPURL, _ make: () -> OpenIDConnectAuthenticator)
+        -> OpenIDConnectAuthenticator
+    {
+        logins.withLock { logins in
+            let login = logins[database] ?? make()
+            logins[database] = login
+            return login
+        }
     }
 }

@@ -71,6 +71,23 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 }
 
+/// How a continuous pull waits for changes at a server.
+///
+/// A server that lacks the kind that is set is polled by longpoll. Every kind has heartbeats, so a connection
+/// that has died in silence is noticed after two of them.
+public enum ChangesFeedMode: String, Sendable, Hashable, CaseIterable {
+    /// A WebSocket where the server is a Sync Gateway, longpoll elsewhere.
+    case automatic
+    /// One request for each piece of news: passes through any proxy.
+    case longpoll
+    /// One answer that goes on: news come without a new request. A proxy that collects answers breaks it.
+    case continuous
+    /// The same as server-sent events.
+    case eventSource
+    /// A WebSocket, as Sync Gateway has it.
+    case webSocket
+}
+
 /// The settings of a replication; frozen when it starts.
 public struct ReplicationConfiguration: Sendable {
     /// Whether it goes on at the end of the feed and waits for changes.
@@ -87,10 +104,18 @@ public struct ReplicationConfiguration: Sendable {
     public var selector: JSONObject?
     /// The only documents that take part; empty for all.
     public var documentIDs: [String] = []
+    /// How a continuous pull waits for changes.
+    public var changesFeed = ChangesFeedMode.automatic
     /// Fields added to each HTTP request.
     public var headers: [String: String] = [:]
     /// How it tells the server who it is; a name and password in the URL will do, too.
     public var authenticator: ReplicationAuthenticator?
+    /// Whether longer requests of JSON are sent as gzip: worth it where the way to the server is slow. A server that
+    /// does not take them, and says so by 415, gets them plain from then on.
+    public var compressesRequests = false
+    /// Where cookies are kept that the server sets, and taken from that the app sets; nil for none. Several
+    /// replications may share a jar.
+    public var cookies: HTTPCookieJar?
     /// Which servers' certificates are trusted.
     public var trust = TrustPolicy.system
     /// The certificate that the server may ask for.
@@ -100,8 +125,8 @@ public struct ReplicationConfiguration: Sendable {
     /// What identifies the other end in checkpoints, whatever its address.
     public var remoteUUID: String?
     /// Settings by the names that Couchbase Lite 1.x had: `heartbeat` and `poll` (milliseconds),
-    /// `remoteUUID`, and `reset`, which makes the first run begin at the beginning. Others are kept and
-    /// mean nothing.
+    /// `websocket` (false: never by itself), `remoteUUID`, and `reset`, which makes the first run begin at
+    /// the beginning. Others are kept and mean nothing.
     public var customProperties: [String: JSONValue] = [:]
     /// Changes the properties of each document on its way, such as to encrypt some of them.
     ///

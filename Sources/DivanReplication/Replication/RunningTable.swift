@@ -22,6 +22,8 @@ final class RunningTable: Sendable {
         _ = removed
     }
 
+    var all: [Replication] { running.withLock { $0 } }
+
     func replications(of database: Database) -> [Replication] {
         running.withLock { $0.filter { $0.database === database } }
     }

@@ -3,38 +3,69 @@
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
+internal import Synchronization
 
 // The changes feed.
 extension HTTPPeer {
-    /// Reads a piece of the feed; waits by longpoll where there is nothing.
+    /// Reads a piece of the feed; where there is nothing it waits, in the way that the feed's mode says.
     ///
     /// - Throws: `ReplicationError`.
     package func changes(_ request: ChangesRequest) async throws -> ChangesPage {
-        var waits = request.waits
-        if waits, let poll = feed.poll {
+        guard request.waits else { return try await polled(request, feed: "normal") }
+        if let poll = feed.poll {
             try await Task.sleep(for: poll)
-            waits = false
+            return try await polled(request, feed: "normal")
         }
-        var wire = WireRequest(.get, "_changes", query: query(request, waits: waits))
-        if let body = selection {
-            wire.method = .post
-            wire.body = .json(body)
+        let began = ContinuousClock.now
+        let page: ChangesPage
+        if let live = try await liveChanges(request) {
+            page = live
+        } else {
+            page = try await polled(request, feed: "longpoll")
         }
-        // A server that says nothing for two heartbeats is gone.
-        wire.longestSilence = feed.heartbeat * 2 + .seconds(5)
-        let response = try await connection.respond(to: wire)
+        // A server that does not wait must not be asked again and again.
+        if page.changes.isEmpty, began.duration(to: .now) < Self.shortestWait {
+            try await Task.sleep(for: Self.shortestWait)
+        }
+        return page
+    }
+
+    private static let shortestWait = Duration.seconds(1)
+
+    private func polled(_ request: ChangesRequest, feed kind: String) async throws -> ChangesPage {
+        let response = try await connection.respond(
+            to: self.request(request, feed: kind, limit: request.limit))
         guard (200...299).contains(response.status) else {
             throw ReplicationError(response, try await response.bytes(), "_changes", at: name)
+        }
+        if response.headers["Server"]?.hasPrefix("Couchbase Sync Gateway/") ?? false {
+            lacks.withLock { $0.isSyncGateway = true }
         }
         return try await page(response, request)
     }
 
-    private func query(_ request: ChangesRequest, waits: Bool) -> [(name: String, value: String)] {
+    /// How long a server may say nothing before it is taken for gone: two heartbeats, and a little.
+    var silence: Duration { feed.heartbeat * 2 + .seconds(5) }
+
+    /// The request for a feed.
+    func request(_ request: ChangesRequest, feed kind: String, limit: Int?) -> WireRequest {
+        var wire = WireRequest(.get, "_changes", query: query(request, kind, limit))
+        if let body = selection {
+            wire.method = .post
+            wire.body = .json(body)
+        }
+        wire.longestSilence = silence
+        return wire
+    }
+
+    private func query(_ request: ChangesRequest, _ kind: String, _ limit: Int?) -> [(
+        name: String, value: String
+    )] {
         var query: [(name: String, value: String)] = [
-            ("feed", waits ? "longpoll" : "normal"), ("style", "all_docs"),
+            ("feed", kind), ("style", "all_docs"),
             ("heartbeat", String(feed.heartbeat.components.seconds * 1_000)),
-            ("limit", String(request.limit)),
         ]
+        if let limit { query.append(("limit", String(limit))) }
         if let since = request.since { query.append(("since", since.text)) }
         if request.isActiveOnly { query.append(("active_only", "true")) }
         if !feed.documentIDs.isEmpty {
@@ -85,9 +116,7 @@ extension HTTPPeer {
             }
             try parser.finish()
         } catch let failure as ChangesFeedParser.Failure {
-            throw ReplicationError(
-                .invalidAnswer, "The changes feed of '\(name)' cannot be read: \(failure)",
-                isTransient: true)
+            throw unreadable(failure)
         }
         guard let sequence = RemoteSequence(last) ?? request.since else {
             throw ReplicationError(
@@ -101,7 +130,14 @@ extension HTTPPeer {
         return page
     }
 
-    private func take(
+    func unreadable(_ failure: ChangesFeedParser.Failure) -> ReplicationError {
+        ReplicationError(
+            .invalidAnswer, "The changes feed of '\(name)' cannot be read: \(failure)",
+            isTransient: true)
+    }
+
+    /// Takes a row, where it is of a document.
+    func take(
         _ row: ChangesFeedRow, _ changes: inout [PeerChange], _ failures: inout [ReplicationError]
     ) {
         // What a Sync Gateway tells of users is no document.

@@ -83,25 +83,50 @@ extension HTTPPeer {
         }
         let type = response.headers["Content-Type"] ?? ""
         var results: [DocumentID: [FetchedRevision]] = [:]
-        if type.lowercased().hasPrefix("multipart/") {
-            for result in try await parts(response) {
-                results[result.id, default: []].append(result)
-            }
-        } else {
-            let answer = try await object(response, "_bulk_get")
-            answer["results"]?.forEachElement { entry in
-                entry["docs"]?.forEachElement { document in
-                    if let result = Self.result(document, id: entry["id"]?.string) {
-                        results[result.id, default: []].append(result)
-                    }
-                }
-            }
-        }
-        return asked.map { one, revision in
+        let isMultipart = type.lowercased().hasPrefix("multipart/")
+        let (fetched, isWhole) =
+            isMultipart
+            ? try await parts(response, upTo: Self.fetchBytes) : try await entries(response)
+        for one in fetched { results[one.id, default: []].append(one) }
+        return asked.compactMap { one, revision in
             let found = results[one.id]?.first { $0.revision == revision }
-            // What a server does not mention it does not have.
+            // What a server does not mention it does not have; the rest of a long answer is asked for again.
+            guard found != nil || isWhole else { return nil }
             return (one, found ?? FetchedRevision(id: one.id, revision: revision, .gone))
         }
+    }
+
+    /// The entries of a JSON answer, read one by one; no more once there are so many bytes of them.
+    private func entries(_ response: WireResponse) async throws -> (
+        [FetchedRevision], isWhole: Bool
+    ) {
+        guard (200...299).contains(response.status) else {
+            throw ReplicationError(response, try await response.bytes(), "_bulk_get", at: name)
+        }
+        var stream = JSONObjectStream(array: "results", limit: Self.longestEntry)
+        var fetched: [FetchedRevision] = []
+        var bytes = 0
+        do {
+            while let piece = try await response.body.next() {
+                stream.push(piece)
+                while let event = try stream.next() {
+                    guard case .element(let text) = event else { continue }
+                    bytes += text.count
+                    let entry = try PackedValue(parsing: text)
+                    entry["docs"]?.forEachElement { document in
+                        if let result = Self.result(document, id: entry["id"]?.string) {
+                            fetched.append(result)
+                        }
+                    }
+                }
+                // The connection ends with the last reference to the answer.
+                if bytes >= Self.fetchBytes, !fetched.isEmpty { return (fetched, stream.isAtEnd) }
+            }
+        } catch let error where error is JSONObjectStream.Failure || error is JSONParser.Failure {
+            throw notJSON("_bulk_get", response.status)
+        }
+        guard stream.isAtEnd else { throw notJSON("_bulk_get", response.status) }
+        return (fetched, true)
     }
 
     /// One of the documents of a JSON answer.
@@ -178,7 +203,7 @@ extension HTTPPeer {
         let type = response.headers["Content-Type"] ?? ""
         let results: [FetchedRevision]
         if type.lowercased().hasPrefix("multipart/") {
-            results = try await parts(response)
+            results = try await parts(response, upTo: .max).0
         } else {
             let answer = try await object(response, "'\(wanted.id)'")
             do { results = [try Self.fetched(WireDocument(answer))] } catch {
@@ -197,8 +222,11 @@ extension HTTPPeer {
         return FetchedRevision(id: wanted.id, revision: revision, found.outcome)
     }
 
-    /// The documents of a multipart answer, with the attachments that follow them.
-    private func parts(_ response: WireResponse) async throws -> [FetchedRevision] {
+    /// The documents of a multipart answer, with the attachments that follow them; no more once there are so
+    /// many bytes of documents.
+    private func parts(_ response: WireResponse, upTo limit: Int) async throws -> (
+        [FetchedRevision], isWhole: Bool
+    ) {
         var assembler = PartAssembler(database)
         do {
             var reader = try MultipartReader(contentType: response.headers["Content-Type"])
@@ -206,6 +234,9 @@ extension HTTPPeer {
             while let piece = try await response.body.next() {
                 reader.push(piece)
                 while let event = try reader.next() { try assembler.take(event) }
+                if assembler.byteCount >= limit, !assembler.whole.isEmpty {
+                    return (assembler.whole, false)
+                }
             }
             try reader.finish()
         } catch let failure as MultipartReader.Failure {
@@ -213,6 +244,6 @@ extension HTTPPeer {
                 .invalidAnswer, "A multipart answer of '\(name)' cannot be read: \(failure)",
                 isTransient: true)
         }
-        return try assembler.finish()
+        return (try assembler.finish(), true)
     }
 }

@@ -10,6 +10,7 @@ internal import Synchronization
 ///
 ///     information        GET  db
 ///     changes            GET  db/_changes?style=all_docs&since=…           POST with doc_ids or a selector
+///                        feed=normal, then longpoll, continuous, eventsource or a WebSocket
 ///     missingRevisions   POST db/_revs_diff
 ///     revisions          POST db/_bulk_get?revs=true                       else, and with attachments:
 ///                        GET  db/doc?rev=…&revs=true&attachments=true&atts_since=[…]
@@ -21,12 +22,16 @@ internal import Synchronization
 /// What a server lacks is found out once: after a 404 or 405 to `_bulk_get`, documents are fetched one by
 /// one. The names of filters and their parameters stand in the query, where every server looks for them.
 ///
-/// State: what the server has turned out to lack, guarded by the mutex.
+/// State: what the server has turned out to lack, and the open feed, each guarded by its mutex.
 package final class HTTPPeer: ReplicationPeer {
     /// What the server does not offer.
     struct Lacks {
         var bulkGet = false
         var fullCommit = false
+        /// The kind of feed that was asked for; it is polled instead.
+        var liveFeed = false
+        /// Whether it is a Sync Gateway, as far as it has said.
+        var isSyncGateway = false
     }
 
     /// What is wanted of the changes feed besides its place.
@@ -41,6 +46,8 @@ package final class HTTPPeer: ReplicationPeer {
         package var selector: JSONObject?
         /// How often the server shows that it is alive while it waits for changes.
         package var heartbeat = Duration.seconds(30)
+        /// How it waits for changes.
+        package var mode = ChangesFeedMode.automatic
         /// Where set, waiting is asking again after this time.
         package var poll: Duration?
 
@@ -52,6 +59,10 @@ package final class HTTPPeer: ReplicationPeer {
     static let inlineLimit = 4_096
     /// The bytes of one `_bulk_docs`.
     static let bulkBytes = 2 << 20
+    /// The bytes of documents after which the rest of a `_bulk_get` is left for the next one.
+    static let fetchBytes = 4 << 20
+    /// The longest entry of an answer with many documents.
+    static let longestEntry = 128 << 20
     /// Single documents fetched or stored at a time.
     static let singles = 4
 
@@ -60,6 +71,8 @@ package final class HTTPPeer: ReplicationPeer {
     let database: Database
     let feed: Feed
     let lacks = Mutex(Lacks())
+    /// The feed that is open and waits.
+    let live = Mutex<LiveFeed?>(nil)
 
     /// The URL without credentials.
     package var name: String { connection.name }
@@ -149,13 +162,17 @@ package final class HTTPPeer: ReplicationPeer {
             throw ReplicationError(response, bytes, what, at: name)
         }
         guard let value = try? PackedValue(parsing: bytes), value.isObject else {
-            throw ReplicationError(
-                .invalidAnswer,
-                "'\(name)' answers \(what) with something that is no JSON object: perhaps another "
-                    + "server, or a page to sign in to a network.",
-                status: response.status, isTransient: true)
+            throw notJSON(what, response.status)
         }
         return value
+    }
+
+    func notJSON(_ what: String, _ status: Int) -> ReplicationError {
+        ReplicationError(
+            .invalidAnswer,
+            "'\(name)' answers \(what) with something that is no JSON object: perhaps another "
+                + "server, or a page to sign in to a network.",
+            status: status, isTransient: true)
     }
 }
 

@@ -32,6 +32,8 @@ enum MultipartKind {
 struct PartAssembler {
     private let database: Database
     private var documents: [FetchedRevision] = []
+    /// The length of the documents that are whole, as text.
+    private(set) var byteCount = 0
     /// Whether the parts belong to one document.
     private var isInDocument = false
     private var group: Group?
@@ -78,6 +80,9 @@ struct PartAssembler {
         }
     }
 
+    /// The documents that are whole so far.
+    var whole: [FetchedRevision] { documents }
+
     /// The documents, in their order.
     mutating func finish() throws -> [FetchedRevision] {
         try endGroup()
@@ -108,6 +113,7 @@ struct PartAssembler {
             let isError = HeaderParameters(headers["Content-Type"] ?? "")["error"] == "true"
             let isCoded = headers["Content-Encoding"] == "gzip"
             let text = isCoded ? try Self.inflated(text) : text
+            byteCount += text.count
             if isError {
                 if let failure = Self.failure(text) { documents.append(failure) }
             } else if isInDocument {

@@ -11,7 +11,7 @@ enum RemotePeers {
     ///
     /// - Throws: `ReplicationError` with code `.invalidSetting` when the URL or a header is none.
     static func make(
-        _ url: String, _ settings: ReplicationConfiguration, for database: Database, isPush: Bool
+        _ url: String, _ settings: ReplicationConfiguration, for local: Database, isPush: Bool
     ) throws -> any ReplicationPeer {
         let address: HTTPURL
         do { address = try HTTPURL(url) } catch {
@@ -24,10 +24,15 @@ enum RemotePeers {
             }
             headers.add(name, value)
         }
-        let connection = TransportConnection(
-            address, by: try Transports.shared(settings), headers: headers,
-            authenticator: settings.authenticator?.authenticator)
-        return HTTPPeer(connection, for: database, feed: isPush ? HTTPPeer.Feed() : feed(settings))
+        let transport = try Transports.shared(settings)
+        var database = address
+        database.user = nil
+        var connection = TransportConnection(
+            address, by: transport, headers: headers,
+            authenticator: settings.authenticator?.authenticator(database, transport))
+        connection.cookies = settings.cookies
+        connection.compression = settings.compressesRequests ? RequestCompression() : nil
+        return HTTPPeer(connection, for: local, feed: isPush ? HTTPPeer.Feed() : feed(settings))
     }
 
     /// What a pull wants of the changes feed.
@@ -41,6 +46,10 @@ enum RemotePeers {
         }
         feed.documentIDs = settings.documentIDs
         feed.selector = settings.selector
+        feed.mode = settings.changesFeed
+        if settings.customProperties["websocket"]?.bool == false, feed.mode == .automatic {
+            feed.mode = .longpoll
+        }
         // Servers of this family refuse less than a second.
         if let heartbeat = settings.customProperties["heartbeat"]?.double {
             feed.heartbeat = .milliseconds(Int64(max(1_000, min(heartbeat, 3_600_000))))

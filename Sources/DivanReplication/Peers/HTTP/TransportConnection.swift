@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanHTTP
+internal import Synchronization
 
 /// Carries a peer's requests by an HTTP transport: the app's header fields, credentials, time limits.
 struct TransportConnection: WireConnection {
     private let transport: any HTTPTransport
     private let database: HTTPURL
     private let headers: HTTPHeaders
+    /// Where cookies are kept; nil for none.
+    var cookies: HTTPCookieJar?
+    /// Whether requests are sent as gzip; nil for not.
+    var compression: RequestCompression?
 
     /// The database's URL without credentials.
     let name: String
@@ -32,12 +37,52 @@ struct TransportConnection: WireConnection {
     }
 
     func respond(to request: WireRequest) async throws -> WireResponse {
+        do {
+            let plain = sent(request)
+            let coded = compression?.coded(plain)
+            var response = try await transport.send(coded ?? plain)
+            if coded != nil, response.status == 415 {
+                compression?.giveUp()
+                await response.body.drain()
+                response = try await transport.send(plain)
+            }
+            cookies?.take(from: response.headers, of: response.url)
+            return WireResponse(
+                status: response.status, headers: response.headers,
+                body: ReceivedPieces(stream: response.body, name: name))
+        } catch let error as HTTPError {
+            throw ReplicationError(error, at: name)
+        }
+    }
+
+    func openSocket(to request: WireRequest, sending first: [UInt8]) async throws
+        -> (any WirePieces)?
+    {
+        do {
+            switch try await transport.openWebSocket(sent(request), sending: first) {
+            case .open(let messages): return ReceivedPieces(stream: messages, name: name)
+            case .refused(let head):
+                guard [401, 403, 407, 429, 500, 502, 503, 504].contains(head.status) else {
+                    return nil
+                }
+                throw HTTPError.status(of: head, from: database)
+            }
+        } catch let error as HTTPError {
+            throw ReplicationError(error, at: name)
+        }
+    }
+
+    /// The request as the transport takes it.
+    private func sent(_ request: WireRequest) -> HTTPRequest {
         let isDatabase = request.path.isEmpty && request.query.isEmpty
         var sent = HTTPRequest(
             request.method,
             isDatabase ? database : database.appending(request.path, query: request.query))
         sent.headers["Accept"] = request.accept
         sent.headers.merge(headers)
+        if let kept = cookies?.header(for: sent.url) {
+            sent.headers["Cookie"] = sent.headers["Cookie"].map { "\($0); \(kept)" } ?? kept
+        }
         switch request.body {
         case .none: break
         case .bytes(let bytes, let type):
@@ -53,14 +98,31 @@ struct TransportConnection: WireConnection {
             timeouts.head = max(timeouts.head, silence)
             sent.timeouts = timeouts
         }
-        do {
-            let response = try await transport.send(sent)
-            return WireResponse(
-                status: response.status, headers: response.headers,
-                body: ReceivedPieces(stream: response.body, name: name))
-        } catch let error as HTTPError {
-            throw ReplicationError(error, at: name)
-        }
+        return sent
+    }
+}
+
+/// Codes longer requests of one peer as gzip, until the server does not take that.
+///
+/// State: whether it was given up.
+final class RequestCompression: Sendable {
+    /// Shorter bodies are not worth it.
+    private static let shortest = 1_024
+    private let isOver = Atomic(false)
+
+    func giveUp() { isOver.store(true, ordering: .relaxed) }
+
+    /// The request in gzip; nil where it goes as it is.
+    func coded(_ request: HTTPRequest) -> HTTPRequest? {
+        guard !isOver.load(ordering: .relaxed), case .bytes(let bytes) = request.body,
+            bytes.count >= Self.shortest,
+            request.headers["Content-Type"]?.hasPrefix("application/json") ?? false,
+            let coded = GzipCoding.encode(bytes), coded.count < bytes.count
+        else { return nil }
+        var request = request
+        request.body = .bytes(coded)
+        request.headers["Content-Encoding"] = "gzip"
+        return request
     }
 }
 

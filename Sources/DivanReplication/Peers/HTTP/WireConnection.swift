@@ -72,6 +72,19 @@ package protocol WireConnection: Sendable {
     var name: String { get }
     /// Sends a request and gives the head of its answer.
     func respond(to request: WireRequest) async throws -> WireResponse
+    /// Opens a WebSocket and sends a first message; each piece of the answer is a message. `nil` when the server
+    /// has no WebSocket there.
+    func openSocket(to request: WireRequest, sending first: [UInt8]) async throws
+        -> (any WirePieces)?
+}
+
+extension WireConnection {
+    /// Opens nothing: most connections have no WebSocket.
+    package func openSocket(to request: WireRequest, sending first: [UInt8]) async throws
+        -> (any WirePieces)?
+    {
+        nil
+    }
 }
 
 extension WireResponse {
