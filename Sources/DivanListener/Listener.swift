@@ -63,6 +63,7 @@ public final class Listener: Sendable {
             }
             let made = try MicroHTTPServer(
                 socket, Router(site: site), options.limits, tls: options.tls)
+            site.begin()
             running = Running(server: made, site: site)
             Log.listener.info("Listening on port \(made.port) of '\(options.host)'.")
         }
@@ -76,7 +77,7 @@ public final class Listener: Sendable {
             return running
         }
         guard let stopped else { return }
-        stopped.site.replications.close()
+        stopped.site.end()
         stopped.server.stop()
         Log.listener.info("Stopped listening on port \(stopped.server.port).")
     }

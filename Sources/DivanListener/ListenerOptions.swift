@@ -27,6 +27,10 @@ public struct ListenerLimits: Sendable {
     public var idle = Duration.seconds(60)
     /// How slowly a body may come, in bytes a second, after the first half minute.
     public var slowestBody = 1_024
+    /// How many wrong passwords in a row for a user, from one address, lock the user out from there.
+    public var passwordAttempts = 5
+    /// For how long.
+    public var passwordLockout = Duration.seconds(300)
     /// How many requests are worked on at once, apart from feeds that wait.
     public var workers = 8
 

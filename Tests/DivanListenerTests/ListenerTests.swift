@@ -174,6 +174,23 @@ import Testing
         #expect(client.answer()?.status == 200)
     }
 
+    @Test func `clients that send nothing, or half a head, are closed, and others are served`()
+        throws
+    {
+        let served = try Served { $0.limits.idle = .seconds(1) }
+        let silent = try (0..<20).map { _ in try served.client() }
+        let slow = try (0..<20).map { _ in try served.client() }
+        for client in slow { client.write("GET /db HTTP/1.1\r\nHost: loc") }
+        let client = try served.client()
+        client.request("GET", "/_up")
+        #expect(client.answer()?.status == 200)
+        wait { served.listener.connectionCount == 0 }
+        for client in silent + slow { #expect(client.isClosed()) }
+        let late = try served.client()
+        late.request("GET", "/_up")
+        #expect(late.answer()?.status == 200)
+    }
+
     @Test func `a listener for everybody does not start where others reach it`() throws {
         let site = try TestSite()
         var options = ListenerOptions()

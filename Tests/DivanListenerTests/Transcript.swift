@@ -30,12 +30,14 @@ final class TestSite: Sendable {
     }
 
     /// Sends a request and collects the whole answer, as far as it comes without waiting.
+    @discardableResult
     func send(
         _ method: String, _ target: String, _ body: String = "", _ headers: HTTPHeaders = [:]
     ) -> TestAnswer {
         send(method, target, Array(body.utf8), headers)
     }
 
+    @discardableResult
     func send(
         _ method: String, _ target: String, _ body: [UInt8], _ headers: HTTPHeaders = [:]
     ) -> TestAnswer {

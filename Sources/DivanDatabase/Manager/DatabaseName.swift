@@ -3,14 +3,17 @@
 /// The rules for database names, and how a name becomes a directory.
 ///
 /// A name has 1 to 239 bytes: a lower-case ASCII letter, then letters, digits and `_$()+-/`
-/// (CouchDB's rule). A slash, which no file name can hold, is written as a colon on disk; since no
+/// (CouchDB's rule); besides, the two names under which a listener keeps what belongs to itself. A slash, which no file name can hold, is written as a colon on disk; since no
 /// name contains a colon, the mapping can be undone exactly.
 enum DatabaseName {
     static let suffix = ".divan"
+    /// The databases of a listener: its users, and replications that it runs.
+    static let systemNames: Set<String> = ["_users", "_replicator"]
     private static let punctuation = Set("_$()+-/".utf8)
 
     /// Whether `name` follows the rules.
     static func isValid(_ name: String) -> Bool {
+        if systemNames.contains(name) { return true }
         let bytes = name.utf8
         guard let first = bytes.first, bytes.count < 240, isLetter(first) else { return false }
         return bytes.allSatisfy { isLetter($0) || isDigit($0) || punctuation.contains($0) }

@@ -130,6 +130,13 @@ public final class Manager: Sendable {
         return try openDatabase(named: name, options: options)
     }
 
+    /// The database of a name if it is open already; the disk is not looked at.
+    package func openedDatabase(named name: String) -> Database? {
+        state.withLock { state in
+            state.databases[name].flatMap { $0.isClosed ? nil : $0 }
+        }
+    }
+
     /// Opens a database with options of its own.
     ///
     /// Options are ignored when the database is open in this manager already.
@@ -170,7 +177,8 @@ public final class Manager: Sendable {
         } catch { throw DatabaseError.io(error) }
     }
 
-    /// Whether `name` may name a database: 1 to 239 of `a-z 0-9 _$()+-/`, a letter first.
+    /// Whether `name` may name a database: 1 to 239 of `a-z 0-9 _$()+-/`, a letter first; or `_users` and
+    /// `_replicator`, in which a listener looks for its users and for replications to run.
     public static func isValidDatabaseName(_ name: String) -> Bool { DatabaseName.isValid(name) }
 
     // MARK: - Deleting and closing

@@ -24,6 +24,8 @@ final class Accounts: Sendable {
 
     private let path: String?
     private let given: [String: AccountsFile.User]
+    /// Users that are kept elsewhere: the documents of `_users`.
+    private let others: @Sendable (String) -> AccountsFile.User?
     /// Signs what `verified` remembers.
     private let memoryKey = Secrets.random(32)
     private let state: Mutex<State>
@@ -33,8 +35,13 @@ final class Accounts: Sendable {
     /// - Parameters:
     ///   - path: The directory; nil to keep everything in memory.
     ///   - passwords: Users of this run only, who may do everything, by name.
+    ///   - others: Finds users that are kept elsewhere; the file's go before them.
     /// - Throws: `HTTPFailure` when the file is malformed.
-    init(directory path: String?, passwords: [String: String] = [:]) throws {
+    init(
+        directory path: String?, passwords: [String: String] = [:],
+        others: @escaping @Sendable (String) -> AccountsFile.User? = { _ in nil }
+    ) throws {
+        self.others = others
         self.path = path.map { $0 + "/listener.json" }
         given = passwords.mapValues {
             AccountsFile.User(password: $0, roles: [ListenerUser.adminRole], iterations: 10_000)
@@ -48,12 +55,17 @@ final class Accounts: Sendable {
     /// Whether nobody is known.
     var isEmpty: Bool { given.isEmpty && state.withLock { $0.file.users.isEmpty } }
 
+    /// What is kept of a user.
+    private func account(_ name: String) -> AccountsFile.User? {
+        given[name] ?? state.withLock { $0.file.users[name] } ?? others(name)
+    }
+
     // MARK: - Passwords
 
     /// The user of a name and password; nil when either is wrong.
     func user(_ name: String, password: String) -> ListenerUser? {
         refresh()
-        let known = given[name] ?? state.withLock { $0.file.users[name] }
+        let known = account(name)
         // A name that is not known takes as long as a wrong password.
         let account = known ?? AccountsFile.User.nobody
         let mark = Secrets.sign(
@@ -110,7 +122,7 @@ final class Accounts: Sendable {
             return nil
         }
         let name = parts.dropLast().joined(separator: ":")
-        guard let account = given[name] ?? state.withLock({ $0.file.users[name] }),
+        guard let account = account(name),
             Secrets.areEqual(
                 Secrets.sign(body, key: signingKey(name)), Array(bytes[(bytes.count - 32)...]))
         else { return nil }
@@ -125,7 +137,7 @@ final class Accounts: Sendable {
 
     /// The key of a user's cookies: it changes with the password, which so ends all sessions.
     private func signingKey(_ name: String) -> [UInt8] {
-        state.withLock { $0.file.secret + ((given[name] ?? $0.file.users[name])?.key ?? []) }
+        state.withLock { $0.file.secret } + (account(name)?.key ?? [])
     }
 
     static var now: Int64 { AccountsFile.now }

@@ -33,6 +33,14 @@ package struct AccountsFile: Sendable {
             self.roles = roles
         }
 
+        /// Takes a hash that was made elsewhere.
+        init(salt: [UInt8], key: [UInt8], iterations: Int, roles: Set<String>) {
+            self.salt = salt
+            self.key = key
+            self.iterations = iterations
+            self.roles = roles
+        }
+
         /// A user whose password nobody has.
         static let nobody = User(password: Hexadecimal.text(Secrets.random(16)), roles: [])
 

@@ -17,6 +17,7 @@ struct Guardian: Sendable {
     let isParty: Bool
     let anonymous: ListenerUser
     let accounts: Accounts
+    let throttle: PasswordThrottle
     let cors: CORS
 
     /// Refuses requests that a foreign page may have had a browser make.
@@ -33,19 +34,33 @@ struct Guardian: Sendable {
 
     /// Who makes a request.
     ///
-    /// - Throws: `HTTPFailure` 401 when a name or password is wrong.
+    /// - Throws: `HTTPFailure` 401 when a name or password is wrong, 403 when too many were.
     func user(of head: RequestHead) throws -> ListenerUser {
         if isParty { return ListenerUser(roles: [ListenerUser.adminRole]) }
         if let authorization = head.headers["Authorization"] {
-            guard let (name, password) = Self.credentials(authorization),
-                let user = accounts.user(name, password: password)
-            else { throw HTTPFailure.unauthorized("Name or password is incorrect.") }
-            return user
+            guard let (name, password) = Self.credentials(authorization) else {
+                throw HTTPFailure.unauthorized("Name or password is incorrect.")
+            }
+            return try signIn(name, password: password, from: head.remoteAddress)
         }
         guard let token = Self.cookie(head), isOwnOrigin(head) else { return anonymous }
         guard case (var user, let end)? = accounts.user(cookie: token) else { return anonymous }
         // Past a tenth of its time it is renewed.
         if end - Accounts.now < Accounts.sessionSeconds * 9 / 10 { user.wantsRenewal = true }
+        return user
+    }
+
+    /// The user of a name and password.
+    ///
+    /// - Throws: As `user(of:)`.
+    func signIn(_ name: String, password: String, from address: String) throws -> ListenerUser {
+        guard !throttle.isLocked(name, from: address) else {
+            throw HTTPFailure.forbidden(
+                "Account is temporarily locked due to multiple authentication failures")
+        }
+        let user = accounts.user(name, password: password)
+        throttle.note(name, from: address, isRight: user != nil)
+        guard let user else { throw HTTPFailure.unauthorized("Name or password is incorrect.") }
         return user
     }
 

@@ -85,6 +85,9 @@ extension Call {
 
     /// Refuses what the user may not do.
     func checkAccess(_ route: Route) throws {
+        if openDatabase != nil, systemDatabase != nil, !user.isAdmin {
+            try checkSystemAccess(route, isMember: try security.isMember(user))
+        }
         if route.isWrite, site.options.readOnly { throw HTTPFailure.readOnly }
         if let allows = site.options.authorization.request,
             !allows(user, request.head.method, target.components)

@@ -11,37 +11,25 @@ extension Call {
     /// All documents are saved in one transaction; each succeeds or fails alone, unless
     /// `all_or_nothing` says otherwise.
     func bulkDocuments() throws -> ListenerResponse {
-        let body = try packedBody()
-        guard body.isObject else { throw HTTPFailure.notAnObject }
-        guard let list = body["docs"] else {
-            throw HTTPFailure.badRequest("POST body must include `docs` parameter.")
-        }
-        guard list.kind == .array else {
-            throw HTTPFailure.badRequest("`docs` parameter must be an array.")
-        }
-        let isNew = body["new_edits"]?.bool ?? true
-        let isAtomic = body["all_or_nothing"]?.bool ?? false
-        var documents: [ReceivedDocument] = []
-        documents.reserveCapacity(list.count)
-        try list.forEachElement { documents.append(try ReceivedDocument($0)) }
-        for document in documents where document.id != nil {
-            try Self.checkID(document.id ?? "")
-        }
+        let body = try BulkBody(self)
         let text = try database.write { transaction in
             var text = JSONText()
             text.raw("[")
-            for document in documents {
-                let id = document.id ?? MutableDocument([:]).id
+            try body.forEach { given in
+                let id = given.id ?? MutableDocument([:]).id
+                if given.id != nil { try Self.checkID(id) }
                 do {
+                    let document = try prepared(id, given)
                     try checkWriting(id, document)
-                    let revision = try Self.save(id, document, isNew: isNew, transaction)
-                    if isNew { Self.append(id, revision, to: &text) }
+                    let revision = try Self.save(
+                        id, document, isNew: body.makesRevisions, transaction)
+                    if body.makesRevisions { Self.append(id, revision, to: &text) }
                 } catch {
-                    if isAtomic { throw Self.itemFailure(error, id) }
                     let failure = Self.itemFailure(error, id)
+                    if body.isAtomic { throw failure }
                     // What is wrong with the database stops everything.
                     guard failure.status < 500 else { throw error }
-                    Self.append(id, failure, document.revision, to: &text)
+                    Self.append(id, failure, given.revision, to: &text)
                 }
             }
             text.raw("]")

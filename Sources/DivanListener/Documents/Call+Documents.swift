@@ -104,6 +104,7 @@ extension Call {
     private func save(
         _ id: String, _ received: ReceivedDocument, _ attachments: [String: AttachmentContent]
     ) throws -> ListenerResponse {
+        let received = try prepared(id, received)
         try checkWriting(id, received)
         let revision: String
         if try query.flag("new_edits", default: true) {
@@ -189,7 +190,7 @@ extension Call {
         let revision = try query["rev"].map(Self.checked)
         let (document, _) = try find(name(0), revision, false, DocumentFormat())
         try checkReading(document)
-        let received = try ReceivedDocument(document.body)
+        let received = try prepared(id, ReceivedDocument(document.body))
         try checkWriting(id, received)
         let base = try target.query["rev"].map(Self.checked)
         // The stubs name content that is here already, so none travels.

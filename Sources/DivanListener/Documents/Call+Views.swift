@@ -136,6 +136,10 @@ extension Call {
             text.raw(",")
         }
         text.raw("\"rows\":[\n")
+        var format = DocumentFormat()
+        format.conflicts = try parameters.flag("conflicts")
+        format.showsEncoding = try parameters.flag("att_encoding_info")
+        if try parameters.flag("attachments") { format.attachments = .inline }
         var isFirst = true
         for row in result {
             if !isReduced, site.options.authorization.reading != nil,
@@ -145,14 +149,15 @@ extension Call {
             }
             if !isFirst { text.raw(",\n") }
             isFirst = false
-            try append(row, isReduced: isReduced, includes: query.includeDocuments, &text)
+            try append(
+                row, isReduced: isReduced, format: query.includeDocuments ? format : nil, &text)
         }
         text.raw("\n]}")
         return text.bytes
     }
 
     private func append(
-        _ row: QueryRow, isReduced: Bool, includes: Bool, _ text: inout JSONText
+        _ row: QueryRow, isReduced: Bool, format: DocumentFormat?, _ text: inout JSONText
     ) throws {
         text.raw("{")
         if !isReduced {
@@ -164,10 +169,11 @@ extension Call {
         text.value(row.key)
         text.raw(",\"value\":")
         text.value(row.value ?? .null)
-        if includes {
+        if let format {
             text.raw(",\"doc\":")
             if let document = try row.document() {
-                try DocumentFormat().append(document, nil, to: &text)
+                let tree = format.needsTree ? try database.revisionTree(of: document.id) : nil
+                try format.append(document, tree, to: &text)
             } else {
                 text.raw("null")
             }

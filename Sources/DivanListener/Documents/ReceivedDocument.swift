@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanJSON
 internal import DivanModel
+internal import DivanReplication
 
 /// A document as a client sent it: its special members taken out of the body, which stays packed.
 struct ReceivedDocument: Sendable {
@@ -26,7 +27,7 @@ struct ReceivedDocument: Sendable {
         }
         var removed: [String: JSONValue?] = [:]
         for key in value.reservedKeys {
-            if key == "_attachments" || key == "_removed" { continue }
+            if WireDocument.keptKeys.contains(key) { continue }
             if key == "_exp" {
                 expiration = try value[key].map(ReceivedExpiration.init)
             } else {

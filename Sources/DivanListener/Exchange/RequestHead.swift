@@ -12,7 +12,7 @@ package struct RequestHead: Sendable {
     package var headers: HTTPHeaders
     /// Whether it came through TLS.
     package var isSecure = false
-    /// The client's address, for logs; never trusted.
+    /// The client's address, where it gives a password; it only tells apart those who guess.
     package var remoteAddress = ""
 
     /// Makes the head of a request.

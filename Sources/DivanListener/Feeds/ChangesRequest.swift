@@ -76,7 +76,8 @@ struct ChangesRequest: Sendable {
         return .after(number)
     }
 
-    private static func times(_ query: QueryParameters) throws -> (Duration?, Duration?) {
+    /// Heartbeat and timeout; one of both.
+    static func times(_ query: QueryParameters) throws -> (Duration?, Duration?) {
         var heartbeat: Duration?
         switch query["heartbeat"] {
         case nil, "false": break

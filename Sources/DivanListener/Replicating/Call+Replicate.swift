@@ -16,14 +16,8 @@ extension Call {
         {
             return try cancel(id)
         }
-        // The app's functions decide for a client that asks; a replication asks nobody.
-        let authorization = site.options.authorization
-        guard authorization.reading == nil, authorization.writing == nil else {
-            throw HTTPFailure.forbidden(
-                "The app decides who may see which document, so replicate from outside.")
-        }
         let request = try ReplicateRequest(body, host: headers["Host"])
-        guard let replication = try makeReplication(request) else {
+        guard let replication = try site.makeReplication(request) else {
             // Cancelling what was never there.
             throw HTTPFailure.missing
         }
@@ -47,9 +41,37 @@ extension Call {
         return .json(["ok": true, "_local_id": .string(id)])
     }
 
+    /// The refusal that an error of a whole replication becomes.
+    private static func failure(_ error: ReplicationError, _ request: ReplicateRequest)
+        -> HTTPFailure
+    {
+        let remote: ReplicateRequest.End =
+            if case .url = request.source { request.source } else { request.target }
+        return switch error.code {
+        case .notFound: HTTPFailure(404, "db_not_found", "could not open \(remote.label)")
+        case .unauthorized:
+            .unauthorized("unauthorized to access or create database \(remote.label)")
+        case .forbidden: .forbidden(error.message)
+        case .invalidSetting: .badRequest(error.message)
+        case .cancelled: HTTPFailure(503, "cancelled", "The replication was cancelled.")
+        case .database: HTTPFailure(500, "internal_server_error", "The database failed.")
+        default: HTTPFailure(500, "replication_error", error.message)
+        }
+    }
+}
+
+// What requests and documents of `_replicator` ask for.
+extension Site {
     /// Makes the replication that was asked for; nil when it is to be cancelled and its database is
     /// not there.
-    private func makeReplication(_ request: ReplicateRequest) throws -> Replication? {
+    ///
+    /// - Throws: `HTTPFailure` when it makes no sense, or may not be.
+    func makeReplication(_ request: ReplicateRequest) throws -> Replication? {
+        // The app's functions decide for a client that asks; a replication asks nobody.
+        guard options.authorization.reading == nil, options.authorization.writing == nil else {
+            throw HTTPFailure.forbidden(
+                "The app decides who may see which document, so replicate from outside.")
+        }
         let made: Replication
         switch (request.source, request.target) {
         case (.local(let source), .local(let target)):
@@ -83,29 +105,12 @@ extension Call {
     private func end(_ name: String, mayCreate: Bool, _ request: ReplicateRequest) throws
         -> Database?
     {
-        if let database = try site.manager.existingDatabase(named: name) { return database }
+        if let database = try manager.existingDatabase(named: name) { return database }
         if request.isCancelling { return nil }
         guard mayCreate, request.settings.createTarget else {
             throw HTTPFailure(404, "db_not_found", "could not open \(name)")
         }
-        return try site.manager.database(named: name)
-    }
-
-    /// The refusal that an error of a whole replication becomes.
-    private static func failure(_ error: ReplicationError, _ request: ReplicateRequest)
-        -> HTTPFailure
-    {
-        let remote: ReplicateRequest.End =
-            if case .url = request.source { request.source } else { request.target }
-        return switch error.code {
-        case .notFound: HTTPFailure(404, "db_not_found", "could not open \(remote.label)")
-        case .unauthorized:
-            .unauthorized("unauthorized to access or create database \(remote.label)")
-        case .forbidden: .forbidden(error.message)
-        case .invalidSetting: .badRequest(error.message)
-        case .cancelled: HTTPFailure(503, "cancelled", "The replication was cancelled.")
-        case .database: HTTPFailure(500, "internal_server_error", "The database failed.")
-        default: HTTPFailure(500, "replication_error", error.message)
-        }
+        try create(name)
+        return try manager.database(named: name)
     }
 }

@@ -28,18 +28,24 @@ final class RunningReplication: Sendable {
         var token: ReplicationToken?
         var outcome: Outcome?
         var isStopped = false
-        var waiting: [DispatchSemaphore] = []
+        var waiting: [@Sendable (Outcome) -> Void] = []
     }
 
     let replication: Replication
     let request: ReplicateRequest
     let user: String?
     let number: Int
+    /// The document of `_replicator` that describes it; nil when a request did.
+    let documentID: String?
     /// Seconds since 1970.
     let started = AccountsFile.now
     private let state = Mutex(State())
 
-    init(_ replication: Replication, _ request: ReplicateRequest, user: String?, number: Int) {
+    init(
+        _ replication: Replication, _ request: ReplicateRequest, user: String?, number: Int,
+        documentID: String? = nil
+    ) {
+        self.documentID = documentID
         self.replication = replication
         self.request = request
         self.user = user
@@ -78,7 +84,7 @@ final class RunningReplication: Sendable {
                 defer { state.waiting = [] }
                 return state.waiting
             }
-            for semaphore in waiting { semaphore.signal() }
+            for waiter in waiting { waiter(outcome) }
         }
     }
 
@@ -91,14 +97,52 @@ final class RunningReplication: Sendable {
     /// Waits until it is over; on a thread that may block.
     func wait() -> Outcome {
         let semaphore = DispatchSemaphore(value: 0)
+        whenOver { _ in semaphore.signal() }
         while true {
-            let outcome = state.withLock { state in
-                if state.outcome == nil { state.waiting.append(semaphore) }
-                return state.outcome
-            }
-            if let outcome { return outcome }
+            if let outcome = state.withLock({ $0.outcome }) { return outcome }
             semaphore.wait()
         }
+    }
+
+    /// Calls a closure once it is over, or now if it is.
+    func whenOver(_ handler: @escaping @Sendable (Outcome) -> Void) {
+        let outcome = state.withLock { state in
+            if state.outcome == nil { state.waiting.append(handler) }
+            return state.outcome
+        }
+        if let outcome { handler(outcome) }
+    }
+
+    /// What it has done so far, as the scheduler tells it.
+    var statistics: JSONValue {
+        let counts = state.withLock { $0.counts }
+        let status = replication.status
+        return [
+            "revisions_checked": .integer(Int64(status.completed)),
+            "missing_revisions_found": .integer(Int64(counts.found)),
+            "docs_read": .integer(Int64(counts.found)),
+            "docs_written": .integer(Int64(counts.written)),
+            "doc_write_failures": .integer(Int64(counts.failed)),
+            "changes_pending": .integer(Int64(status.pending + status.total - status.completed)),
+            "checkpointed_source_seq": .string(""),
+        ]
+    }
+
+    /// Its entry in `_scheduler/jobs`.
+    var job: JSONValue {
+        [
+            "database": documentID.map { _ in .string(SystemDatabase.replicator.rawValue) }
+                ?? .null,
+            "doc_id": documentID.map { .string($0) } ?? .null, "id": .string(id),
+            "pid": .string("<0.\(number).0>"), "node": "divan@localhost",
+            "user": user.map { .string($0) } ?? .null, "source": .string(request.source.label),
+            "target": .string(request.target.label), "info": statistics,
+            "start_time": .string(HTTPDate.iso(started)),
+            "history": [
+                ["type": "started", "timestamp": .string(HTTPDate.iso(started))],
+                ["type": "added", "timestamp": .string(HTTPDate.iso(started))],
+            ],
+        ]
     }
 
     /// What became of it, as `_replicate` answers.
@@ -159,7 +203,9 @@ final class RunningReplication: Sendable {
         let isWaiting = status.activity == .offline
         return [
             "pid": .string("<0.\(number).0>"), "type": "replication", "replication_id": .string(id),
-            "node": "divan@localhost", "doc_id": nil, "database": nil,
+            "node": "divan@localhost", "doc_id": documentID.map { .string($0) } ?? .null,
+            "database": documentID.map { _ in .string(SystemDatabase.replicator.rawValue) }
+                ?? .null,
             "user": user.map { .string($0) } ?? .null,
             "source": .string(request.source.label), "target": .string(request.target.label),
             "continuous": .bool(request.settings.isContinuous),

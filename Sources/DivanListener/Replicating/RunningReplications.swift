@@ -41,7 +41,8 @@ final class RunningReplications: Sendable {
         }
         if let known { return known }
         new.start { [weak self] in
-            self?.state.withLock { _ = $0.running.removeValue(forKey: id) }
+            // Another one of the same ID may have been started since this was cancelled.
+            self?.state.withLock { if $0.running[id] === new { $0.running[id] = nil } }
         }
         return new
     }
@@ -60,6 +61,12 @@ final class RunningReplications: Sendable {
             return Array(state.running.values)
         }
         for replication in all { replication.stop() }
+    }
+
+    /// Their entries in `_scheduler/jobs`.
+    var jobs: [JSONValue] {
+        state.withLock { Array($0.running.values) }
+            .sorted { $0.number < $1.number }.map(\.job)
     }
 
     /// Their entries in `_active_tasks`.

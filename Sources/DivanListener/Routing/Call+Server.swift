@@ -109,9 +109,10 @@ extension Call {
         } else {
             fields = try QueryParameters(Substring(String(decoding: bytes, as: UTF8.self)))
         }
-        guard let name = fields["name"] ?? fields["username"], let password = fields["password"],
-            let signedIn = site.accounts.user(name, password: password)
+        guard let name = fields["name"] ?? fields["username"], let password = fields["password"]
         else { throw HTTPFailure.unauthorized("Name or password is incorrect.") }
+        let signedIn = try site.guardian.signIn(
+            name, password: password, from: request.head.remoteAddress)
         let roles = JSONValue.array(signedIn.roles.sorted().map { .string($0) })
         var response = ListenerResponse.json(["ok": true, "name": .string(name), "roles": roles])
         if let next = query["next"], next.hasPrefix("/"), !next.hasPrefix("//") {

@@ -22,8 +22,11 @@ struct Resource: Sendable, Equatable {
             pattern = "/"
             return
         }
-        guard !first.hasPrefix("_") else {
-            pattern = "/" + components.joined(separator: "/")
+        guard !first.hasPrefix("_") || SystemDatabase(rawValue: first) != nil else {
+            let isDocument = components.count > 2 && components[..<2] == ["_scheduler", "docs"]
+            pattern =
+                isDocument
+                ? "/_scheduler/docs/{db}/{doc}" : "/" + components.joined(separator: "/")
             return
         }
         database = first

@@ -37,6 +37,10 @@ package struct Router: Sendable {
         .read("GET", "/_dbs_info", .serverAdmin) { try $0.databasesInfo() },
         .read("POST", "/_dbs_info", .serverAdmin) { try $0.databasesInfo() },
         .read("GET", "/_active_tasks", .serverAdmin) { try $0.activeTasks() },
+        .read("GET", "/_db_updates", .serverAdmin) { try $0.databaseUpdates() },
+        .read("GET", "/_scheduler/jobs", .serverAdmin) { try $0.schedulerJobs() },
+        .read("GET", "/_scheduler/docs", .serverAdmin) { try $0.schedulerDocuments() },
+        .read("GET", "/_scheduler/docs/{db}/{doc}", .serverAdmin) { try $0.schedulerDocument() },
         .long("POST", "/_replicate", .serverAdmin) { try $0.replicate() },
         .read("GET", "/_membership", .serverAdmin) { try $0.membership() },
 
@@ -124,7 +128,7 @@ package struct Router: Sendable {
             user = signedIn
             var call = Call(
                 site: site, request: request, target: target, resource: resource, user: signedIn)
-            call.openDatabase = try open(resource, route)
+            call.openDatabase = try open(resource, route, signedIn)
             try call.checkAccess(route)
             response = try route.handle(call)
         } catch {
@@ -136,6 +140,8 @@ package struct Router: Sendable {
 
     /// Which lane a request belongs into.
     package func lane(_ head: RequestHead) -> Lane {
+        // Whatever is got is read; most requests need not be looked at twice.
+        if head.method == "GET" || head.method == "HEAD" { return .reading }
         guard let target = try? RequestTarget(head.target),
             let route = try? route(Resource(target.components), head.method)
         else { return .reading }
@@ -179,13 +185,19 @@ package struct Router: Sendable {
         throw HTTPFailure.missing
     }
 
-    private func open(_ resource: Resource, _ route: Route) throws -> Database? {
+    private func open(_ resource: Resource, _ route: Route, _ user: ListenerUser) throws
+        -> Database?
+    {
         guard let name = resource.database else { return nil }
         if route.pattern == "/{db}", route.method == "PUT" { return nil }
-        guard let database = try site.manager.existingDatabase(named: name) else {
-            throw HTTPFailure.noDatabase
-        }
-        return database
+        if let database = site.manager.openedDatabase(named: name) { return database }
+        if let database = try site.manager.existingDatabase(named: name) { return database }
+        // Those of the listener itself come into being when they are needed.
+        guard let system = SystemDatabase(rawValue: name), user.isAdmin, !site.options.readOnly,
+            route.pattern != "/{db}" || route.method != "DELETE"
+        else { throw HTTPFailure.noDatabase }
+        try site.create(system.rawValue)
+        return try site.manager.existingDatabase(named: name)
     }
 
     /// What is logged of a target: the path, since a query may name content.

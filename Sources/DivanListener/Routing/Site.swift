@@ -25,6 +25,9 @@ package final class Site: Sendable {
     let cors: CORS
     let tasks = TaskList()
     let replications = RunningReplications()
+    let replicator = ReplicatorDatabase()
+    let updates = DatabaseUpdates()
+    let throttle: PasswordThrottle
 
     /// Gathers what requests share.
     ///
@@ -35,16 +38,20 @@ package final class Site: Sendable {
         self.manager = manager
         self.options = options
         cors = CORS(options: options.cors)
+        throttle = PasswordThrottle(options.limits)
         let directory = manager.directory.path(percentEncoded: false)
         switch options.access {
         case .everybodyOnLoopback: accounts = try Accounts(directory: directory)
         case .users(let passwords):
-            accounts = try Accounts(directory: directory, passwords: passwords)
+            accounts = try Accounts(directory: directory, passwords: passwords) { [manager] name in
+                UserDocument.account(name, in: manager)
+            }
         }
         var isParty = false
         if case .everybodyOnLoopback = options.access { isParty = true }
         guardian = Guardian(
-            isParty: isParty, anonymous: ListenerUser(), accounts: accounts, cors: cors)
+            isParty: isParty, anonymous: ListenerUser(), accounts: accounts, throttle: throttle,
+            cors: cors)
     }
 
     /// Refuses header fields that would break the answers that they stand in.
@@ -64,12 +71,24 @@ package final class Site: Sendable {
     func create(_ name: String) throws {
         guard !manager.databaseExists(named: name) else { throw HTTPFailure.databaseExists }
         _ = try manager.database(named: name)
+        updates.note(.created, name)
+        if name == SystemDatabase.replicator.rawValue { replicator.follow(self) }
     }
 
     /// Deletes a database.
     func delete(_ name: String) throws {
         guard manager.databaseExists(named: name) else { throw HTTPFailure.noDatabase }
         try manager.deleteDatabase(named: name)
+        updates.note(.deleted, name)
+    }
+
+    /// Begins the work that no request asks for: replications that documents describe.
+    func begin() { replicator.follow(self) }
+
+    /// Ends what goes on between requests.
+    func end() {
+        replicator.close()
+        replications.close()
     }
 }
 

@@ -93,6 +93,10 @@ final class Exchange: Sendable {
         var head = RequestHead(method: method, target: target)
         head.headers = unsafe MicroHTTPCallbacks.headers(connection.pointer)
         head.isSecure = server.isSecure
+        // Needed only to tell those apart who guess passwords.
+        if head.headers["Authorization"] != nil || target.hasPrefix("/_session") {
+            head.remoteAddress = server.address(of: number)
+        }
         let size = head.headers.reduce(target.utf8.count) {
             $0 + $1.name.utf8.count + $1.value.utf8.count + 4
         }

@@ -62,6 +62,26 @@ struct ListeningSocket {
     /// Closes a socket that nobody took over.
     func close() { Self.closeDescriptor(descriptor) }
 
+    /// The address of whoever is at the other end of a connection, without its port; empty when the system does
+    /// not tell.
+    static func address(ofPeer descriptor: Int32) -> String {
+        var peer = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        // SAFETY: the storage is large enough for any family and lives through both calls; the text has the room
+        // that is said.
+        return unsafe withUnsafeMutablePointer(to: &peer) { storage in
+            unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard unsafe getpeername(descriptor, address, &length) == 0 else { return "" }
+                var text = [CChar](repeating: 0, count: 64)
+                let code = unsafe getnameinfo(
+                    address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+                let end = text.firstIndex(of: 0) ?? text.endIndex
+                let digits = text[..<end].map { UInt8(bitPattern: $0) }
+                return code == 0 ? String(decoding: digits, as: UTF8.self) : ""
+            }
+        }
+    }
+
     private static func closeDescriptor(_ descriptor: Int32) {
         #if canImport(Glibc)
         Glibc.close(descriptor)

@@ -45,6 +45,8 @@ final class MicroHTTPServer: HTTPServer {
     /// One open connection.
     struct Connection: Sendable {
         var descriptor: Int32
+        /// Who is at its other end.
+        var address = ""
         /// Since when it has waited for a head, or for a piece of a body.
         var since = ContinuousClock.now
         var exchange: Exchange?
@@ -172,7 +174,15 @@ final class MicroHTTPServer: HTTPServer {
     // MARK: - Connections
 
     func opened(_ number: Int, _ descriptor: Int32) {
-        state.withLock { $0.connections[number] = Connection(descriptor: descriptor) }
+        let address = ListeningSocket.address(ofPeer: descriptor)
+        state.withLock {
+            $0.connections[number] = Connection(descriptor: descriptor, address: address)
+        }
+    }
+
+    /// Who is at the other end of a connection.
+    func address(of number: Int) -> String {
+        state.withLock { $0.connections[number]?.address ?? "" }
     }
 
     func closed(_ number: Int) { state.withLock { $0.connections[number] = nil } }

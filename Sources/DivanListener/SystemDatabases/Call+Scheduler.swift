@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanReplication
+
+// `_scheduler`: what became of the documents of `_replicator`.
+extension Call {
+    /// `GET /_scheduler/docs`
+    func schedulerDocuments() throws -> ListenerResponse {
+        let documents = site.replicator.jobs.map { Self.describe($0.id, $0.job) }
+        return page("docs", documents)
+    }
+
+    /// `GET /_scheduler/docs/_replicator/{id}`
+    func schedulerDocument() throws -> ListenerResponse {
+        guard target.components.count > 3,
+            target.components[2] == SystemDatabase.replicator.rawValue
+        else { throw HTTPFailure.missing }
+        let id = target.components.dropFirst(3).joined(separator: "/")
+        guard let found = site.replicator.jobs.first(where: { $0.id == id }) else {
+            throw HTTPFailure.missing
+        }
+        return .json(Self.describe(found.id, found.job))
+    }
+
+    /// `GET /_scheduler/jobs`
+    func schedulerJobs() throws -> ListenerResponse { page("jobs", site.replications.jobs) }
+
+    private func page(_ name: String, _ all: [JSONValue]) -> ListenerResponse {
+        let skip = query["skip"].flatMap { Int($0) } ?? 0
+        let limit = query["limit"].flatMap { Int($0) } ?? 25
+        return .json([
+            "total_rows": .integer(Int64(all.count)), "offset": .integer(Int64(skip)),
+            .init(name): .array(Array(all.dropFirst(max(0, skip)).prefix(max(0, limit)))),
+        ])
+    }
+
+    private static func describe(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {
+        let isWaiting = job.running?.replication.activity == .offline
+        var info = job.running?.statistics.object ?? [:]
+        if let reason = job.reason { info["error"] = .string(reason) }
+        return [
+            "database": .string(SystemDatabase.replicator.rawValue), "doc_id": .string(id),
+            "id": job.running.map { .string($0.id) } ?? .null, "node": "divan@localhost",
+            "source": .string(job.source), "target": .string(job.target),
+            "source_proxy": nil, "target_proxy": nil,
+            "state": .string(isWaiting ? "crashing" : job.state), "info": .object(info),
+            "error_count": .integer(isWaiting ? 1 : 0),
+            "start_time": .string(HTTPDate.iso(job.started)),
+            "last_updated": .string(HTTPDate.iso(job.updated)),
+        ]
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import Synchronization
+
+/// What happens to databases as wholes: the news of `_db_updates`.
+///
+/// Of each database the last event is kept, so the list is no longer than that of databases. It begins
+/// with the first request, at which every database there is counts as created; places in it hold for as
+/// long as the listener runs, and one of an earlier run counts as the beginning.
+///
+/// State: `state`, guarded by its mutex; nobody is called while it is held.
+final class DatabaseUpdates: Sendable {
+    /// What happened last to a database.
+    struct Event: Sendable {
+        var number: UInt64
+        var name: String
+        var kind: Kind
+    }
+
+    enum Kind: String, Sendable {
+        case created, updated, deleted
+    }
+
+    private struct State {
+        var number: UInt64 = 0
+        var events: [String: Event] = [:]
+        var followed: [String: (database: Database, token: ListenerToken)] = [:]
+        var nextFollower = 0
+        var followers: [Int: @Sendable () -> Void] = [:]
+        var isOn = false
+    }
+
+    /// Tells the places of this run from those of another.
+    private let run = Hexadecimal.text(Secrets.random(4))
+    private let state = Mutex(State())
+
+    /// The text of a place.
+    func sequence(_ number: UInt64) -> String { "\(number)-\(run)" }
+
+    /// The place that a text means.
+    func number(_ text: String) -> UInt64 {
+        let parts = text.filter { $0 != "\"" }.split(separator: "-")
+        return parts.count == 2 && parts[1] == run ? UInt64(parts[0]) ?? 0 : 0
+    }
+
+    /// The last place.
+    var last: UInt64 { state.withLock { $0.number } }
+
+    /// The events behind a place, in their order.
+    func events(after number: UInt64) -> [Event] {
+        state.withLock { $0.events.values.filter { $0.number > number } }
+            .sorted { $0.number < $1.number }
+    }
+
+    /// Notes an event, once anybody has asked for them.
+    func note(_ kind: Kind, _ name: String) {
+        let followers = state.withLock { state -> [@Sendable () -> Void] in
+            guard state.isOn else { return [] }
+            state.number += 1
+            state.events[name] = Event(number: state.number, name: name, kind: kind)
+            return Array(state.followers.values)
+        }
+        for follower in followers { follower() }
+    }
+
+    /// Calls a closure after each event, until it is removed by the number that is returned.
+    func follow(_ wake: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            state.nextFollower += 1
+            state.followers[state.nextFollower] = wake
+            return state.nextFollower
+        }
+    }
+
+    func remove(_ follower: Int) { state.withLock { $0.followers[follower] = nil } }
+
+    /// Looks which databases have come and gone without the listener, and follows those that are there.
+    func look(_ manager: Manager) throws {
+        state.withLock { $0.isOn = true }
+        let names = Set(try manager.allDatabaseNames())
+        let (gone, known) = state.withLock { state in
+            let gone = state.followed.filter {
+                $0.value.database.isClosed || !names.contains($0.key)
+            }
+            for name in gone.keys { state.followed[name] = nil }
+            return (gone, Set(state.followed.keys))
+        }
+        for (name, entry) in gone {
+            entry.token.remove()
+            let isKnown = state.withLock { $0.events[name]?.kind == .deleted }
+            if !names.contains(name), !isKnown { note(.deleted, name) }
+        }
+        for name in names.subtracting(known).sorted() {
+            guard let database = try manager.existingDatabase(named: name) else { continue }
+            let token = try database.whenCommitted { [weak self, weak database] in
+                guard let self, let database, !database.isClosed else { return }
+                self.note(.updated, name)
+            }
+            state.withLock { $0.followed[name] = (database, token) }
+            if gone[name] == nil, state.withLock({ $0.events[name]?.kind != .created }) {
+                note(.created, name)
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanLogging
+internal import DivanModel
+internal import DivanReplication
+internal import Dispatch
+internal import Synchronization
+
+/// Runs the replications that the documents of `_replicator` describe.
+///
+///     a document appears, or its source, target or options change ──► the replication starts (anew)
+///     the document goes ───────────────────────────────────────────► it is cancelled
+///     it is over ──────────────────────────────────────────────────► the document says `completed`
+///     it cannot be ────────────────────────────────────────────────► the document says `failed`, and why
+///     the listener stops ──────────────────────────────────────────► it stops, and the next one starts it
+///
+/// What keeps a replication from its other end for now never ends it: it is tried again for ever, at ever
+/// longer intervals.
+///
+/// State: `state`, guarded by its mutex; documents are read and written on one queue.
+final class ReplicatorDatabase: Sendable {
+    /// What is known of one document.
+    struct Job: Sendable {
+        var revision: String
+        var state: String
+        var reason: String?
+        var running: RunningReplication?
+        var source = ""
+        var target = ""
+        let started = AccountsFile.now
+        var updated = AccountsFile.now
+    }
+
+    private struct State {
+        var jobs: [String: Job] = [:]
+        var position: SequenceNumber = 0
+        var following: ListenerToken?
+        var isClosed = false
+    }
+
+    private let queue = DispatchQueue(label: "divan.listener.replicator")
+    private let state = Mutex(State())
+
+    /// The documents with what became of them, by their IDs.
+    var jobs: [(id: String, job: Job)] {
+        state.withLock { $0.jobs }.sorted { $0.key < $1.key }.map { (id: $0.key, job: $0.value) }
+    }
+
+    /// Begins to follow the database, where there is one; doing so again is fine.
+    func follow(_ site: Site) {
+        guard !site.options.readOnly, state.withLock({ $0.following == nil && !$0.isClosed }),
+            let database = try? site.manager.existingDatabase(
+                named: SystemDatabase.replicator.rawValue),
+            let token = try? database.whenCommitted({ [weak self, weak site] in
+                guard let self, let site else { return }
+                self.look(site)
+            })
+        else { return }
+        state.withLock { $0.following = token }
+        look(site)
+    }
+
+    /// Follows no more. The replications are ended by whoever runs them.
+    func close() {
+        let token = state.withLock { state in
+            state.isClosed = true
+            defer { state.following = nil }
+            return state.following
+        }
+        token?.remove()
+    }
+
+    /// What of a document describes the replication.
+    static func request(in body: JSONObject) -> JSONObject {
+        JSONObject(
+            body.filter { !$0.key.hasPrefix("_") && !["user_ctx", "owner"].contains($0.key) })
+    }
+
+    // MARK: - On the queue
+
+    private func look(_ site: Site) {
+        queue.async { [weak self, weak site] in
+            guard let self, let site, !self.state.withLock({ $0.isClosed }) else { return }
+            do { try self.readChanges(site) } catch {
+                Log.listener.error("The database '_replicator' could not be read: \(error)")
+            }
+        }
+    }
+
+    private func readChanges(_ site: Site) throws {
+        guard
+            let database = try site.manager.existingDatabase(
+                named: SystemDatabase.replicator.rawValue)
+        else {
+            // It was deleted, and all of its documents with it.
+            for (id, _) in jobs { cancel(id, site) }
+            return close(forgetting: true)
+        }
+        while true {
+            let start = state.withLock { $0.position }
+            let batch = try database.read { try $0.changes(since: start, limit: 1_000) }
+            for change in batch.changes where !change.id.hasPrefix("_design/") {
+                try take(change, database, site)
+            }
+            state.withLock { $0.position = max($0.position, batch.lastSequence) }
+            if batch.changes.isEmpty { return }
+        }
+    }
+
+    private func close(forgetting: Bool) {
+        state.withLock { state in
+            state.following = nil
+            state.position = 0
+        }
+    }
+
+    private func take(_ change: Change, _ database: Database, _ site: Site) throws {
+        guard let document = try database.document(withID: change.id) else {
+            return cancel(change.id, site)
+        }
+        guard state.withLock({ $0.jobs[change.id]?.revision != document.revisionID }) else {
+            return
+        }
+        cancel(change.id, site)
+        let body = document.body.jsonValue().object ?? [:]
+        var job = Job(revision: document.revisionID, state: "initializing")
+        if let ended = body["_replication_state"]?.string, ["completed", "failed"].contains(ended) {
+            job.state = ended
+            job.reason = body["_replication_state_reason"]?.string
+            return state.withLock { $0.jobs[change.id] = job }
+        }
+        do {
+            try start(&job, change.id, body, site)
+        } catch {
+            let failure = ErrorResponse.failure(for: error)
+            state.withLock { $0.jobs[change.id] = job }
+            guard failure.status != 503 else { return }
+            note("failed", failure.reason, change.id, job.revision, site)
+        }
+    }
+
+    private func start(_ job: inout Job, _ id: String, _ body: JSONObject, _ site: Site) throws {
+        let request = try ReplicateRequest(Self.request(in: body), host: nil)
+        (job.source, job.target) = (request.source.label, request.target.label)
+        guard let replication = try site.makeReplication(request) else {
+            throw HTTPFailure.missing
+        }
+        replication.retry.maximumAttempts = .max
+        let new = RunningReplication(
+            replication, request, user: body["user_ctx"]?["name"]?.string,
+            number: site.replications.nextNumber(), documentID: id)
+        let running = try site.replications.start(new)
+        guard running === new else {
+            throw HTTPFailure(
+                409, "conflict",
+                "The same replication was started already, by a request or another document.")
+        }
+        job.state = "running"
+        job.running = running
+        let (started, revision) = (job, job.revision)
+        state.withLock { $0.jobs[id] = started }
+        running.whenOver { [weak self, weak site] outcome in
+            guard let self, let site else { return }
+            self.queue.async { self.end(outcome, id, revision, site) }
+        }
+    }
+
+    private func cancel(_ id: String, _ site: Site) {
+        let job = state.withLock { $0.jobs.removeValue(forKey: id) }
+        guard let running = job?.running else { return }
+        _ = site.replications.cancel(running.id)
+    }
+
+    private func end(
+        _ outcome: RunningReplication.Outcome, _ id: String, _ revision: String, _ site: Site
+    ) {
+        guard state.withLock({ !$0.isClosed && $0.jobs[id]?.revision == revision }) else { return }
+        switch outcome {
+        case .done: note("completed", nil, id, revision, site)
+        case .failed(let error):
+            // Whoever cancelled it has changed or removed the document, or stops the listener.
+            guard error.code != .cancelled else { return }
+            note("failed", error.message, id, revision, site)
+        }
+    }
+
+    /// Writes into a document what became of it, unless it has changed meanwhile.
+    private func note(
+        _ word: String, _ reason: String?, _ id: String, _ revision: String, _ site: Site
+    ) {
+        let running = state.withLock { $0.jobs[id]?.running }
+        do {
+            guard
+                let database = try site.manager.existingDatabase(
+                    named: SystemDatabase.replicator.rawValue),
+                let document = try database.document(withID: id), document.revisionID == revision
+            else { return }
+            let body = document.body.replacing([
+                "_replication_state": .string(word),
+                "_replication_state_time": .string(HTTPDate.iso(AccountsFile.now)),
+                "_replication_state_reason": reason.map { .string($0) },
+                "_replication_id": running.map { .string($0.replication.checkpointID) },
+                "_replication_stats": running?.statistics,
+            ])
+            let saved = try database.put(id, body: body, parent: revision, isDeleted: false)
+            state.withLock { state in
+                state.jobs[id]?.revision = saved.revisionID
+                state.jobs[id]?.state = word
+                state.jobs[id]?.reason = reason
+                state.jobs[id]?.updated = AccountsFile.now
+                state.jobs[id]?.running = nil
+            }
+        } catch {
+            Log.listener.error(
+                "The state of '\(id)' in '_replicator' could not be written: \(error)")
+        }
+    }
+}

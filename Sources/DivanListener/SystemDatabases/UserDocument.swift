@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+
+/// A document of `_users`: somebody who may sign in.
+///
+///     {"_id": "org.couchdb.user:ann", "name": "ann", "type": "user", "roles": ["staff"],
+///      "password": "secret"}                               as it is sent
+///      "password_scheme": "pbkdf2", "pbkdf2_prf": "sha256", "iterations": 600000,
+///      "salt": "9f…", "derived_key": "07…"}                as it is stored, in place of the password
+///
+/// The form is CouchDB 3.4's, so the database can be replicated from there and back. What was hashed in
+/// another way (with SHA-1, by CouchDB 3.3 and earlier) stays as it is, and its user cannot sign in here.
+enum UserDocument {
+    /// How the IDs of such documents begin.
+    static let prefix = "org.couchdb.user:"
+    /// Hashing more often than this would keep a worker busy for seconds.
+    private static let mostIterations: Int64 = 10_000_000
+
+    /// Checks a document and hashes the password in it.
+    static func prepared(
+        _ id: String, _ received: ReceivedDocument, by user: ListenerUser, existing: Document?
+    ) throws -> ReceivedDocument {
+        let body = received.body.jsonValue().object ?? [:]
+        guard body["type"]?.string == "user" else {
+            throw HTTPFailure.forbidden("doc.type must be user")
+        }
+        guard let name = body["name"]?.string, !name.isEmpty else {
+            throw HTTPFailure.forbidden("doc.name is required")
+        }
+        guard !name.contains(":") else {
+            throw HTTPFailure.badRequest("Character `:` is not allowed in usernames.")
+        }
+        guard id == prefix + name else {
+            throw HTTPFailure.forbidden("Docs id must be of the form org.couchdb.user:name.")
+        }
+        guard let given = body["roles"] else { throw HTTPFailure.forbidden("doc.roles must exist") }
+        guard let roles = given.array, roles.allSatisfy({ $0.string != nil }) else {
+            throw HTTPFailure.forbidden("doc.roles must be an array of strings")
+        }
+        if roles.contains(where: { $0.string?.hasPrefix("_") ?? false }) {
+            throw HTTPFailure.forbidden(
+                "No system roles (starting with underscore) in users db.")
+        }
+        if !user.isAdmin, roles != existing?["roles"].value?.array ?? [] {
+            throw HTTPFailure.forbidden("Only _admin may set roles")
+        }
+        guard let password = body["password"] else { return received }
+        var changes: [String: JSONValue?] = ["password": JSONValue?.none]
+        if !password.isNull {
+            guard let text = password.string else {
+                throw HTTPFailure.forbidden("Password must be a string")
+            }
+            for (key, value) in hashed(text) { changes[key] = value }
+        }
+        var received = received
+        received.body = received.body.replacing(changes)
+        return received
+    }
+
+    private static func hashed(_ password: String) -> JSONObject {
+        let salt = Hexadecimal.text(Secrets.random(16))
+        let iterations = AccountsFile.iterations
+        let key = Secrets.derive(password, salt: Array(salt.utf8), iterations: iterations)
+        return [
+            "password_scheme": "pbkdf2", "pbkdf2_prf": "sha256",
+            "iterations": .integer(Int64(iterations)), "salt": .string(salt),
+            "derived_key": .string(Hexadecimal.text(key)),
+        ]
+    }
+
+    /// The account of a user; nil when there is no such document, or it was hashed in a way that is not
+    /// known here.
+    static func account(_ name: String, in manager: Manager) -> AccountsFile.User? {
+        guard
+            let database = try? manager.existingDatabase(named: SystemDatabase.users.rawValue),
+            let document = try? database.document(withID: prefix + name),
+            case .object(let body) = document.body.jsonValue(),
+            body["type"]?.string == "user", body["password_scheme"]?.string == "pbkdf2",
+            body["pbkdf2_prf"]?.string == "sha256", let salt = body["salt"]?.string,
+            let key = body["derived_key"]?.string.flatMap(Hexadecimal.bytes), key.count == 32,
+            let iterations = body["iterations"]?.int64, (1...mostIterations).contains(iterations)
+        else { return nil }
+        let roles = (body["roles"]?.array ?? []).compactMap(\.string).filter { !$0.hasPrefix("_") }
+        return AccountsFile.User(
+            salt: Array(salt.utf8), key: key, iterations: Int(iterations), roles: Set(roles))
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanJSON
+import Foundation
+import Testing
+
+@testable import DivanListener
+
+/// Bodies of `_bulk_docs` that are too long for memory.
+@Suite struct BulkBodyTests {
+    /// A body that lies in a file, as the server makes one of a long body.
+    private func file(_ text: String) throws -> RequestBody {
+        var template = Array("/tmp/divan-bulk-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        unlink(&template)
+        let bytes = Array(text.utf8)
+        #expect(write(descriptor, bytes, bytes.count) == bytes.count)
+        return .file(SpooledFile(descriptor: descriptor, length: bytes.count))
+    }
+
+    private func send(_ text: String, to site: TestSite) throws -> TestAnswer {
+        TestAnswer(
+            site.router.respond(
+                ListenerRequest(
+                    RequestHead(
+                        method: "POST", target: "/db/_bulk_docs", headers: ["Host": "localhost"]),
+                    body: try file(text))))
+    }
+
+    private func site() throws -> TestSite {
+        let site = try TestSite { $0.limits.jsonBody = 4_096 }
+        _ = try site.manager.database(named: "db")
+        return site
+    }
+
+    @Test func `documents are saved though all together are longer than a JSON body may be`() throws
+    {
+        let site = try site()
+        let documents = (0..<500).map { #"{"_id":"d\#($0)","text":"a, ]}\"[{"}"# }
+        let answer = try send("{ \"docs\" : [\(documents.joined(separator: " ,\n"))] }", to: site)
+        #expect(answer.status == 201)
+        #expect(answer.json.array?.count == 500)
+        #expect(site.send("GET", "/db/d499").json["text"] == #"a, ]}"[{"#)
+    }
+
+    @Test(arguments: [
+        #"{"new_edits":false,"docs":[{"_id":"a","_rev":"1-abc"}]}"#,
+        #"{"docs":[{"_id":"a","_rev":"1-abc"}],"new_edits":false}"#,
+    ])
+    func `what stands beside the documents counts, before or behind them`(body: String) throws {
+        let site = try site()
+        #expect(try send(body, to: site).text == "[]\n")
+        #expect(site.send("GET", "/db/a").json["_rev"] == "1-abc")
+    }
+
+    @Test(arguments: [
+        ("{\"docs\":[{\"_id\":\"a\"},]}", 400), ("{\"docs\":[{\"_id\":\"a\"}", 400),
+        ("{\"docs\":[{\"_id\":\"a\"}]}x", 400), ("{\"docs\":{}}", 400), ("{}", 400), ("[]", 400),
+        ("{\"docs\":[{\"_id\":\"a\"},{\"_id\":\"b\",\"x\":}]}", 400),
+        ("{\"docs\":[{\"_id\":\"a\"},7]}", 400),
+        ("{\"docs\":[{\"_id\":\"a\"},{\"x\":\"\(String(repeating: "y", count: 5_000))\"}]}", 413),
+    ])
+    func `a body that is malformed anywhere saves nothing`(body: String, status: Int) throws {
+        let site = try site()
+        #expect(try send(body, to: site).status == status)
+        #expect(site.send("GET", "/db").json["doc_count"] == 0)
+    }
+
+    @Test func `a long body is told apart from memory's by nothing but its length`() throws {
+        let site = try site()
+        site.send("PUT", "/db/old", #"{"n":1}"#)
+        let body = #"{"docs":[{"_id":"old","n":2},{"_id":"_bad"},{"_id":"new","n":3}]}"#
+        let memory = site.send("POST", "/db/_bulk_docs", body)
+        let long = try send(body, to: site)
+        #expect(memory.status == 400 && long.status == 400)
+        #expect(memory.json == long.json)
+        let fine = #"{"docs":[{"_id":"old","n":2},{"_id":"new","n":3}]}"#
+        let answer = try send(fine, to: site).json
+        #expect(answer[0]?["error"] == "conflict")
+        #expect(answer[1]?["ok"] == true)
+    }
+}
