@@ -5,6 +5,16 @@ import DivanReplication
 import DivanTestSupport
 import Synchronization
 
+/// What a replication may be made to do wrong.
+enum Flaw: CaseIterable {
+    /// It saves a checkpoint for what it has only read.
+    case savesTooEarly
+    /// It passes over all leaves but the first.
+    case forgetsConflicts
+    /// It takes what it was sent for stored.
+    case storesNothing
+}
+
 /// Drives an engine one action at a time, in an order drawn from a seed: so a run repeats exactly.
 struct SequentialRun {
     /// Where documents come from and go to.
@@ -29,6 +39,8 @@ struct SequentialRun {
     /// One event in so many is the last one: the process dies; 0 for none.
     var crashes = 0
     var resolver: (any ConflictResolver)?
+    /// What it does wrong; nil for nothing.
+    var flaw: Flaw?
 
     static func id(_ local: Database, _ remote: Database, isPush: Bool) -> ReplicationID {
         ReplicationID(
@@ -74,7 +86,20 @@ struct SequentialRun {
                     result.ending = failure == nil ? .finished : .failed
                     break
                 }
-                guard let event = try await worker.perform(action) else { continue }
+                guard var event = try await worker.perform(spoiled(action)) else { continue }
+                if case .page(var page) = event {
+                    if flaw == .savesTooEarly { try await keeper.save(page.lastSequence) }
+                    if flaw == .forgetsConflicts {
+                        for index in page.changes.indices {
+                            page.changes[index].revisions.removeLast(
+                                page.changes[index].revisions.count - 1)
+                        }
+                        event = .page(page)
+                    }
+                }
+                if flaw == .storesNothing, case .store(let number, let documents) = action {
+                    event = .stored(number, documents.map { _ in .stored })
+                }
                 open += engine.handle(event)
                 if random.oneIn(7) { open += engine.handle(.timer) }
                 result.reports += engine.takeReports()
@@ -88,6 +113,16 @@ struct SequentialRun {
         }
         result.documentsPut = to.count("documents")
         return result
+    }
+}
+
+extension SequentialRun {
+    /// An action as a flawed replication carries it out.
+    private func spoiled(_ action: ReplicationEngine.Action) -> ReplicationEngine.Action {
+        guard flaw == .storesNothing, case .store(let number, let documents) = action else {
+            return action
+        }
+        return .store(number, Array(documents.dropLast()))
     }
 }
 
