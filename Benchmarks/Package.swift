@@ -21,7 +21,10 @@ let package = Package(
         // The same work through Divan's public API.
         .executableTarget(
             name: "DivanRunner",
-            dependencies: ["BenchmarkInput", .product(name: "Divan", package: "Divan")],
+            dependencies: [
+                "BenchmarkInput", .product(name: "Divan", package: "Divan"),
+                .product(name: "DivanListener", package: "Divan"),
+            ],
             path: "DivanRunner"
         ),
         // Starts one process for each run, interleaved, and makes the table.

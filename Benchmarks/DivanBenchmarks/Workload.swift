@@ -59,6 +59,7 @@ struct Workload: Sendable {
             + conflicts(min(10_000, count))
             + indexes(count)
             + lives(count)
+            + wire(count)
     }
 
     /// Live documents, notifications, attachments, compaction and expiration.
@@ -76,6 +77,23 @@ struct Workload: Sendable {
             work("attachment_write", 1, .nothing, .copy),
             work("attachment_read", 1, .nothing, .copy),
             work("compact_revisions", count, .copy), work("expire", count, .copy),
+        ]
+    }
+
+    /// Replication and the listener, over loopback, both ends in one process.
+    private static func wire(_ count: Int) -> [Workload] {
+        func work(_ name: String, _ operations: Int, _ start: Start) -> Workload {
+            Workload(
+                name: name, work: name, ids: .generated, operations: operations, start: start,
+                floors: .none)
+        }
+        let some = min(20_000, count)
+        return [
+            work("pull", some, .nothing), work("push", some, .nothing),
+            work("resync", 50, .copy), work("checkpoint_lost", count, .copy),
+            work("edit_latency", 200, .nothing), work("listener_get", some, .nothing),
+            work("listener_bulk_docs", some, .nothing), work("listener_changes", some, .nothing),
+            work("idle_longpolls", 2_000, .nothing),
         ]
     }
 

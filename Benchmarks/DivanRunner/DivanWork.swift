@@ -41,7 +41,8 @@ struct DivanWork {
             }
         default:
             let known = try runIndexWork(work, on: database) ?? runQueryWork(work, on: database)
-            guard let timing = try known ?? runLifeWork(work, on: database) else {
+            let other = try known ?? runLifeWork(work, on: database)
+            guard let timing = try other ?? runWireWork(work, on: database) else {
                 throw UnknownWork(name: work)
             }
             return timing

@@ -38,9 +38,17 @@ func measuring(_ work: () throws -> Int) rethrows -> Timing {
         result: result)
 }
 
-/// User and system time of all threads of the process.
-private func cpuSeconds() -> Double {
+/// Measures what `work` has other threads do: the process's CPU time without that of this thread.
+func measuringOthers(_ work: () throws -> Int) rethrows -> Timing {
+    let own = cpuSeconds(CLOCK_THREAD_CPUTIME_ID)
+    var timing = try measuring(work)
+    timing.cpu -= cpuSeconds(CLOCK_THREAD_CPUTIME_ID) - own
+    return timing
+}
+
+/// User and system time of all threads of the process, or of one.
+private func cpuSeconds(_ clock: clockid_t = CLOCK_PROCESS_CPUTIME_ID) -> Double {
     var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    clock_gettime(clock, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BenchmarkInput
+import Dispatch
+import Divan
+import DivanListener
+import Foundation
+import Synchronization
+
+/// Replication and the listener, both ends in one process, over loopback.
+///
+/// What the listener costs is the process's CPU time without that of the thread that asks.
+extension DivanWork {
+    /// Runs a workload of the wire by name; nil when it is none.
+    func runWireWork(_ work: String, on database: Database) throws -> Timing? {
+        guard
+            [
+                "pull", "push", "resync", "checkpoint_lost", "edit_latency", "listener_get",
+                "listener_bulk_docs", "listener_changes", "idle_longpolls",
+            ].contains(work)
+        else { return nil }
+        let remote = try Remote(beside: directory)
+        defer { remote.stop() }
+        switch work {
+        case "pull":
+            try fill(remote.database)
+            let pull = database.createPullReplication(from: remote.url)
+            return try measuring { try Self.run(pull, at: database) }
+        case "push":
+            try fill(database)
+            let push = database.createPushReplication(to: remote.url)
+            return try measuring { try Self.run(push, at: remote.database) }
+        case "resync":
+            let push = database.createPushReplication(to: remote.url)
+            _ = try Self.run(push, at: remote.database)
+            return try measuring {
+                for _ in 0..<operations { _ = try Self.run(push, at: remote.database) }
+                return try remote.database.documentCount
+            }
+        case "checkpoint_lost":
+            let push = database.createPushReplication(to: remote.url)
+            _ = try Self.run(push, at: remote.database)
+            push.customProperties = ["reset": true]
+            return try measuring { try Self.run(push, at: remote.database) }
+        case "edit_latency": return try editLatency(database, remote)
+        case "idle_longpolls": return try idleLongpolls(remote)
+        default:
+            try fill(remote.database, unless: work == "listener_bulk_docs")
+            let client = try LoopbackClient(port: remote.port)
+            return try measuringOthers { try ask(work, client) }
+        }
+    }
+
+    private func fill(_ database: Database, unless isLeft: Bool = false) throws {
+        guard !isLeft else { return }
+        for start in stride(from: 0, to: operations, by: 1_000) {
+            try database.write { transaction in
+                for index in start..<min(start + 1_000, operations) {
+                    let document = try input.withText(index) {
+                        try MutableDocument(json: $0, id: input.id(index))
+                    }
+                    try transaction.save(document)
+                }
+            }
+        }
+    }
+
+    /// Runs a replication to its end; how many documents the target has.
+    private static func run(_ replication: Replication, at target: Database) throws -> Int {
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            replication.start()
+            await replication.finished()
+            done.signal()
+        }
+        done.wait()
+        if let error = replication.lastError { throw error }
+        return try target.documentCount
+    }
+
+    // MARK: - Latency
+
+    /// Edits one by one with a continuous push; the result is the 99th of a hundred, in microseconds.
+    private func editLatency(_ database: Database, _ remote: Remote) throws -> Timing {
+        let arrived = DispatchSemaphore(value: 0)
+        let token = try remote.database.addChangeListener { _ in arrived.signal() }
+        let push = database.createPushReplication(to: remote.url)
+        push.isContinuous = true
+        push.start()
+        defer { push.stop() }
+        while push.activity != .idle { usleep(1_000) }
+        var times: [Double] = []
+        var timing = try measuring {
+            for index in 0..<operations {
+                let start = ContinuousClock.now
+                try database.save(MutableDocument(["n": .integer(Int64(index))], id: "e\(index)"))
+                while try !remote.database.contains("e\(index)") { arrived.wait() }
+                let (seconds, attoseconds) = start.duration(to: .now).components
+                times.append(Double(seconds) * 1e6 + Double(attoseconds) / 1e12)
+                // Edits of a person, not of a loop.
+                usleep(5_000)
+            }
+            return 0
+        }
+        token.remove()
+        times.sort()
+        timing.result = Int(times[times.count * 99 / 100])
+        return timing
+    }
+
+    // MARK: - The listener alone
+
+    private func ask(_ work: String, _ client: LoopbackClient) throws -> Int {
+        var bytes = 0
+        switch work {
+        case "listener_get":
+            for index in 0..<operations {
+                bytes += try client.get("/notes/\(input.id(index))")
+            }
+        case "listener_changes":
+            bytes += try client.get("/notes/_changes?style=all_docs")
+        default:
+            for start in stride(from: 0, to: operations, by: 1_000) {
+                var body = Array("{\"docs\":[".utf8)
+                for index in start..<min(start + 1_000, operations) {
+                    if index > start { body.append(UInt8(ascii: ",")) }
+                    body += Array("{\"_id\":\"\(input.id(index))\",".utf8)
+                    body += input.withText(index) { text in
+                        (1..<text.count).map { text[$0] }
+                    }
+                }
+                bytes += try client.post("/notes/_bulk_docs", body + Array("]}".utf8))
+            }
+        }
+        return bytes
+    }
+
+    /// Feeds that wait; the result is what each costs in bytes of memory.
+    private func idleLongpolls(_ remote: Remote) throws -> Timing {
+        // Each feed has two sockets here.
+        var files = rlimit(rlim_cur: 65_536, rlim_max: 65_536)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+        var clients: [LoopbackClient] = []
+        let before = Self.anonymousMemory()
+        return try measuring {
+            for _ in 0..<operations {
+                let client = try LoopbackClient(port: remote.port)
+                try client.write(
+                    "GET /notes/_changes?feed=longpoll&heartbeat=60000&since=now HTTP/1.1\r\n"
+                        + "Host: localhost\r\n\r\n")
+                clients.append(client)
+            }
+            for client in clients { try client.skipHead() }
+            sleep(1)
+            return (Self.anonymousMemory() - before) / operations
+        }
+    }
+
+    private static func anonymousMemory() -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon") }
+        return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 1_024
+    }
+}
+
+/// A listener with one database, `notes`.
+private final class Remote {
+    let manager: Manager
+    let database: Database
+    private let listener: Listener
+
+    init(beside directory: URL) throws {
+        manager = try Manager(
+            directory: directory.deletingLastPathComponent().appending(path: "remote"))
+        database = try manager.database(named: "notes")
+        var options = ListenerOptions()
+        options.access = .everybodyOnLoopback
+        listener = Listener(manager, options)
+        try listener.start()
+    }
+
+    var port: UInt16 { listener.port ?? 0 }
+    var url: String { "http://127.0.0.1:\(port)/notes" }
+
+    func stop() {
+        listener.stop()
+        manager.close()
+    }
+}
