@@ -10,6 +10,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "Divan", targets: ["Divan"]),
+        .library(name: "DivanLMDB", targets: ["DivanLMDB"]),
         .library(name: "DivanListener", targets: ["DivanListener"]),
         .executable(name: "divan", targets: ["DivanCommand"]),
     ],
@@ -25,6 +26,7 @@ let package = Package(
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CStemmer", linkerSettings: [.linkedLibrary("stemmer")]),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "CLMDB", linkerSettings: [.linkedLibrary("lmdb")]),
         .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
 
         // 0: values and the storage seam.
@@ -39,6 +41,7 @@ let package = Package(
             dependencies: ["DivanJSON", "CICU", "COpenSSL", "CStemmer", "CZlib"]
         ),
         .target(name: "DivanSQLite", dependencies: ["DivanStorage", "CSQLite"]),
+        .target(name: "DivanLMDB", dependencies: ["DivanStorage", "CLMDB"]),
 
         // The wire.
         .target(name: "DivanHTTP", dependencies: ["DivanJSON", "CCurl", "COpenSSL", "CZlib"]),
@@ -83,7 +86,7 @@ let package = Package(
         .executableTarget(
             name: "DivanCommand",
             dependencies: [
-                "DivanListener", "Divan", "DivanDatabase", "DivanModel", "DivanJSON",
+                "DivanListener", "Divan", "DivanDatabase", "DivanLMDB", "DivanModel", "DivanJSON",
                 "DivanStorage",
             ]
         ),
@@ -96,11 +99,12 @@ let package = Package(
         .target(name: "CFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "DivanStorageConformance", dependencies: ["DivanStorage", "CFaultVFS"]),
         .target(
-            name: "DivanTestSupport", dependencies: ["DivanJSON", "DivanModel"],
+            name: "DivanTestSupport",
+            dependencies: ["DivanJSON", "DivanModel", "DivanDatabase", "DivanLMDB"],
             path: "Tests/TestSupport"
         ),
         .executableTarget(
-            name: "DivanTestChild", dependencies: ["Divan", "DivanTestSupport"],
+            name: "DivanTestChild", dependencies: ["Divan", "DivanLMDB", "DivanTestSupport"],
             path: "Tests/DivanTestChild"
         ),
 
@@ -132,6 +136,12 @@ let package = Package(
             ]
         ),
         .testTarget(
+            name: "DivanLMDBTests",
+            dependencies: [
+                "DivanStorage", "DivanLMDB", "DivanStorageConformance", "DivanTestSupport",
+            ]
+        ),
+        .testTarget(
             name: "DivanIndexTests",
             dependencies: [
                 "DivanIndex", "DivanJSON", "DivanModel", "DivanPlatform", "DivanStorage",
@@ -141,8 +151,8 @@ let package = Package(
         .testTarget(
             name: "DivanDatabaseTests",
             dependencies: [
-                "Divan", "DivanLogging", "DivanStorage", "DivanSQLite", "DivanStorageConformance",
-                "DivanTestSupport", "DivanTestChild",
+                "Divan", "DivanLogging", "DivanStorage", "DivanSQLite", "DivanLMDB",
+                "DivanStorageConformance", "DivanTestSupport", "DivanTestChild",
             ]
         ),
         .testTarget(

@@ -9,12 +9,12 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "Divan", path: "..")],
     targets: [
-        // The same work in C on bare SQLite: what is left when Divan's part is taken away.
+        // The same work in C on bare SQLite and LMDB: what is left when Divan's part is taken away.
         .executableTarget(
             name: "Floor",
             path: "Floor",
             cSettings: [.unsafeFlags(["-O2"])],
-            linkerSettings: [.linkedLibrary("sqlite3")]
+            linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("lmdb")]
         ),
         // The documents, their IDs and the file that all runners map into memory.
         .target(name: "BenchmarkInput", path: "BenchmarkInput"),
@@ -24,6 +24,7 @@ let package = Package(
             dependencies: [
                 "BenchmarkInput", .product(name: "Divan", package: "Divan"),
                 .product(name: "DivanListener", package: "Divan"),
+                .product(name: "DivanLMDB", package: "Divan"),
             ],
             path: "DivanRunner"
         ),

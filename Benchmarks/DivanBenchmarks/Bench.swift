@@ -26,7 +26,16 @@ struct Bench {
                 Engine(
                     name: Engine.divan, program: programs + "/DivanRunner", firstArguments: []),
                 at: 0)
+            engines.insert(
+                Engine(
+                    name: Engine.divanOnLMDB, program: programs + "/DivanRunner",
+                    firstArguments: ["lmdb"]),
+                at: 1)
         }
+        engines.append(
+            Engine(
+                name: Engine.plainLMDBFloor, program: programs + "/Floor",
+                firstArguments: ["plain-lmdb"]))
         self.engines = engines
         let foundation = Engine(
             name: Engine.foundation, program: programs + "/DivanRunner",
@@ -74,9 +83,10 @@ struct Bench {
         if workload.isJSON { return jsonEngines }
         return switch workload.floors {
         case .both: engines
-        case .plain: engines.filter { $0.name != Engine.layoutFloor }
+        // Only SQL's own indexes are a floor of views.
+        case .plain: engines.filter { $0.isDivan || $0.name == Engine.plainFloor }
         case .copy: copyEngines
-        case .none: engines.filter { $0.name == Engine.divan }
+        case .none: engines.filter(\.isDivan)
         }
     }
 

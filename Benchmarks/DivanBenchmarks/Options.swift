@@ -11,6 +11,8 @@ struct Options {
           --quick               10,000 documents, 3 runs
           --smoke               500 documents, 1 run, no results kept: does it all still work?
           --floors              only the floors, not Divan
+          --plot FILE           draw how LMDB compares with SQLite, as SVG
+          --curves              10,000, 100,000 and 1,000,000 documents: size and memory only
           --results FILE        where the JSON lines are appended (default results.jsonl)
           --help                this text
         """
@@ -20,6 +22,8 @@ struct Options {
     var runs = 5
     var floorsOnly = false
     var results = "results.jsonl"
+    var plot: String?
+    var curves = false
 
     /// Reads the arguments; the error is a sentence for the user.
     init(_ arguments: [String]) throws {
@@ -38,6 +42,10 @@ struct Options {
                 (count, runs, results) = (500, 1, "/dev/null")
             case "--floors":
                 floorsOnly = true
+            case "--plot":
+                plot = try value(of: argument, &rest)
+            case "--curves":
+                curves = true
             case "--results":
                 results = try value(of: argument, &rest)
             default:

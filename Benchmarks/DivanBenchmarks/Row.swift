@@ -19,9 +19,11 @@ struct Row: Encodable {
     /// How long half of the operations took at most, and 99 of a hundred, in milliseconds.
     var p50: Double?
     var p99: Double?
+    /// The documents in the database.
+    var documents: Int?
 
     enum CodingKeys: String, CodingKey {
-        case work, engine, ratio
+        case work, engine, ratio, documents
         case perCPUSecond = "per_cpu_second"
         case wallPerSecond = "wall_per_second"
         case peakRSSMegabytes = "peak_rss_mb"
@@ -40,9 +42,11 @@ struct Row: Encodable {
         engines.compactMap { engine in
             guard let found = medians[engine] else { return nil }
             let floor =
-                medians[Engine.plainFloor] ?? medians[Engine.foundation] ?? medians[Engine.copy]
+                medians[Engine.plainFloor(of: engine)] ?? medians[Engine.foundation]
+                ?? medians[Engine.copy]
             let plain = floor?.perCPUSecond
-            let layout = medians[Engine.layoutFloor]?.perCPUSecond
+            let isOnLMDB = Engine.plainFloor(of: engine) == Engine.plainLMDBFloor
+            let layout = isOnLMDB ? nil : medians[Engine.layoutFloor]?.perCPUSecond
             return Row(
                 work: workload, engine: engine,
                 perCPUSecond: rounded(found.perCPUSecond, 1),
@@ -65,8 +69,9 @@ struct Row: Encodable {
     ) -> [Row] {
         engines.compactMap { engine in
             guard let found = medians[engine] else { return nil }
-            let plain = medians[Engine.plainFloor].map(size)
-            let layout = medians[Engine.layoutFloor].map(size)
+            let plain = medians[Engine.plainFloor(of: engine)].map(size)
+            let isOnLMDB = Engine.plainFloor(of: engine) == Engine.plainLMDBFloor
+            let layout = isOnLMDB ? nil : medians[Engine.layoutFloor].map(size)
             return Row(
                 work: work, engine: engine,
                 peakRSSMegabytes: rounded(found.peakAnonymousMegabytes, 10),
@@ -85,7 +90,7 @@ struct Row: Encodable {
 
 extension Row {
     static let heading =
-        pad("work", 28) + pad("engine", 14) + right("per CPU s", 12) + right("wall/s", 12)
+        pad("work", 28) + pad("engine", 18) + right("per CPU s", 12) + right("wall/s", 12)
         + right("/ plain", 9) + right("/ layout", 10) + right("RAM MB", 8) + right("disk MB", 9)
         + right("p50 ms", 9) + right("p99 ms", 9)
 
@@ -110,7 +115,7 @@ extension Row {
             default: String(format: "%.0f", number)
             }
         }
-        return Self.pad(work, 28) + Self.pad(engine, 14) + Self.right(figure(perCPUSecond), 12)
+        return Self.pad(work, 28) + Self.pad(engine, 18) + Self.right(figure(perCPUSecond), 12)
             + Self.right(figure(wallPerSecond), 12)
             + Self.right(ratio.map { String(format: "%.2f", $0) } ?? "-", 9)
             + Self.right(layoutRatio.map { String(format: "%.2f", $0) } ?? "-", 10)

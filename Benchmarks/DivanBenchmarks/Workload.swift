@@ -55,6 +55,11 @@ struct Workload: Sendable {
             + both("all_documents", count, .filled)
             + both("all_ids", count, .filled)
             + both("open", 50, .filled)
+            + [
+                Workload(
+                    name: "read_under_writes", work: "read_under_writes", ids: .generated,
+                    operations: min(count, 50_000), start: .copy, floors: .none)
+            ]
             + json(count)
             + conflicts(min(10_000, count))
             + indexes(count)
@@ -141,12 +146,24 @@ struct Engine: Sendable {
     var program: String
     var firstArguments: [String]
 
+    /// Whether it is Divan, on one engine or another.
+    var isDivan: Bool { name == Self.divan || name == Self.divanOnLMDB }
+
+    /// The plain floor that an engine's figures are compared with.
+    static func plainFloor(of name: String) -> String {
+        name == divanOnLMDB || name == plainLMDBFloor ? plainLMDBFloor : plainFloor
+    }
+
     /// The floor of one table of texts.
     static let plainFloor = "plain-floor"
     /// The floor of Divan's own rows.
     static let layoutFloor = "layout-floor"
     /// Divan on its SQLite engine.
     static let divan = "divan-sqlite"
+    /// Divan on its LMDB engine.
+    static let divanOnLMDB = "divan-lmdb"
+    /// The floor of one database of texts, on LMDB.
+    static let plainLMDBFloor = "plain-floor-lmdb"
     /// The floor of work on JSON: Foundation's `JSONSerialization`, in Swift.
     static let foundation = "foundation"
     /// The floor of work on attachments: cp(1).

@@ -10,12 +10,25 @@ guard !arguments.contains("--help") else {
 do {
     let options = try Options(arguments)
     let programs = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
-    let bench = try Bench(options: options, programs: programs)
     print("machine: \(machineLine())")
-    print("\(options.count) documents of about 427 bytes, medians of \(options.runs) runs\n")
-    print(Row.heading)
-    let rows = try bench.run()
+    var rows: [Row] = []
+    for count in options.curves ? [10_000, 100_000, 1_000_000] : [options.count] {
+        var options = options
+        options.count = count
+        if options.curves { options.only = ["disk", "memory"] }
+        print("\(count) documents of about 427 bytes, medians of \(options.runs) runs\n")
+        print(Row.heading)
+        let bench = try Bench(options: options, programs: programs)
+        rows += try bench.run().map { row in
+            var row = row
+            row.documents = count
+            return row
+        }
+    }
     try append(rows, to: options.results)
+    if let path = options.plot, let plot = Plot(rows) {
+        try plot.svg.write(toFile: path, atomically: true, encoding: .utf8)
+    }
 } catch {
     FileHandle.standardError.write(Data("bench: \(error)\n".utf8))
     exit(1)

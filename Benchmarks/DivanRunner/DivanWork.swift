@@ -9,6 +9,7 @@ struct DivanWork {
     let input: InputFile
     let directory: URL
     let operations: Int
+    let storageEngine: StorageEngineFactory
 
     private static let documentsPerTransaction = 1000
 
@@ -18,6 +19,7 @@ struct DivanWork {
         if work == "open" { return try measuring(open) }
         var options = DatabaseOptions()
         options.create = true
+        options.storageEngine = storageEngine
         let database = try Database.open(at: directory, options: options)
         defer { database.close() }
         switch work {
@@ -30,6 +32,7 @@ struct DivanWork {
         case "scan_predicate": return try measuring { try scan(database) }
         case "all_documents": return try measuring { try allDocuments(database) }
         case "all_ids": return try measuring { try allIDs(database) }
+        case "read_under_writes": return try readUnderWrites(database)
         case "conflict_leaves": return try measuring { try addLeaves(to: database) }
         case "conflict_read":
             _ = try addLeaves(to: database)
@@ -145,7 +148,9 @@ struct DivanWork {
     private func open() throws -> Int {
         var sum = 0
         for _ in 0..<operations {
-            let database = try Database.open(at: directory)
+            var options = DatabaseOptions()
+            options.storageEngine = storageEngine
+            let database = try Database.open(at: directory, options: options)
             sum += try database.document(withID: input.id(0))?.int(forKey: "age") ?? -1
             database.close()
         }

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BenchmarkInput
+import Divan
+import DivanLMDB
 import Foundation
 
-// DivanRunner [foundation|cp] WORK INPUT DIRECTORY OPERATIONS
+// DivanRunner [foundation|cp|lmdb] WORK INPUT DIRECTORY OPERATIONS
 //
 // Does one piece of work in one process and prints one line of JSON, exactly as Floor/main.c does.
 var arguments = CommandLine.arguments
-let isFoundation = arguments.count > 1 && arguments[1] == "foundation"
-let isCopy = arguments.count > 1 && arguments[1] == "cp"
-if isFoundation || isCopy { arguments.remove(at: 1) }
 // The same work on one core: the program begins anew under another one that sees to that.
-if arguments.count > 1, arguments[1].hasSuffix("_one_core") {
-    arguments[1].removeLast("_one_core".count)
+if let work = arguments.indices.first(where: { arguments[$0].hasSuffix("_one_core") }) {
+    arguments[work].removeLast("_one_core".count)
     var words = (["taskset", "-c", "0"] + arguments).map { strdup($0) }
     words.append(nil)
     execvp("taskset", words)
     exit(1)
 }
+let isFoundation = arguments.count > 1 && arguments[1] == "foundation"
+let isCopy = arguments.count > 1 && arguments[1] == "cp"
+let isOnLMDB = arguments.count > 1 && arguments[1] == "lmdb"
+if isFoundation || isCopy || isOnLMDB { arguments.remove(at: 1) }
 guard arguments.count == 5, let operations = Int(arguments[4]) else {
     FileHandle.standardError.write(
-        Data("usage: DivanRunner [foundation|cp] WORK INPUT DIRECTORY OPERATIONS\n".utf8))
+        Data("usage: DivanRunner [foundation|cp|lmdb] WORK INPUT DIRECTORY OPERATIONS\n".utf8))
     exit(2)
 }
 do {
@@ -28,7 +31,7 @@ do {
     let work = DivanWork(
         input: input,
         directory: URL(fileURLWithPath: arguments[3] + "/bench.divan"),
-        operations: operations)
+        operations: operations, storageEngine: isOnLMDB ? .lmdb : .sqlite)
     let json = JSONWork(input: input, operations: operations, isFoundation: isFoundation)
     let copy = CopyWork(directory: URL(filePath: arguments[3]))
     let timing =

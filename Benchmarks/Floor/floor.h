@@ -67,6 +67,7 @@ typedef struct {
 
 extern const Engine plain_floor;
 extern const Engine layout_floor;
+extern const Engine plain_lmdb_floor;
 
 // Small steps on SQLite that end the program with a sentence when they fail.
 sqlite3 *sql_open(const char *directory, const char *creation, const char *settings);

@@ -50,10 +50,12 @@ static int64_t run(const Engine *engine, const char *name, Work *work) {
 
 int main(int count, char **arguments) {
     if (count != 6) {
-        fprintf(stderr, "usage: Floor plain|layout WORK INPUT DIRECTORY OPERATIONS\n");
+        fprintf(stderr, "usage: Floor plain|layout|plain-lmdb WORK INPUT DIRECTORY OPERATIONS\n");
         return 2;
     }
-    const Engine *engine = strcmp(arguments[1], "plain") == 0 ? &plain_floor : &layout_floor;
+    const Engine *engine = strcmp(arguments[1], "plain") == 0         ? &plain_floor
+                           : strcmp(arguments[1], "plain-lmdb") == 0 ? &plain_lmdb_floor
+                                                                     : &layout_floor;
     const char *name = arguments[2];
     Input input = input_open(arguments[3]);
     Work work = {arguments[4], &input, strtoull(arguments[5], NULL, 10), 1000};

@@ -6,6 +6,7 @@ internal import FoundationEssentials
 @main
 struct DivanTool {
     static func main() async {
+        EngineChoice.registerAll()
         let tool = Tool(environment: ProcessInfo.processInfo.environment)
         tool.interruption.listen()
         let status = await tool.run(Array(CommandLine.arguments.dropFirst()))

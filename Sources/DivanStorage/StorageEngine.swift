@@ -47,6 +47,11 @@ public protocol StorageEngine: AnyObject, Sendable {
     /// The engine's name in manifests and messages.
     static var identifier: String { get }
 
+    /// Whether a read that meets damage in the engine's own structure throws `.corrupted`.
+    ///
+    /// Where that is not so, what `verifyStructure` finds must be empty before everything is read.
+    static var noticesDamagedStructure: Bool { get }
+
     /// Returns the handle of a store. Does not touch the disk; see `Store`.
     func store(_ name: StoreName) -> Store
 
@@ -130,6 +135,9 @@ public protocol StorageEngine: AnyObject, Sendable {
 }
 
 extension StorageEngine {
+    /// True: most engines look at what they read.
+    public static var noticesDamagedStructure: Bool { true }
+
     /// Runs `body` in a snapshot and returns its result.
     @inlinable
     public func read<T>(_ body: (any StorageReader) throws -> T) throws -> T {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Divan
+import DivanTestSupport
 import FoundationEssentials
 
 /// The process that the robustness tests start, watch and kill.
@@ -16,6 +17,7 @@ import FoundationEssentials
 ///     DivanTestChild flip GOLDEN SCRATCH SEED FROM TO    flips bits and compares all answers
 ///     DivanTestChild judge GOLDEN DIRECTORY …        compares damaged copies of `closed` with it
 ///     DivanTestChild replace DIRECTORY SEED          replaces the database `app` until it is killed
+///     DivanTestChild convert DIRECTORY SEED          moves the database `app` between engines until it is killed
 ///     DivanTestChild import DIRECTORY SOURCE         imports a Couchbase Lite database until it is killed
 ///     DivanTestChild nobody DIRECTORY TARGET         reads and installs a database as an unprivileged user
 ///     DivanTestChild index DIRECTORY                 builds a view from nothing until it is killed
@@ -27,6 +29,7 @@ enum DivanTestChild {
     static func main() {
         var arguments = Array(CommandLine.arguments.dropFirst())
         guard !arguments.isEmpty else { return }
+        TestEngine.use()
         let mode = arguments.removeFirst()
         do {
             switch mode {
@@ -50,6 +53,9 @@ enum DivanTestChild {
             case "replace":
                 var replacer = try Replacer(arguments)
                 try replacer.run()
+            case "convert":
+                var converter = try Converter(arguments)
+                try converter.run()
             case "import": try Migrator(arguments).run()
             case "nobody": try UnprivilegedReader(arguments).run()
             case "index": try IndexBuilder(arguments).run()

@@ -15,8 +15,11 @@ extension Command {
                 where it is missing.
                 """,
             arguments: [.database],
-            options: [.flag("if-missing", nil, "Do nothing if the database exists.")],
-            examples: ["divan create notes.divan"])
+            options: [
+                .flag("if-missing", nil, "Do nothing if the database exists."),
+                .value("engine", nil, "ENGINE", "The storage engine, sqlite (default) or lmdb."),
+            ],
+            examples: ["divan create notes.divan", "divan create notes.divan --engine lmdb"])
     ) { invocation in
         let path = try Invocation.newLocation(
             try Invocation.location(try invocation.arguments.argument("DB")))
@@ -30,6 +33,9 @@ extension Command {
         }
         var options = DatabaseOptions()
         options.create = true
+        if let name = invocation.arguments.string("engine") {
+            options.storageEngine = try EngineChoice.engine(named: name)
+        }
         try Database.open(at: url, options: options).close()
         invocation.output.remark("Created \(PrintableText.escaping(path)).")
     }

@@ -22,6 +22,7 @@ package enum KnownEngines {
     private struct Table {
         var engines = [StorageEngineFactory.sqlite.identifier: StorageEngineFactory.sqlite]
         var standard = StorageEngineFactory.sqlite
+        var placeOfMemory: (@Sendable () throws -> String)?
     }
 
     private static let table = Mutex(Table())
@@ -33,6 +34,20 @@ package enum KnownEngines {
             remember(newValue)
             table.withLock { $0.standard = newValue }
         }
+    }
+
+    /// Has databases in memory be kept by the standard engine in a folder that `place` makes.
+    ///
+    /// For tests of engines other than SQLite, which alone keeps data without files.
+    package static func setPlaceOfMemory(_ place: @escaping @Sendable () throws -> String) {
+        table.withLock { $0.placeOfMemory = place }
+    }
+
+    /// Opens a database in memory.
+    static func openInMemory(_ options: StorageOptions) throws -> any StorageEngine {
+        let (engine, place) = table.withLock { ($0.standard, $0.placeOfMemory) }
+        guard let place else { return try SQLiteEngine.inMemory(options: options) }
+        return try engine.open(directory: place(), options: options)
     }
 
     /// Makes an engine known.

@@ -103,6 +103,7 @@ final class Salvage {
     }
 
     func run() throws -> SalvageResult {
+        try checkStructure()
         try source.read { snapshot in
             if let state = attempt(nil, { try snapshot.state() }) {
                 try copy.setMaxRevTreeDepth(Int(clamping: state.maxRevTreeDepth))
@@ -116,6 +117,20 @@ final class Salvage {
             "Salvaged the database '\(source.name)': \(result.documentsCopied) documents came over, "
                 + "\(result.problems.count) problems were met.")
         return result
+    }
+
+    /// Refuses a database whose engine would follow damage wherever it leads.
+    private func checkStructure() throws {
+        guard !type(of: source.engine).noticesDamagedStructure else { return }
+        let problems = try source.blaming(nil) {
+            try source.engine.verifyStructure(progress: nil)
+        }
+        // A value that does not match its checksum is met again, where its document is copied.
+        guard let first = problems.first(where: { $0.hasPrefix("LMDB:") }) else { return }
+        throw DatabaseError(
+            .corrupted,
+            "The structure of the database's file is damaged, and its storage engine cannot read "
+                + "around that; restore a backup. First problem: \(first)")
     }
 
     /// Documents by their records.

@@ -98,6 +98,9 @@ final class Verification {
 
     func run() throws -> [VerificationProblem] {
         try checkStructure()
+        // What else is wrong cannot be found out without following the damage.
+        let isReadable = problems.isEmpty || type(of: core.engine).noticesDamagedStructure
+        guard isReadable else { return problems }
         // Read before the snapshot is taken, since others may commit meanwhile.
         let mark = core.directory.flatMap { try? ChangeMark(Files.read($0.changesPath)) }
         let log = LogGuard(core)

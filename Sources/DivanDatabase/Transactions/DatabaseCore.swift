@@ -4,7 +4,6 @@ internal import DivanJSON
 internal import DivanLogging
 internal import DivanModel
 internal import DivanPlatform
-internal import DivanSQLite
 internal import DivanStorage
 internal import Synchronization
 
@@ -94,7 +93,7 @@ final class DatabaseCore: Sendable {
 
     /// Opens an engine in memory, which is always SQLite: no other one keeps data without files.
     private static func engineInMemory(_ options: DatabaseOptions) throws -> any StorageEngine {
-        do { return try SQLiteEngine.inMemory(options: options.storageOptions) } catch let error
+        do { return try KnownEngines.openInMemory(options.storageOptions) } catch let error
             as StorageError
         { throw DatabaseError(error, documentID: nil) }
     }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import DivanDatabase
-import DivanJSON
-import DivanModel
+import DivanLMDB
 import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
-import DivanTestChild
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -14,28 +13,27 @@ import Testing
 @Suite struct EngineConversionTests {
     private let sandbox = Sandbox()
 
-    /// SQLite under another name, so that a conversion needs no other engine.
-    private static let twin = StorageEngineFactory(
-        identifier: "twin", mainFile: "main.sqlite3", canEncrypt: false
-    ) { try SQLiteEngine(directory: $0, options: $1) }
+    /// The engine that the tests run on, and the one to move to.
+    private static let own: StorageEngineFactory = TestEngine.isSQLite ? .sqlite : .lmdb
+    private static let other: StorageEngineFactory = TestEngine.isSQLite ? .lmdb : .sqlite
 
     @Test func `a new database is kept by the manager's engine, an old one by its own`() throws {
         let manager = try sandbox.manager()
-        manager.defaultStorageEngine = .sqlite
-        #expect(try manager.database(named: "old").storageEngineName == "sqlite")
-        manager.defaultStorageEngine = Self.twin
-        #expect(try manager.database(named: "new").storageEngineName == "twin")
+        manager.defaultStorageEngine = Self.own
+        #expect(try manager.database(named: "old").storageEngineName == Self.own.identifier)
+        manager.defaultStorageEngine = Self.other
+        #expect(try manager.database(named: "new").storageEngineName == Self.other.identifier)
         manager.close()
         let again = try sandbox.manager()
-        again.defaultStorageEngine = Self.twin
-        #expect(try again.database(named: "old").storageEngineName == "sqlite")
-        #expect(try again.database(named: "new").storageEngineName == "twin")
+        again.defaultStorageEngine = Self.other
+        #expect(try again.database(named: "old").storageEngineName == Self.own.identifier)
+        #expect(try again.database(named: "new").storageEngineName == Self.other.identifier)
     }
 
     @Test func `options choose the engine of a new database`() throws {
-        let database = try sandbox.database { $0.storageEngine = Self.twin }
-        #expect(database.storageEngineName == "twin")
-        #expect(try Manifest(at: database.path).engine == "twin")
+        let database = try sandbox.database { $0.storageEngine = Self.other }
+        #expect(database.storageEngineName == Self.other.identifier)
+        #expect(try Manifest(at: database.path).engine == Self.other.identifier)
     }
 
     @Test func `an unknown engine is named in the error`() throws {
@@ -59,9 +57,9 @@ import Testing
 
     @Test func `everything comes over and the life goes on`() throws {
         let before = try ConversionSample.make(in: sandbox)
-        try Manager(directory: sandbox.folder).convertDatabase(named: "db", to: Self.twin)
+        try Manager(directory: sandbox.folder).convertDatabase(named: "db", to: Self.other)
         let database = try sandbox.database()
-        #expect(database.storageEngineName == "twin")
+        #expect(database.storageEngineName == Self.other.identifier)
         try ConversionSample.compare(database, with: before)
         let files = try FileManager.default.contentsOfDirectory(atPath: database.path)
         #expect(files.sorted() == ["changes", "data-2", "lock", "manifest"])
@@ -72,18 +70,18 @@ import Testing
     @Test func `opening with another engine converts, and the next opening is a normal one`() throws
     {
         let before = try ConversionSample.make(in: sandbox)
-        let database = try sandbox.database { $0.storageEngine = Self.twin }
+        let database = try sandbox.database { $0.storageEngine = Self.other }
         try ConversionSample.compare(database, with: before)
         #expect(
-            code { try sandbox.database { $0.storageEngine = .sqlite } } == .databaseBusy,
+            code { try sandbox.database { $0.storageEngine = Self.own } } == .databaseBusy,
             "not while it is open here")
         database.close()
         let again = try sandbox.database()
-        #expect(again.storageEngineName == "twin")
+        #expect(again.storageEngineName == Self.other.identifier)
         #expect(again.incarnation == before.incarnation)
         again.close()
-        let back = try sandbox.database { $0.storageEngine = .sqlite }
-        #expect(back.storageEngineName == "sqlite")
+        let back = try sandbox.database { $0.storageEngine = Self.own }
+        #expect(back.storageEngineName == Self.own.identifier)
         try ConversionSample.compare(back, with: before)
     }
 
@@ -94,7 +92,7 @@ import Testing
                 try sandbox.database {
                     $0.create = false
                     $0.readOnly = true
-                    $0.storageEngine = Self.twin
+                    $0.storageEngine = Self.other
                 }
             } == .readOnly)
     }
@@ -108,12 +106,12 @@ import Testing
             #expect(child.readLine() == "ready")
             #expect(try child.ask("save a 1")?.hasPrefix("saved") == true)
             #expect(
-                code { try Database.convert(at: sandbox.url(), to: Self.twin) } == .databaseBusy)
+                code { try Database.convert(at: sandbox.url(), to: Self.other) } == .databaseBusy)
             #expect(
-                code { try sandbox.database { $0.storageEngine = Self.twin } } == .databaseBusy)
+                code { try sandbox.database { $0.storageEngine = Self.other } } == .databaseBusy)
             #expect(try child.ask("save b 2")?.hasPrefix("saved") == true)
             #expect(child.finish() == 0)
-            try Database.convert(at: sandbox.url(), to: Self.twin)
+            try Database.convert(at: sandbox.url(), to: Self.other)
             #expect(try sandbox.database().documentCount == 2)
         }
     }
@@ -122,7 +120,7 @@ import Testing
         let before = try ConversionSample.make(in: sandbox)
         var phases: Set<String> = []
         var reports = 0
-        try Database.convert(at: sandbox.url(), to: Self.twin) {
+        try Database.convert(at: sandbox.url(), to: Self.other) {
             phases.insert($0.phase)
             reports += 1
         }
@@ -132,13 +130,13 @@ import Testing
         for stop in stride(from: 1, through: reports, by: 3) {
             var seen = 0
             #expect(throws: Whim.self) {
-                try Database.convert(at: sandbox.url(), to: .sqlite) { _ in
+                try Database.convert(at: sandbox.url(), to: Self.own) { _ in
                     seen += 1
                     if seen == stop { throw Whim() }
                 }
             }
             let database = try sandbox.database()
-            #expect(database.storageEngineName == "twin")
+            #expect(database.storageEngineName == Self.other.identifier)
             let files = try FileManager.default.contentsOfDirectory(atPath: database.path)
             #expect(files.sorted() == ["changes", "data-2", "lock", "manifest"])
             database.close()
@@ -179,7 +177,7 @@ import Testing
         let place = try #require(bytes.range(of: Data("a tale of couches".utf8)))
         bytes[place.lowerBound] ^= 1
         try bytes.write(to: file)
-        #expect(code { try Database.convert(at: sandbox.url(), to: Self.twin) } == .corrupted)
+        #expect(code { try Database.convert(at: sandbox.url(), to: .lmdb) } == .corrupted)
         let database = try sandbox.database()
         #expect(database.storageEngineName == "sqlite")
         #expect(try database.document(withID: "plain-1") != nil)
@@ -189,7 +187,7 @@ import Testing
         let before = try ConversionSample.make(in: sandbox)
         let url = sandbox.url()
         let task = Task {
-            try await Database.convert(at: url, to: Self.twin) { _ in
+            try await Database.convert(at: url, to: Self.other) { _ in
                 withUnsafeCurrentTask { $0?.cancel() }
             }
         }

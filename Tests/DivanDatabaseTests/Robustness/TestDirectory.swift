@@ -3,6 +3,7 @@
 import Dispatch
 import Divan
 import DivanTestChild
+import DivanTestSupport
 import FoundationEssentials
 
 /// A directory of a test's own, removed with it.
@@ -10,6 +11,7 @@ final class TestDirectory: Sendable {
     let path: String
 
     init(_ name: String = "robust") throws {
+        TestEngine.use()
         path = FileManager.default.temporaryDirectory
             .appending(path: "divan-\(name)-\(UUID().uuidString)").path(percentEncoded: false)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 
@@ -9,6 +10,7 @@ final class Sandbox: Sendable {
     let folder: URL
 
     init() {
+        TestEngine.use()
         folder = FileManager.default.temporaryDirectory
             .appending(path: "divan-tests-\(UUID().uuidString)")
     }

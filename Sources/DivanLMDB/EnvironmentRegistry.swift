@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanStorage
+internal import Synchronization
+
+/// The environments that are open in this process: one a directory, however many engines.
+///
+/// Opening and closing happen under the mutex, since a file must never be open twice: see
+/// `LMDBEnvironment`.
+final class EnvironmentRegistry: Sendable {
+    static let shared = EnvironmentRegistry()
+
+    private struct Entry {
+        var environment: LMDBEnvironment
+        var users: Int
+        /// The engines that will use it again when they are resumed.
+        var suspended = 0
+    }
+
+    private let entries = Mutex<[FileIdentity: Entry]>([:])
+
+    /// Opens the environment of a directory, or shares it.
+    func open(_ place: LMDBPlace) throws -> (LMDBEnvironment, FileIdentity) {
+        try entries.withLock { entries in
+            guard let identity = FileSystem.identity(of: place.directory) else {
+                throw StorageError(.notFound, "There is no directory \(place.directory).")
+            }
+            if var entry = entries[identity] {
+                guard place.isReadOnly || !entry.environment.place.isReadOnly else {
+                    throw StorageError(
+                        .busy, "The database is open read-only in this process.")
+                }
+                try entry.environment.reopen()
+                entry.users += 1
+                entries[identity] = entry
+                return (entry.environment, identity)
+            }
+            let environment = try LMDBEnvironment(place)
+            entries[identity] = Entry(environment: environment, users: 1)
+            return (environment, identity)
+        }
+    }
+
+    /// Ends one use. The last one closes the environment, unless this thread is reading or writing: then
+    /// `collect` does so, at the end of that.
+    func close(_ identity: FileIdentity) {
+        entries.withLock { entries in
+            entries[identity]?.users -= 1
+        }
+        collect(identity)
+    }
+
+    /// Ends one use until `resume`: the last one closes the file.
+    func suspend(_ identity: FileIdentity) {
+        entries.withLock { entries in
+            entries[identity]?.suspended += 1
+        }
+        close(identity)
+    }
+
+    /// Begins again a use that `suspend` has ended.
+    ///
+    /// - Throws: as opening does; the use is then still suspended.
+    func resume(_ identity: FileIdentity) throws {
+        try entries.withLock { entries in
+            guard var entry = entries[identity], entry.suspended > 0 else { return }
+            try entry.environment.reopen()
+            entry.suspended -= 1
+            entry.users += 1
+            entries[identity] = entry
+        }
+    }
+
+    /// Gives up a use that was suspended.
+    func forget(_ identity: FileIdentity) {
+        entries.withLock { entries in
+            entries[identity]?.suspended -= 1
+        }
+        collect(identity)
+    }
+
+    /// Closes an environment that nobody uses.
+    func collect(_ identity: FileIdentity) {
+        entries.withLock { entries in
+            guard let entry = entries[identity], entry.users <= 0,
+                !entry.environment.readers.isUsedByCurrentThread,
+                !entry.environment.writer.isOwnedByCurrentThread
+            else { return }
+            entry.environment.close()
+            if entry.suspended <= 0 {
+                entries[identity] = nil
+            }
+        }
+    }
+}

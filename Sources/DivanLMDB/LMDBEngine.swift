@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DivanStorage
+internal import Synchronization
+
+/// The storage engine on LMDB: one mapped file of copy-on-write B-trees.
+///
+/// ```swift
+/// import Divan
+/// import DivanLMDB
+///
+/// manager.defaultStorageEngine = .lmdb
+/// ```
+///
+/// Readers look at the mapped file itself: what they are lent is not copied, and they neither lock nor
+/// wait. A writer never changes a page that a reader may see, so it does not wait for them either.
+///
+/// ## Durability
+///
+/// Every commit forces its pages to the disk. With `.normal` the page that makes them count follows
+/// with the next commit, or `sync()`; with `.full` it is forced at once, too. So a commit costs one or
+/// two waits for the disk, whatever its size: put many changes into one batch. A setting that does not
+/// wait is not offered, since LMDB could then be corrupted by a power loss.
+///
+/// ## What it has not
+///
+/// Databases in memory, which SQLite keeps; encryption; and a file that shrinks by itself:
+/// `compact(progress:)` rewrites it when nobody else has it open.
+public final class LMDBEngine: StorageEngine {
+    /// The engine's name in manifests and messages.
+    public static let identifier = "lmdb"
+    /// LMDB follows what its pages say without looking.
+    public static let noticesDamagedStructure = false
+    /// How often the places of dead readers are cleared, at most.
+    private static let clearingInterval = Duration.seconds(10)
+
+    let environment: LMDBEnvironment
+    let options: StorageOptions
+    private let identity: FileIdentity
+    private let isClosed = Atomic(false)
+    private let isSuspended = Atomic(false)
+    /// The outermost reads that run.
+    private let reads = Atomic(0)
+
+    /// Opens the database in a directory, creating both when that is asked for.
+    ///
+    /// - Throws: `StorageError` with code `.corrupted` when the file is not one of LMDB's, has been cut
+    ///   short, or is missing or empty without `createsIfMissing`; `.notFound` when a read-only engine
+    ///   finds none; `.readOnly`, `.io`, `.full` or `.busy`.
+    public convenience init(
+        directory: String, options: StorageOptions = StorageOptions()
+    ) throws {
+        try self.init(LMDBPlace(directory, options), options)
+    }
+
+    init(_ place: LMDBPlace, _ options: StorageOptions) throws {
+        self.options = options
+        (environment, identity) = try EnvironmentRegistry.shared.open(place)
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Returns the handle of a store. See `StorageEngine`.
+    public func store(_ name: StoreName) -> Store {
+        environment.registry.store(name)
+    }
+
+    /// Returns the name of a handle that this engine gave. See `StorageEngine`.
+    public func name(of store: Store) -> StoreName {
+        environment.registry.name(of: store)
+    }
+
+    // MARK: - Reading
+
+    /// Runs `body` in a snapshot. See `StorageEngine`.
+    public func read(_ body: (any StorageReader) throws -> Void) throws {
+        if environment.writer.isOwnedByCurrentThread, try readInsideWrite(body) {
+            return
+        }
+        while try !readOutsideWrite(body) {
+            try environment.adoptMap()
+        }
+    }
+
+    /// Runs a read; returns false, and does not run it, when the map must be adopted first.
+    private func readOutsideWrite(_ body: (any StorageReader) throws -> Void) throws -> Bool {
+        var isMapped = true
+        defer { closeIfAsked() }
+        try environment.readers.withTransaction(making: { LMDBTransaction(environment) }) {
+            transaction, isOutermost in
+            guard isOutermost else {
+                return try body(transaction)
+            }
+            reads.wrappingAdd(1, ordering: .sequentiallyConsistent)
+            defer { reads.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+            try checkOpen()
+            isMapped = try transaction.beginReading()
+            guard isMapped else { return }
+            defer { transaction.endReading() }
+            try body(transaction)
+        }
+        return isMapped
+    }
+
+    /// Runs a read that was asked for inside this thread's write, which it is a part of.
+    private func readInsideWrite(_ body: (any StorageReader) throws -> Void) throws -> Bool {
+        try environment.writer.sync { writer in
+            guard let transaction = writer.transaction, transaction.kind == .write else {
+                return false
+            }
+            try body(transaction)
+            return true
+        }
+    }
+
+    /// Stops the reads that are running. See `StorageEngine`.
+    public func interrupt() {
+        environment.readers.interrupt()
+    }
+
+    // MARK: - Writing
+
+    /// Runs `body` as the writer, and commits when it returns. See `StorageEngine`.
+    public func write(durably: Bool, _ body: (any StorageWriter) throws -> Void) throws {
+        defer { closeIfAsked() }
+        try environment.writer.sync { writer in
+            try self.write(with: writer, durably: durably, body)
+        }
+    }
+
+    /// Closes what could not be closed whole while this thread was reading or writing.
+    private func closeIfAsked() {
+        if isClosed.load(ordering: .relaxed) {
+            EnvironmentRegistry.shared.collect(identity)
+        }
+    }
+
+    /// Runs `body` as the writer without blocking the calling task's thread. See `StorageEngine`.
+    public func writeAsync<T: Sendable>(
+        durably: Bool, _ body: @escaping @Sendable (any StorageWriter) throws -> T
+    ) async throws -> T {
+        defer { closeIfAsked() }
+        return try await environment.writer.async { writer in
+            var result: T?
+            try self.write(with: writer, durably: durably) { result = try body($0) }
+            guard let result else {
+                throw StorageError.misuse("The engine did not run the transaction.")
+            }
+            return result
+        }
+    }
+
+    private func write(
+        with writer: LMDBWriter, durably: Bool, _ body: (any StorageWriter) throws -> Void
+    ) throws {
+        let transaction = try openTransaction(of: writer)
+        if transaction.kind == .write {
+            return try transaction.savepoint { try body(transaction) }
+        }
+        if options.isReadOnly {
+            throw StorageError.openedReadOnly()
+        }
+        try environment.checkPlace()
+        try environment.lockWriter(timeout: options.busyTimeout)
+        defer { environment.unlockWriter() }
+        try prepare(writer)
+        try transaction.beginWriting()
+        do {
+            try body(transaction)
+        } catch {
+            transaction.rollBack()
+            throw error
+        }
+        guard !isClosed.load(ordering: .relaxed) else {
+            transaction.rollBack()
+            throw StorageError.closed()
+        }
+        try transaction.commit()
+        if durably || options.durability == .full {
+            try environment.sync()
+        }
+    }
+
+    /// Sees to what must be seen to now and then before a write.
+    private func prepare(_ writer: LMDBWriter) throws {
+        try environment.growMap()
+        let now = ContinuousClock.now
+        if writer.lastClearing.map({ now - $0 > LMDBEngine.clearingInterval }) ?? true {
+            writer.lastClearing = now
+            environment.clearStaleReaders()
+        }
+    }
+
+    /// Makes every commit acknowledged so far survive a power loss. See `StorageEngine`.
+    public func sync() throws {
+        try environment.writer.sync { writer in
+            let transaction = try openTransaction(of: writer)
+            if transaction.kind == .write {
+                throw StorageError.misuse("sync() was called inside a write transaction.")
+            }
+            if !options.isReadOnly {
+                try environment.sync()
+            }
+        }
+    }
+
+    /// The transaction of the writer, which may be at work.
+    func openTransaction(of writer: LMDBWriter) throws -> LMDBTransaction {
+        try checkOpen()
+        if let transaction = writer.transaction {
+            return transaction
+        }
+        let transaction = LMDBTransaction(environment)
+        writer.transaction = transaction
+        return transaction
+    }
+
+    private func checkOpen() throws {
+        if isClosed.load(ordering: .sequentiallyConsistent) {
+            throw StorageError.closed()
+        }
+        if isSuspended.load(ordering: .sequentiallyConsistent) {
+            throw StorageError.suspended()
+        }
+    }
+
+    // MARK: - Suspending and closing
+
+    /// Gives up every lock and the file. See `StorageEngine`.
+    public func suspend() throws {
+        guard !isClosed.load(ordering: .sequentiallyConsistent) else { return }
+        guard !environment.writer.isOwnedByCurrentThread,
+            !environment.readers.isUsedByCurrentThread
+        else {
+            throw StorageError.misuse("suspend() was called inside a transaction.")
+        }
+        if isSuspended.exchange(true, ordering: .sequentiallyConsistent) {
+            return
+        }
+        interrupt()
+        waitForReads(besides: 0)
+        environment.writer.sync { _ in }
+        EnvironmentRegistry.shared.suspend(identity)
+    }
+
+    /// Takes up again after `suspend()`. See `StorageEngine`.
+    public func resume() throws {
+        guard isSuspended.load(ordering: .sequentiallyConsistent),
+            !isClosed.load(ordering: .sequentiallyConsistent)
+        else { return }
+        try EnvironmentRegistry.shared.resume(identity)
+        isSuspended.store(false, ordering: .sequentiallyConsistent)
+    }
+
+    private func waitForReads(besides own: Int) {
+        while reads.load(ordering: .sequentiallyConsistent) > own {
+            pauseBriefly()
+        }
+    }
+
+    /// Waits for the transactions that are running and closes. See `StorageEngine`.
+    ///
+    /// Called inside a read, it waits for all but that one, which goes on to its end.
+    public func close() {
+        if isClosed.exchange(true, ordering: .sequentiallyConsistent) {
+            return
+        }
+        if isSuspended.load(ordering: .sequentiallyConsistent) {
+            return EnvironmentRegistry.shared.forget(identity)
+        }
+        waitForReads(besides: environment.readers.isUsedByCurrentThread ? 1 : 0)
+        if !environment.writer.isOwnedByCurrentThread {
+            environment.writer.sync { _ in }
+        }
+        EnvironmentRegistry.shared.close(identity)
+    }
+}
+
+extension StorageEngineFactory {
+    /// LMDB, the fast second engine; see `LMDBEngine`.
+    public static let lmdb = StorageEngineFactory(
+        identifier: LMDBEngine.identifier, mainFile: LMDBPlace.fileName, canEncrypt: false
+    ) { directory, options in
+        try LMDBEngine(directory: directory, options: options)
+    }
+}

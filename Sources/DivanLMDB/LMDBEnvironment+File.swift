@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLMDB
+internal import DivanStorage
+internal import Synchronization
+
+// The file as a whole: its map, its length, and its exchange for another one.
+
+extension LMDBEnvironment {
+    /// The bytes of the file that pages are in use or were.
+    var usedSize: Int {
+        var info = unsafe MDB_envinfo()
+        // SAFETY: the environment is open; the structure is filled in during the call.
+        unsafe mdb_env_info(env, &info)
+        return unsafe (info.me_last_pgno + 1) * place.pageSize(of: env)
+    }
+
+    /// The bytes of a page.
+    var pageSize: Int { unsafe place.pageSize(of: env) }
+
+    /// The bytes of address space reserved for the file.
+    var mapSize: Int {
+        var info = unsafe MDB_envinfo()
+        // SAFETY: as above.
+        unsafe mdb_env_info(env, &info)
+        return unsafe info.me_mapsize
+    }
+
+    /// Reserves more address space when half of it is used. Called by the writer before it begins.
+    ///
+    /// Mapping anew needs that no reader of this process looks at the map. One that stays is waited for
+    /// only a little: there is as much room again, and the next writer tries again.
+    func growMap() throws {
+        let (used, size) = (usedSize, mapSize)
+        guard used > size / 2 else { return }
+        let isUrgent = used > size - size / 8
+        guard readers.pause(patience: .milliseconds(isUrgent ? 2_000 : 20)) else { return }
+        defer { readers.resume() }
+        // SAFETY: no transaction of this process runs.
+        try unsafe check(mdb_env_set_mapsize(env, max(size * 2, used * 4)))
+    }
+
+    /// Takes over the larger map that another process has made.
+    ///
+    /// - Throws: `.busy` when this thread or another one keeps reading the old map.
+    func adoptMap() throws {
+        let deadline = ContinuousClock.now + place.busyTimeout
+        while usedSize > mapSize {
+            if readers.pause(patience: .milliseconds(100)) {
+                defer { readers.resume() }
+                // SAFETY: no transaction of this process runs.
+                return try unsafe check(mdb_env_set_mapsize(env, 0))
+            }
+            guard ContinuousClock.now < deadline else {
+                throw StorageError(lmdb: MDB_MAP_RESIZED)
+            }
+        }
+    }
+
+    /// Clears the places of readers whose processes have died, which keep old pages from being used.
+    func clearStaleReaders() {
+        var dead: Int32 = 0
+        // SAFETY: the environment is open; `dead` is a local.
+        unsafe _ = mdb_reader_check(env, &dead)
+    }
+
+    /// Notes which file was opened.
+    func noteFile() {
+        let identity = FileSystem.identity(of: place.path)
+        fileIdentity.withLock { $0 = identity }
+    }
+
+    /// Whether the file that was opened is the one at its path.
+    private var isInPlace: Bool {
+        let found = FileSystem.identity(of: place.path)
+        return found != nil && fileIdentity.withLock { $0 == found }
+    }
+
+    /// Refuses to write into a file that was moved or deleted, or that is shorter than it should be.
+    func checkPlace() throws {
+        guard isInPlace else {
+            throw StorageError(.io, "The database file was moved or deleted while it was open.")
+        }
+        try checkLength()
+    }
+
+    /// Throws when the file is shorter than what its newest snapshot refers to: looking at what is
+    /// missing would not give an error but stop the process.
+    func checkLength() throws {
+        let used = usedSize
+        // One that was moved or deleted is still whole for those who have it open.
+        if let size = FileSystem.size(of: place.path), size < used, isInPlace {
+            throw StorageError.truncated(size, expected: used)
+        }
+    }
+
+    // MARK: - Replacing the file
+
+    /// Puts another file in the place of this one, if nobody else has it open. Called by the writer.
+    ///
+    /// - Parameter make: Makes the other file at a path.
+    /// - Returns: Whether it was done.
+    /// - Throws: what `make` throws; `StorageError`. The file is then as it was.
+    func replaceFile(_ make: (String) throws -> Void) throws -> Bool {
+        guard let usersLock, !readers.isUsedByCurrentThread else { return false }
+        // Only the writer tries this, so the shared lock is there to be had again.
+        guard usersLock.lock(exclusive: true, timeout: .zero) else {
+            _ = usersLock.lock(exclusive: false, timeout: place.busyTimeout)
+            return false
+        }
+        defer { _ = usersLock.lock(exclusive: false, timeout: place.busyTimeout) }
+        let target = place.path + "-new"
+        FileSystem.remove(target)
+        do {
+            try make(target)
+            try FileSystem.sync(target)
+        } catch {
+            FileSystem.remove(target)
+            throw error
+        }
+        guard readers.pause(patience: .seconds(2)) else {
+            FileSystem.remove(target)
+            return false
+        }
+        defer { readers.resume() }
+        readers.removeIdle()
+        // SAFETY: no transaction of this process runs, and no other process has the file open.
+        unsafe mdb_env_close(env)
+        let renaming = Result { () throws -> Void in try FileSystem.rename(target, to: place.path) }
+        unsafe env = nil
+        unsafe env = try place.open()
+        noteFile()
+        try openCatalogue()
+        try renaming.get()
+        try FileSystem.sync(place.directory)
+        return true
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLMDB
+internal import DivanStorage
+
+/// Where an environment's file lies, and how it is opened.
+///
+/// Every commit writes its pages, forces them to the disk, and then writes the page that makes them
+/// count, which the next commit forces to the disk with its own (`MDB_NOMETASYNC`). So a power loss
+/// drops the newest commit at most and never corrupts. Not forcing the pages either would be faster and
+/// could corrupt, since pages reach the disk in any order; so there is no such setting.
+struct LMDBPlace: Sendable {
+    /// The name of the file in its directory.
+    static let fileName = "main.mdb"
+    /// The address space reserved at first. It takes no memory and no disk, and what is reserved need
+    /// not be mapped anew while readers look at it.
+    static let firstMapSize = 16 << 30
+    /// The most stores, counting twice those with long keys.
+    static let storeLimit: UInt32 = 8_192
+    /// The places in the table of readers, over all processes.
+    private static let readerPlaces: UInt32 = 1_000
+
+    let directory: String
+    let isReadOnly: Bool
+    /// Nobody writes, so no lock is needed and no file made.
+    let isUnchanging: Bool
+    let busyTimeout: Duration
+    let readerLimit: Int
+    /// The address space reserved at first, which tests make small.
+    let firstMapSize: Int
+
+    /// The path of the file.
+    var path: String { directory + "/" + LMDBPlace.fileName }
+
+    /// Finds out how a directory can be opened, creating it when that is asked for.
+    init(_ directory: String, _ options: StorageOptions, firstMapSize: Int = LMDBPlace.firstMapSize)
+        throws
+    {
+        let path = directory + "/" + LMDBPlace.fileName
+        let size = FileSystem.size(of: path)
+        if size == nil, FileSystem.isUncertain(path) {
+            throw StorageError(.readOnly, "The permissions do not allow to look at \(path).")
+        }
+        if !options.createsIfMissing, size ?? 0 == 0 {
+            throw StorageError(
+                .corrupted, "The database file in \(directory) is missing or has been emptied.")
+        }
+        if size ?? 0 == 0 {
+            guard !options.isReadOnly else {
+                throw StorageError(.notFound, "There is no database in \(directory).")
+            }
+            try FileSystem.createDirectories(directory)
+        }
+        self.directory = directory
+        isReadOnly = options.isReadOnly
+        isUnchanging =
+            options.isReadOnly && (options.isUnchanging || FileSystem.isOnReadOnlyMedium(path))
+        busyTimeout = options.busyTimeout
+        readerLimit = options.readerLimit
+        self.firstMapSize = firstMapSize
+    }
+
+    /// Opens the file, making it when it is not there.
+    func open() throws -> OpaquePointer? {
+        try checkHeader()
+        var size = firstMapSize
+        while true {
+            do {
+                return try unsafe open(mapSize: max(size, 4 * (FileSystem.size(of: path) ?? 0)))
+            } catch let error as StorageError {
+                // Where address space is limited, less of it does for most.
+                let cause = error.underlying as? LMDBError
+                guard cause?.code == divanNoMemory, size > 64 << 20 else { throw error }
+                size /= 4
+            }
+        }
+    }
+
+    private func open(mapSize: Int) throws -> OpaquePointer? {
+        var env: OpaquePointer?
+        // SAFETY: `env` is a local that the first call fills in; it is closed here on every failure.
+        try unsafe check(mdb_env_create(&env))
+        unsafe mdb_env_set_maxdbs(env, LMDBPlace.storeLimit)
+        unsafe mdb_env_set_maxreaders(env, LMDBPlace.readerPlaces)
+        var code = unsafe mdb_env_set_mapsize(env, mapSize)
+        if code == MDB_SUCCESS {
+            var flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NOMETASYNC | MDB_NORDAHEAD
+            if isReadOnly { flags |= MDB_RDONLY }
+            if isUnchanging { flags |= MDB_NOLOCK }
+            code = unsafe mdb_env_open(env, path, UInt32(flags), 0o644)
+        }
+        guard code == MDB_SUCCESS else {
+            unsafe mdb_env_close(env)
+            throw unreadable(StorageError(lmdb: code))
+        }
+        do {
+            var info = unsafe MDB_envinfo()
+            unsafe mdb_env_info(env, &info)
+            let used = unsafe (info.me_last_pgno + 1) * pageSize(of: env)
+            let size = FileSystem.size(of: path) ?? 0
+            if size < used, unsafe info.me_last_txnid > 0 {
+                throw StorageError.truncated(size, expected: used)
+            }
+            var dead: Int32 = 0
+            unsafe _ = mdb_reader_check(env, &dead)
+        } catch {
+            unsafe mdb_env_close(env)
+            throw error
+        }
+        return unsafe env
+    }
+
+    /// The bytes of a page.
+    func pageSize(of env: OpaquePointer?) -> Int {
+        var stat = MDB_stat()
+        // SAFETY: the environment is open; the structure is filled in during the call.
+        unsafe mdb_env_stat(env, &stat)
+        return Int(stat.ms_psize)
+    }
+
+    /// Refuses a file that is shorter than the two pages every one begins with, before it is mapped.
+    private func checkHeader() throws {
+        guard let size = FileSystem.size(of: path), size > 0, size < 8_192 else { return }
+        throw StorageError.truncated(size, expected: 8_192)
+    }
+
+    /// A read-only opening that failed for want of permission.
+    private func unreadable(_ error: StorageError) -> StorageError {
+        guard isReadOnly, error.code == .readOnly else { return error }
+        return StorageError(
+            .io,
+            "Reading the database needs permission to read its file in \(directory) and, unless the "
+                + "file system is read-only, to write the table of readers beside it.",
+            underlying: error.underlying)
+    }
+}

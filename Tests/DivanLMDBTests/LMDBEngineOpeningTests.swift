@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import DivanLMDB
+import DivanStorage
+import Foundation
+import Testing
+
+/// How a file of LMDB's is opened, refused, mapped and shared.
+@Suite struct LMDBEngineOpeningTests {
+    private let scratch: ScratchDirectory
+
+    init() throws {
+        scratch = try ScratchDirectory()
+    }
+
+    @Test func `a missing or emptied file is damage unless it may be made`() throws {
+        #expect(
+            StorageError.Code.thrown { _ = try scratch.open { $0.createsIfMissing = false } }
+                == .corrupted)
+        #expect(
+            StorageError.Code.thrown { _ = try scratch.open { $0.isReadOnly = true } } == .notFound)
+        _ = try fill(scratch.open(), 10)
+        try write([], to: scratch.file)
+        #expect(
+            StorageError.Code.thrown { _ = try scratch.open { $0.createsIfMissing = false } }
+                == .corrupted)
+    }
+
+    @Test func `a file of something else is refused`() throws {
+        try write([UInt8](repeating: 120, count: 20_000), to: scratch.file)
+        #expect(StorageError.Code.thrown { _ = try scratch.open() } == .corrupted)
+        try write([1, 2, 3], to: scratch.file)
+        #expect(StorageError.Code.thrown { _ = try scratch.open() } == .corrupted)
+    }
+
+    @Test func `a file that was cut short is refused wherever it was cut`() throws {
+        let engine = try scratch.open()
+        _ = try fill(engine, 3_000)
+        engine.close()
+        let whole = try contents(of: scratch.file)
+        #expect(whole.count > 300_000)
+        for length in stride(from: 1, to: whole.count, by: 12_345) {
+            try write(Array(whole[..<length]), to: scratch.file)
+            #expect(
+                StorageError.Code.thrown { _ = try scratch.open() } == .corrupted, "at \(length)")
+        }
+        try write(whole, to: scratch.file)
+        let again = try scratch.open()
+        defer { again.close() }
+        #expect(try again.verifyStructure(progress: nil) == [])
+    }
+
+    @Test func `a file cut short while it is open is refused before the next write`() throws {
+        let engine = try scratch.open()
+        defer { engine.close() }
+        let store = try fill(engine, 3_000)
+        let size = try engine.diskSize()
+        #expect(truncate(scratch.file, off_t(size / 2)) == 0)
+        #expect(
+            StorageError.Code.thrown {
+                try engine.write { try $0.set([1].span, forKey: 1, in: store) }
+            } == .corrupted)
+    }
+
+    @Test func `a file that was moved away is not written any more`() throws {
+        let engine = try scratch.open()
+        defer { engine.close() }
+        let store = try fill(engine, 10)
+        try FileManager.default.moveItem(atPath: scratch.file, toPath: scratch.file + ".away")
+        #expect(
+            StorageError.Code.thrown {
+                try engine.write { try $0.set([1].span, forKey: 1, in: store) }
+            } == .io)
+        #expect(try engine.read { try $0.count(of: store) } == 10)
+    }
+
+    @Test func `the map grows with the file`() throws {
+        let engine = try scratch.open(mapSize: 1 << 20)
+        defer { engine.close() }
+        let before = engine.environment.mapSize
+        let store = engine.store(StoreName("rows", .integer))
+        let value = [UInt8](repeating: 1, count: 10_000)
+        for batch in 0..<60 {
+            try engine.write { writer in
+                for row in 0..<10 {
+                    try writer.set(value.span, forKey: Int64(batch * 10 + row), in: store)
+                }
+            }
+        }
+        #expect(engine.environment.mapSize > 4 * before)
+        #expect(try engine.read { try $0.count(of: store) } == 600)
+        #expect(try engine.verifyStructure(progress: nil) == [])
+    }
+
+    @Test func `a transaction too large for the map is undone, and the next one fits`() throws {
+        let engine = try scratch.open(mapSize: 1 << 20)
+        defer { engine.close() }
+        let store = try fill(engine, 10)
+        let value = [UInt8](repeating: 1, count: 4 << 20)
+        #expect(
+            StorageError.Code.thrown {
+                try engine.write { try $0.set(value.span, forKey: 100, in: store) }
+            } == .full)
+        #expect(try engine.read { try $0.count(of: store) } == 10)
+        try engine.write { try $0.set([1].span, forKey: 11, in: store) }
+        #expect(try engine.read { try $0.count(of: store) } == 11)
+    }
+
+    @Test func `two engines on a directory share one environment`() throws {
+        let first = try scratch.open()
+        let second = try scratch.open()
+        #expect(first.environment === second.environment)
+        let store = try fill(first, 10)
+        first.close()
+        #expect(try second.read { try $0.count(of: store) } == 10)
+        second.close()
+        let third = try scratch.open()
+        #expect(third.environment !== first.environment)
+        third.close()
+    }
+
+    @Test func `an engine closed inside a read closes when that ends, and can be opened again`()
+        throws
+    {
+        let engine = try scratch.open()
+        let store = try fill(engine, 10)
+        try engine.read { (reader: any StorageReader) throws -> Void in
+            engine.close()
+            #expect(try reader.count(of: store) == 10)
+            let again = try scratch.open()
+            #expect(again.environment === engine.environment)
+            again.close()
+        }
+        let again = try scratch.open()
+        defer { again.close() }
+        #expect(again.environment !== engine.environment)
+        #expect(try again.read { try $0.count(of: again.store(StoreName("rows", .integer))) } == 10)
+    }
+
+    @Test func `an unchanging database is read without a trace`() throws {
+        let engine = try scratch.open()
+        _ = try fill(engine, 10)
+        engine.close()
+        for name in try FileManager.default.contentsOfDirectory(atPath: scratch.path)
+        where name != "main.mdb" {
+            try FileManager.default.removeItem(atPath: scratch.path + "/" + name)
+        }
+        let reader = try scratch.open {
+            $0.isReadOnly = true
+            $0.isUnchanging = true
+        }
+        defer { reader.close() }
+        let store = reader.store(StoreName("rows", .integer))
+        #expect(try reader.read { try $0.count(of: store) } == 10)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["main.mdb"])
+        #expect(
+            StorageError.Code.thrown {
+                try reader.write { try $0.set([1].span, forKey: 1, in: store) }
+            } == .readOnly)
+    }
+}
