@@ -27,6 +27,10 @@ let package = Package(
         .target(name: "CStemmer", linkerSettings: [.linkedLibrary("stemmer")]),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "CLMDB", linkerSettings: [.linkedLibrary("lmdb")]),
+        .target(
+            name: "CPageCodec",
+            linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("crypto")]
+        ),
         .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
 
         // 0: values and the storage seam.
@@ -40,7 +44,7 @@ let package = Package(
             name: "DivanPlatform",
             dependencies: ["DivanJSON", "CICU", "COpenSSL", "CStemmer", "CZlib"]
         ),
-        .target(name: "DivanSQLite", dependencies: ["DivanStorage", "CSQLite"]),
+        .target(name: "DivanSQLite", dependencies: ["DivanStorage", "CSQLite", "CPageCodec"]),
         .target(name: "DivanLMDB", dependencies: ["DivanStorage", "CLMDB"]),
 
         // The wire.
@@ -151,7 +155,7 @@ let package = Package(
         .testTarget(
             name: "DivanDatabaseTests",
             dependencies: [
-                "Divan", "DivanLogging", "DivanStorage", "DivanSQLite", "DivanLMDB",
+                "Divan", "DivanLogging", "DivanPlatform", "DivanStorage", "DivanSQLite", "DivanLMDB",
                 "DivanStorageConformance", "DivanTestSupport", "DivanTestChild",
             ]
         ),

@@ -31,6 +31,11 @@ struct Bench {
                     name: Engine.divanOnLMDB, program: programs + "/DivanRunner",
                     firstArguments: ["lmdb"]),
                 at: 1)
+            engines.insert(
+                Engine(
+                    name: Engine.divanEncrypted, program: programs + "/DivanRunner",
+                    firstArguments: ["encrypted"]),
+                at: 1)
         }
         engines.append(
             Engine(

@@ -164,6 +164,8 @@ struct Engine: Sendable {
     static let divanOnLMDB = "divan-lmdb"
     /// The floor of one database of texts, on LMDB.
     static let plainLMDBFloor = "plain-floor-lmdb"
+    /// The same with a key.
+    static let divanEncrypted = "divan-encrypted"
     /// The floor of work on JSON: Foundation's `JSONSerialization`, in Swift.
     static let foundation = "foundation"
     /// The floor of work on attachments: cp(1).

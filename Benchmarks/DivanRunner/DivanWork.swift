@@ -10,6 +10,8 @@ struct DivanWork {
     let directory: URL
     let operations: Int
     let storageEngine: StorageEngineFactory
+    /// The key of the database; nil for one that is not encrypted.
+    let key: EncryptionKey?
 
     private static let documentsPerTransaction = 1000
 
@@ -20,6 +22,7 @@ struct DivanWork {
         var options = DatabaseOptions()
         options.create = true
         options.storageEngine = storageEngine
+        options.encryptionKey = key
         let database = try Database.open(at: directory, options: options)
         defer { database.close() }
         switch work {
@@ -150,6 +153,7 @@ struct DivanWork {
         for _ in 0..<operations {
             var options = DatabaseOptions()
             options.storageEngine = storageEngine
+            options.encryptionKey = key
             let database = try Database.open(at: directory, options: options)
             sum += try database.document(withID: input.id(0))?.int(forKey: "age") ?? -1
             database.close()

@@ -5,7 +5,7 @@ import Divan
 import DivanLMDB
 import Foundation
 
-// DivanRunner [foundation|cp|lmdb] WORK INPUT DIRECTORY OPERATIONS
+// DivanRunner [foundation|cp|lmdb|encrypted] WORK INPUT DIRECTORY OPERATIONS
 //
 // Does one piece of work in one process and prints one line of JSON, exactly as Floor/main.c does.
 var arguments = CommandLine.arguments
@@ -20,10 +20,13 @@ if let work = arguments.indices.first(where: { arguments[$0].hasSuffix("_one_cor
 let isFoundation = arguments.count > 1 && arguments[1] == "foundation"
 let isCopy = arguments.count > 1 && arguments[1] == "cp"
 let isOnLMDB = arguments.count > 1 && arguments[1] == "lmdb"
-if isFoundation || isCopy || isOnLMDB { arguments.remove(at: 1) }
+let isEncrypted = arguments.count > 1 && arguments[1] == "encrypted"
+if isFoundation || isCopy || isOnLMDB || isEncrypted { arguments.remove(at: 1) }
 guard arguments.count == 5, let operations = Int(arguments[4]) else {
     FileHandle.standardError.write(
-        Data("usage: DivanRunner [foundation|cp|lmdb] WORK INPUT DIRECTORY OPERATIONS\n".utf8))
+        Data(
+            "usage: DivanRunner [foundation|cp|lmdb|encrypted] WORK INPUT DIRECTORY OPERATIONS\n"
+                .utf8))
     exit(2)
 }
 do {
@@ -31,7 +34,8 @@ do {
     let work = DivanWork(
         input: input,
         directory: URL(fileURLWithPath: arguments[3] + "/bench.divan"),
-        operations: operations, storageEngine: isOnLMDB ? .lmdb : .sqlite)
+        operations: operations, storageEngine: isOnLMDB ? .lmdb : .sqlite,
+        key: isEncrypted ? try EncryptionKey(rawBytes: [UInt8](repeating: 7, count: 32)) : nil)
     let json = JSONWork(input: input, operations: operations, isFoundation: isFoundation)
     let copy = CopyWork(directory: URL(filePath: arguments[3]))
     let timing =

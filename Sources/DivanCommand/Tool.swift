@@ -51,10 +51,15 @@ struct Tool: Sendable {
             }
             let log = try CommandLog(arguments)
             defer { log.end() }
+            let key =
+                command.schema.opensDatabase
+                ? try KeySource.key(
+                    arguments, environment, isNew: command.schema.name == "create") : nil
             try await command.run(
                 Invocation(
                     arguments: arguments, output: output, environment: environment,
-                    interruption: interruption))
+                    interruption: interruption,
+                    key: key))
             try output.out.flush()
             return .success
         } catch let error as UsageError {

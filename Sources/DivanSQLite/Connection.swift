@@ -15,19 +15,23 @@ final class Connection {
     private let handle: OpaquePointer
     /// Where SQLite's hook puts the length of the log after each commit.
     private let logFrames: UnsafeMutablePointer<Int32>
+    /// What the connection's files are sealed by, which must outlive them.
+    private let codec: PageCodec?
 
     /// Opens a file.
     ///
     /// - Parameters:
     ///   - location: A path; with the flag for it, a URI.
     ///   - flags: `SQLITE_OPEN_` flags; NOMUTEX and extended result codes are added.
+    ///   - codec: What seals the files; nil for files that are not sealed.
     /// - Throws: the error of SQLite's, as the table in `StorageError+SQLite.swift` has it.
-    init(location: String, flags: Int32) throws(StorageError) {
+    init(location: String, flags: Int32, codec: PageCodec? = nil) throws(StorageError) {
+        self.codec = codec
         // SAFETY: SQLite gives a handle even when opening fails, which is closed then; the pointer to
         // the local variable is used inside the call only.
         var opened: OpaquePointer?
         let all = flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = unsafe sqlite3_open_v2(location, &opened, all, nil)
+        let code = unsafe sqlite3_open_v2(location, &opened, all, codec?.name)
         guard let database = unsafe opened, code == SQLITE_OK else {
             let message = unsafe String(cString: sqlite3_errmsg(opened))
             unsafe sqlite3_close(opened)
@@ -167,6 +171,17 @@ final class Connection {
         // SAFETY: the handle is valid; a file system without the question leaves the 0.
         unsafe _ = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
         return moved != 0
+    }
+
+    /// Has SQLite leave some bytes at the end of each page; for a database that is about to be made.
+    func reserve(_ count: Int32) throws(StorageError) {
+        var wanted = count
+        // SAFETY: the handle is valid, and the local variable lives longer than the call.
+        let code = unsafe sqlite3_file_control(
+            handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &wanted)
+        if code != SQLITE_OK {
+            throw StorageError(SQLiteError(extendedCode: code, message: "no bytes were reserved"))
+        }
     }
 
     /// How far a checkpoint goes.

@@ -5,25 +5,39 @@ internal import DivanStorage
 internal import Synchronization
 
 /// Where an engine keeps its bytes, and how its connections are opened there.
-enum DatabasePlace: Sendable {
+struct DatabasePlace: Sendable {
+    private enum Kind: Sendable {
+        case directory(String)
+        case unchanging(String)
+        case memory(number: Int)
+    }
+
+    private let kind: Kind
+    /// What seals the files; nil for files that are not sealed.
+    let codec: PageCodec?
+
     /// The file `main.sqlite3` in a directory.
-    case directory(String)
+    static func directory(_ path: String, codec: PageCodec?) -> DatabasePlace {
+        DatabasePlace(kind: .directory(path), codec: codec)
+    }
+
     /// The same, without a log, and on a read-only file system or held by who opened it: nothing can
     /// change it, so SQLite needs neither locks nor a log's index.
-    case unchanging(String)
-    /// A file in this process's memory.
-    case memory(number: Int)
+    static func unchanging(_ path: String, codec: PageCodec?) -> DatabasePlace {
+        DatabasePlace(kind: .unchanging(path), codec: codec)
+    }
 
-    /// Makes a new place in memory.
+    /// Makes a new place in this process's memory.
     static func memory() -> DatabasePlace {
-        .memory(number: memoryNumbers.add(1, ordering: .relaxed).newValue)
+        let number = memoryNumbers.add(1, ordering: .relaxed).newValue
+        return DatabasePlace(kind: .memory(number: number), codec: nil)
     }
 
     private static let memoryNumbers = Atomic(0)
 
     /// The directory of the database file; `nil` in memory.
     var directory: String? {
-        switch self {
+        switch kind {
         case .directory(let directory), .unchanging(let directory): directory
         case .memory: nil
         }
@@ -34,7 +48,7 @@ enum DatabasePlace: Sendable {
 
     /// What SQLite opens.
     private var location: String {
-        switch self {
+        switch kind {
         case .directory(let directory):
             directory + "/main.sqlite3"
         case .unchanging(let directory):
@@ -47,7 +61,7 @@ enum DatabasePlace: Sendable {
     /// Opens a connection.
     func connect(readOnly: Bool, timeout: Duration) throws(StorageError) -> Connection {
         var flags = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        switch self {
+        switch kind {
         case .directory:
             break
         case .unchanging:
@@ -56,7 +70,7 @@ enum DatabasePlace: Sendable {
             flags |= SQLITE_OPEN_URI
             divan_sqlite3_memory_vfs_register()
         }
-        let connection = try Connection(location: location, flags: flags)
+        let connection = try Connection(location: location, flags: flags, codec: codec)
         connection.setBusyTimeout(timeout)
         return connection
     }

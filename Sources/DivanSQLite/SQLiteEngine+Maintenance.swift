@@ -68,7 +68,9 @@ extension SQLiteEngine {
 
     /// Copies one snapshot into an empty or missing directory. See `StorageEngine`.
     public func copy(to directory: String, progress: StorageProgressHandler?) throws {
-        let target = DatabasePlace.directory(directory)
+        // Sealed, the copy is a file with an identity of its own, so it has a codec of its own.
+        let codec = try options.encryptionKey.map { try PageCodec(key: $0) }
+        let target = DatabasePlace.directory(directory, codec: codec)
         guard let path = target.path, FileSystem.size(of: path) == nil else {
             throw StorageError.misuse("A copy was to be made where there is a database already.")
         }
@@ -77,6 +79,9 @@ extension SQLiteEngine {
             let connection = try target.connect(readOnly: false, timeout: options.busyTimeout)
             // Nobody else knows the file yet, and an unfinished one is removed, so it needs no journal.
             try connection.execute("PRAGMA journal_mode = OFF")
+            if codec != nil {
+                try connection.reserve(PageCodec.reserved)
+            }
             try connection.execute("PRAGMA synchronous = FULL")
             try readers.withTransaction { transaction, isOutermost in
                 if isOutermost {

@@ -26,7 +26,10 @@ extension SQLiteEngine {
     static func place(
         in directory: String, options: StorageOptions
     ) throws(StorageError) -> DatabasePlace {
-        let place = DatabasePlace.directory(directory)
+        let codec = try options.encryptionKey.map { key throws(StorageError) in
+            try PageCodec(key: key)
+        }
+        let place = DatabasePlace.directory(directory, codec: codec)
         let file = directory + "/main.sqlite3"
         let size = try FileSystem.sizeIfPresent(of: file)
         if !options.createsIfMissing, size ?? 0 == 0 {
@@ -46,7 +49,7 @@ extension SQLiteEngine {
         }
         let isPlain = (FileSystem.size(of: file + "-wal") ?? 0) == 0
         if options.isUnchanging, isPlain {
-            return .unchanging(directory)
+            return .unchanging(directory, codec: codec)
         }
         do {
             let probe = try place.connect(readOnly: true, timeout: options.busyTimeout)
@@ -60,7 +63,7 @@ extension SQLiteEngine {
                 throw error
             }
             if isPlain, FileSystem.isOnReadOnlyMedium(file) {
-                return .unchanging(directory)
+                return .unchanging(directory, codec: codec)
             }
             throw StorageError.unreadable(directory, error)
         }
@@ -76,7 +79,7 @@ extension SQLiteEngine {
             try check(connection)
         } else {
             if try isEmpty(connection) {
-                try create(connection)
+                try create(connection, sealed: place.codec != nil)
             }
             try check(connection)
             try connection.execute("PRAGMA journal_mode = WAL")
@@ -86,8 +89,16 @@ extension SQLiteEngine {
             try connection.execute("PRAGMA journal_size_limit = \(32 << 20)")
         }
         try connection.execute("PRAGMA cache_size = -\(options.writerCacheSize >> 10)")
-        try connection.execute("PRAGMA mmap_size = \(options.mappedSize)")
+        try map(options.mappedSize, connection, at: place)
         return connection
+    }
+
+    /// Has the file mapped into memory. Of a sealed one, nothing could be read there.
+    private static func map(
+        _ size: Int, _ connection: Connection, at place: DatabasePlace
+    ) throws(StorageError) {
+        let mapped = place.codec == nil ? size : 0
+        try connection.execute("PRAGMA mmap_size = \(mapped)")
     }
 
     /// Opens a connection that reads.
@@ -98,7 +109,7 @@ extension SQLiteEngine {
         let connection = try place.connect(
             readOnly: options.isReadOnly, timeout: options.busyTimeout)
         try connection.execute("PRAGMA cache_size = -\(options.readerCacheSize >> 10)")
-        try connection.execute("PRAGMA mmap_size = \(options.mappedSize)")
+        try map(options.mappedSize, connection, at: place)
         return connection
     }
 
@@ -110,8 +121,11 @@ extension SQLiteEngine {
         return try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
     }
 
-    private static func create(_ connection: Connection) throws(StorageError) {
+    private static func create(_ connection: Connection, sealed: Bool) throws(StorageError) {
         try connection.execute("PRAGMA page_size = \(pageSize)")
+        if sealed {
+            try connection.reserve(PageCodec.reserved)
+        }
         try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         try connection.execute("PRAGMA journal_mode = WAL")
         try connection.execute("BEGIN IMMEDIATE")

@@ -82,6 +82,8 @@ extension StorageError {
             (.corrupted, "The file system is damaged under the database file.")
         case divanIOErrorShortRead:
             (.corrupted, "The database file ends before its last page.")
+        case divanIOErrorData:
+            (.corrupted, "A page is not what was written there, or is sealed with another key.")
         case divanIOErrorNoMemory:
             (.io, "There is not enough memory.")
         default:
@@ -92,5 +94,6 @@ extension StorageError {
 
 // SQLite defines its extended codes by an expression, which Swift does not import.
 private let divanIOErrorShortRead = SQLITE_IOERR | 2 << 8
+private let divanIOErrorData = SQLITE_IOERR | 32 << 8
 private let divanIOErrorNoMemory = SQLITE_IOERR | 12 << 8
 private let divanIOErrorCorruptFileSystem = SQLITE_IOERR | 33 << 8

@@ -30,6 +30,11 @@ public struct StorageOptions: Sendable {
     public var readerLimit = 16
     /// How long a write waits for another process's writer before it fails with `.busy`.
     public var busyTimeout = Duration.seconds(30)
+    /// The key that all of the engine's files are sealed with; nil for files that are not.
+    ///
+    /// Nothing is mapped into memory then, since what lies in a file is not what is read. Copies are
+    /// sealed with the same key.
+    public var encryptionKey: (any StorageKey)?
 
     /// Makes the default options.
     public init() {}

@@ -13,6 +13,10 @@ import Testing
     private static let rowsPerTransaction = 40
     private static let transactions = 24
 
+    private static func options(sealed: Bool) -> StorageOptions {
+        sealed ? .sealed() : StorageOptions()
+    }
+
     /// Transaction n (from 1) adds its rows, rewrites some of earlier ones, and sets the counter to n.
     private func transaction(_ number: Int, on engine: SQLiteEngine, durably: Bool) throws {
         let (rows, info) = (engine.store(Self.rows), engine.store(Self.info))
@@ -28,8 +32,8 @@ import Testing
     }
 
     /// Checks a database after a power loss; returns the number of its last transaction.
-    private func check(_ path: String) throws -> Int {
-        let engine = try SQLiteEngine(directory: path)
+    private func check(_ path: String, sealed: Bool) throws -> Int {
+        let engine = try SQLiteEngine(directory: path, options: Self.options(sealed: sealed))
         defer { engine.close() }
         #expect(try engine.verifyStructure(progress: nil) == [])
         let (rows, info) = (engine.store(Self.rows), engine.store(Self.info))
@@ -41,15 +45,17 @@ import Testing
         }
     }
 
-    @Test func `whichever write finds no room, whole transactions stay and the engine goes on`()
-        throws
-    {
+    @Test(arguments: [false, true])
+    func `whichever write finds no room, whole transactions stay and the engine goes on`(
+        sealed: Bool
+    ) throws {
         var number = 1
         while true {
             let scratch = try ScratchDirectory()
             var hasFailed = false
             try PowerLossRecorder.record(scratch.path) {
-                let engine = try scratch.open()
+                let engine = try SQLiteEngine(
+                    directory: scratch.path, options: Self.options(sealed: sealed))
                 _ = PowerLossRecorder.failWrite(number)
                 var committed = 0
                 do {
@@ -68,7 +74,7 @@ import Testing
                 try transaction(committed + 1, on: engine, durably: false)
                 engine.close()
             }
-            _ = try check(scratch.path)
+            _ = try check(scratch.path, sealed: sealed)
             if !hasFailed {
                 break
             }
@@ -77,13 +83,15 @@ import Testing
         #expect(number > 50)
     }
 
-    @Test(arguments: [StorageOptions.Durability.full, .normal])
+    @Test(arguments: [StorageOptions.Durability.full, .normal], [false, true])
     func `after a power loss there is a prefix of the commits, with all that were safe`(
-        _ durability: StorageOptions.Durability
+        _ durability: StorageOptions.Durability, sealed: Bool
     ) throws {
         let scratch = try ScratchDirectory()
         try PowerLossRecorder.record(scratch.path) {
-            let engine = try scratch.open { $0.durability = durability }
+            var options = Self.options(sealed: sealed)
+            options.durability = durability
+            let engine = try SQLiteEngine(directory: scratch.path, options: options)
             for number in 1...Self.transactions {
                 let isDurable = durability == .normal && number % 5 == 0
                 try transaction(number, on: engine, durably: isDurable)
@@ -115,7 +123,7 @@ import Testing
                 losses.append(.someSectors(seed: random.next()))
             }
             for loss in losses {
-                try checkImage(before: moment, loss)
+                try checkImage(before: moment, loss, sealed: sealed)
                 images += 1
             }
         }
@@ -123,13 +131,15 @@ import Testing
     }
 
     /// Makes the image that a loss before an event leaves, and checks what is in it.
-    private func checkImage(before moment: Int, _ loss: PowerLossRecorder.Loss) throws {
+    private func checkImage(
+        before moment: Int, _ loss: PowerLossRecorder.Loss, sealed: Bool
+    ) throws {
         let image = try ScratchDirectory()
         try PowerLossRecorder.restore(before: moment, loss, into: image.path)
         let safe = PowerLossRecorder.acknowledged(before: moment)
         let place = "seed \(Soak.seed), before event \(moment), \(loss), \(safe) safe"
         do {
-            let found = try check(image.path)
+            let found = try check(image.path, sealed: sealed)
             #expect(found >= safe, "\(place)")
         } catch {
             Issue.record("\(place): \(error)")

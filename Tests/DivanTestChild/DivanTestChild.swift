@@ -18,6 +18,7 @@ import FoundationEssentials
 ///     DivanTestChild judge GOLDEN DIRECTORY …        compares damaged copies of `closed` with it
 ///     DivanTestChild replace DIRECTORY SEED          replaces the database `app` until it is killed
 ///     DivanTestChild convert DIRECTORY SEED          moves the database `app` between engines until it is killed
+///     DivanTestChild rekey DIRECTORY KEY SEED        changes how a database is encrypted until it is killed
 ///     DivanTestChild import DIRECTORY SOURCE         imports a Couchbase Lite database until it is killed
 ///     DivanTestChild nobody DIRECTORY TARGET         reads and installs a database as an unprivileged user
 ///     DivanTestChild index DIRECTORY                 builds a view from nothing until it is killed
@@ -27,6 +28,7 @@ import FoundationEssentials
 @main
 enum DivanTestChild {
     static func main() {
+        _ = TestEncryption.isOn
         var arguments = Array(CommandLine.arguments.dropFirst())
         guard !arguments.isEmpty else { return }
         TestEngine.use()
@@ -56,6 +58,9 @@ enum DivanTestChild {
             case "convert":
                 var converter = try Converter(arguments)
                 try converter.run()
+            case "rekey":
+                var rekeyer = try Rekeyer(arguments)
+                try rekeyer.run()
             case "import": try Migrator(arguments).run()
             case "nobody": try UnprivilegedReader(arguments).run()
             case "index": try IndexBuilder(arguments).run()
@@ -92,6 +97,7 @@ extension Database {
         at path: String, create: Bool = false, readOnly: Bool = false,
         busyTimeout: Duration = .seconds(30), indexingMemory: Int? = nil
     ) throws -> Database {
+        _ = TestEncryption.isOn
         var options = DatabaseOptions()
         if let indexingMemory { options.indexingMemory = indexingMemory }
         options.create = create

@@ -46,6 +46,42 @@ int divan_equal(const uint8_t *left, const uint8_t *right, size_t count);
 /// Fills a buffer with random bytes. Answers 1, or 0 on failure.
 int divan_random(uint8_t *out, size_t count);
 
+/// Derives a key of 32 bytes from a password, by scrypt. Answers 1, or 0 on failure, also when it would
+/// take more memory than `memory` bytes.
+int divan_scrypt(
+    const uint8_t *password, size_t passwordCount, const uint8_t *salt, size_t saltCount,
+    uint64_t cost, uint32_t blockSize, uint32_t parallelism, uint64_t memory, uint8_t out[32]);
+
+/// Memory for a secret: whole pages, locked where that is permitted, left out of core dumps. NULL when
+/// there is none.
+uint8_t *divan_secret_create(size_t count);
+
+/// Wipes and frees it.
+void divan_secret_free(uint8_t *secret, size_t count);
+
+/// The bytes that AES-256-GCM adds to what it seals, as its tag, and those of its nonce.
+enum { DIVAN_GCM_TAG = 16, DIVAN_GCM_NONCE = 12 };
+
+/// A key of AES-256-GCM made ready; used by one thread at a time.
+typedef struct divan_gcm divan_gcm;
+
+/// Makes a key ready. NULL when there is no memory, or no such cipher.
+divan_gcm *divan_gcm_create(const uint8_t key[32]);
+
+/// Wipes and frees it.
+void divan_gcm_free(divan_gcm *gcm);
+
+/// Seals bytes: `out` gets as many, and the tag after them. Answers 1, or 0 on failure.
+int divan_gcm_seal(
+    divan_gcm *gcm, const uint8_t nonce[12], const uint8_t *associated, size_t associatedCount,
+    const uint8_t *bytes, size_t count, uint8_t *out);
+
+/// Opens `count` bytes that are followed by their tag. Answers 1, or 0 when they are not what was
+/// sealed; `out` then has zeros.
+int divan_gcm_open(
+    divan_gcm *gcm, const uint8_t nonce[12], const uint8_t *associated, size_t associatedCount,
+    const uint8_t *bytes, size_t count, uint8_t *out);
+
 /// Makes a private key and a certificate that it signs itself, both as PEM, to be freed with
 /// `divan_text_free`. `alternatives` are its names, such as "DNS:localhost,IP:127.0.0.1".
 /// Answers 1, or 0 on failure.

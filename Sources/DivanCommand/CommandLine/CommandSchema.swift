@@ -29,7 +29,12 @@ struct CommandSchema: Sendable, Equatable {
         .flag("help", "h", "Show this help."),
     ]
 
-    var allOptions: [OptionSchema] { options + Self.commonOptions }
+    /// Whether the command has a database as an argument, which may need a key.
+    var opensDatabase: Bool { arguments.contains { $0.completion == .database } }
+
+    var allOptions: [OptionSchema] {
+        options + (opensDatabase ? KeySource.options : []) + Self.commonOptions
+    }
 
     func option(named name: String) -> OptionSchema? {
         allOptions.first { $0.name == name }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Divan
+
 /// A subcommand: its words, and what it does.
 struct Command: Sendable {
     let schema: CommandSchema
@@ -27,4 +29,13 @@ struct Invocation: Sendable {
     let output: Output
     let environment: [String: String]
     let interruption: Interruption
+    /// The key of the databases that the command opens, when it was given one.
+    let key: EncryptionKey?
+
+    /// The default options, with the key.
+    var databaseOptions: DatabaseOptions {
+        var options = DatabaseOptions()
+        options.encryptionKey = key
+        return options
+    }
 }

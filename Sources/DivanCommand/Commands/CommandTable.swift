@@ -5,8 +5,8 @@ enum CommandTable {
     static let all: [Command] = [
         .create, .info, .ls, .query, .get, .put, .edit, .rm, .purge, .expire, .attach, .detach,
         .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .view,
-        .search, .index, .compact, .verify, .salvage, .backup, .install, .convert, .replicate,
-        .sync, .serve,
+        .search, .index, .compact, .verify, .salvage, .backup, .install, .convert, .rekey,
+        .replicate, .sync, .serve,
         .users, .inspect, .completions,
     ]
 

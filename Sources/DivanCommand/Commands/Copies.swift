@@ -68,7 +68,8 @@ extension Command {
         }
         try invocation.withProgress("Installing") { progress in
             try manager.replaceDatabase(
-                named: name, from: URL(filePath: source), progress: progress)
+                named: name, from: URL(filePath: source), encryptionKey: invocation.key,
+                progress: progress)
         }
         try invocation.report("Installed", at: target)
     }
@@ -78,7 +79,7 @@ extension Invocation {
     /// Says what a new database holds.
     fileprivate func report(_ verb: String, at path: String) throws {
         // For writing, since a reader leaves the engine's index of its log behind.
-        let database = try Database.open(at: URL(filePath: path))
+        let database = try Database.open(at: URL(filePath: path), options: databaseOptions)
         defer { database.close() }
         let count = Quantity.counted(try database.documentCount, "document")
         let size = Quantity.bytes(try database.diskSize)

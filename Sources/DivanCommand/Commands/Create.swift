@@ -12,26 +12,30 @@ extension Command {
             discussion: """
                 The name of a database begins with a small letter and goes on in small letters, \
                 digits and any of _$()+-, and its directory is the name and ".divan", which is added \
-                where it is missing.
+                where it is missing. With --encryption-key or --encryption-password the database is encrypted; whoever \
+                loses the key loses the database.
                 """,
             arguments: [.database],
             options: [
                 .flag("if-missing", nil, "Do nothing if the database exists."),
                 .value("engine", nil, "ENGINE", "The storage engine, sqlite (default) or lmdb."),
             ],
-            examples: ["divan create notes.divan", "divan create notes.divan --engine lmdb"])
+            examples: [
+                "divan create notes.divan", "divan create notes.divan --engine lmdb",
+                "divan create diary.divan --encryption-password prompt",
+            ])
     ) { invocation in
         let path = try Invocation.newLocation(
             try Invocation.location(try invocation.arguments.argument("DB")))
         let url = URL(filePath: path)
         if FileManager.default.fileExists(atPath: path) {
-            let existing = try? Database.open(at: url)
+            let existing = try? Database.open(at: url, options: invocation.databaseOptions)
             if existing != nil, invocation.arguments.flag("if-missing") { return }
             if existing != nil {
                 throw CommandFailure(.conflict, "The database \(path) exists already.")
             }
         }
-        var options = DatabaseOptions()
+        var options = invocation.databaseOptions
         options.create = true
         if let name = invocation.arguments.string("engine") {
             options.storageEngine = try EngineChoice.engine(named: name)

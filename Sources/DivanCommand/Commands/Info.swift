@@ -49,6 +49,7 @@ private struct DatabaseFacts {
             "conflicts": .bool(hasConflicts),
             "disk_size": .integer(Int64(size)),
             "engine": .string(database.storageEngineName),
+            "encrypted": .bool(database.isEncrypted),
             "revision_depth": .integer(Int64(depth)),
             "public_uuid": .string(database.publicUUID),
         ]
@@ -60,6 +61,7 @@ private struct DatabaseFacts {
             ("Conflicts", hasConflicts ? "yes: \"divan ls --conflicts\" lists them" : "none"),
             ("Size on disk", Quantity.bytes(size)),
             ("Engine", database.storageEngineName),
+            ("Encrypted", database.isEncrypted ? "yes" : "no"),
             ("Revisions kept", "\(depth) a branch"),
             ("Public UUID", database.publicUUID),
         ]

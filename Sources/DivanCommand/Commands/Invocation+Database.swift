@@ -11,7 +11,7 @@ extension Invocation {
     func openDatabase(forWriting: Bool = false, creating: Bool = false) throws -> Database {
         var path = try Self.location(arguments.argument("DB"))
         if creating { path = try Self.newLocation(path) }
-        var options = DatabaseOptions()
+        var options = databaseOptions
         options.readOnly = !forWriting
         options.create = creating
         do {

@@ -104,7 +104,8 @@ extension Command {
         }
         let result = try invocation.withProgress("Salvaging") { progress in
             try Database.salvage(
-                from: URL(filePath: source), to: URL(filePath: destination), progress: progress)
+                from: URL(filePath: source), to: URL(filePath: destination),
+                encryptionKey: invocation.key, progress: progress)
         }
         try invocation.show(result.problems)
         invocation.output.remark(

@@ -113,16 +113,16 @@ struct ReplicationEnds {
         case (true, true):
             throw UsageError("One of the two databases must be here: a path, not a URL.")
         case (true, false):
-            local = try Self.open(target, creating: true)
+            local = try Self.open(target, creating: true, invocation)
             remote = .url(source)
             isPush = false
         case (false, true):
-            local = try Self.open(source, creating: false)
+            local = try Self.open(source, creating: false, invocation)
             remote = .url(target)
             isPush = true
         case (false, false):
-            local = try Self.open(source, creating: false)
-            remote = .database(try Self.open(target, creating: true))
+            local = try Self.open(source, creating: false, invocation)
+            remote = .database(try Self.open(target, creating: true, invocation))
             isPush = true
         }
     }
@@ -137,10 +137,12 @@ struct ReplicationEnds {
         return lower.hasPrefix("http://") || lower.hasPrefix("https://")
     }
 
-    private static func open(_ path: String, creating: Bool) throws -> Database {
+    private static func open(_ path: String, creating: Bool, _ invocation: Invocation) throws
+        -> Database
+    {
         var location = try Invocation.location(path)
         if creating { location = try Invocation.newLocation(location) }
-        var options = DatabaseOptions()
+        var options = invocation.databaseOptions
         options.create = creating
         do {
             return try Database.open(at: URL(filePath: location), options: options)

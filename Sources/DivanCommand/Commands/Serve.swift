@@ -39,6 +39,11 @@ extension Command {
                     completion: .file),
                 .value("key", nil, "FILE", "The PEM key of the certificate.", completion: .file),
                 .value(
+                    "encryption-key", nil, KeySource.valueName,
+                    "The databases are encrypted: get their key from \(KeySource.forms)."),
+                .value(
+                    "encryption-password", nil, KeySource.valueName, "The same for a password."),
+                .value(
                     "cors", nil, "ORIGIN",
                     "Let pages of an origin use it from a browser; * for all.",
                     repeats: true),
@@ -54,6 +59,8 @@ extension Command {
         let options = try ServeOptions.read(invocation.arguments, directory)
         var managerOptions = ManagerOptions()
         managerOptions.readOnly = options.readOnly
+        managerOptions.databaseOptions.encryptionKey = try KeySource.key(
+            invocation.arguments, invocation.environment)
         let manager = try Manager(directory: directory, options: managerOptions)
         defer { manager.close() }
         let listener = Listener(manager, options)

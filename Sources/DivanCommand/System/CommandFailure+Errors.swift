@@ -25,6 +25,8 @@ extension ExitCode {
             self = .conflict
         case .invalidDocument, .invalidID, .invalidName, .invalidQuery, .forbidden:
             self = .badInput
+        case .unauthorized:
+            self = .unauthorized
         case .databaseBusy, .databaseSuspended:
             self = .busy
         case .corrupted:

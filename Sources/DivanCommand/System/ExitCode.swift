@@ -11,6 +11,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case badInput = 6
     case busy = 7
     case corrupted = 8
+    case unauthorized = 9
     case interrupted = 130
 
     /// The sentence that the help and the documentation print beside the number.
@@ -25,6 +26,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .badInput: "Input was not valid, or import skipped some of it."
         case .busy: "Another process is using the database."
         case .corrupted: "The database is damaged where the command needed it."
+        case .unauthorized: "The key is not the database's, or is missing, or is not needed."
         case .interrupted: "Interrupted by Control-C; what was committed stays."
         }
     }

@@ -128,6 +128,31 @@ enum SystemCalls {
         isatty(descriptor) == 1
     }
 
+    /// Asks at the terminal for a line, which it does not show while it is typed.
+    ///
+    /// The terminal is the one that the process was started from, whatever its inputs are.
+    static func readSecret(asking question: String) throws(Failure) -> [UInt8] {
+        let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
+        if terminal < 0 { throw .current }
+        defer { closeFile(terminal) }
+        var shown = termios()
+        // SAFETY: tcgetattr fills the structure that it is lent.
+        if unsafe tcgetattr(terminal, &shown) != 0 { throw .current }
+        var hidden = shown
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        try writeAll(Array(question.utf8).span, to: terminal)
+        // SAFETY: the structures are alive for the time of the calls.
+        if unsafe tcsetattr(terminal, TCSAFLUSH, &hidden) != 0 { throw .current }
+        defer { unsafe _ = tcsetattr(terminal, TCSAFLUSH, &shown) }
+        var line: [UInt8] = []
+        var byte: [UInt8] = [0]
+        while try readSome(terminal, into: &byte) == 1, byte[0] != UInt8(ascii: "\n") {
+            line.append(byte[0])
+        }
+        try writeAll([UInt8(ascii: "\n")].span, to: terminal)
+        return line
+    }
+
     static func terminalWidth(_ descriptor: Int32) -> Int? {
         var size = winsize()
         // SAFETY: TIOCGWINSZ fills the structure that it is lent.

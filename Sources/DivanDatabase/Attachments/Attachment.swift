@@ -68,7 +68,8 @@ public struct Attachment: Sendable {
     /// Whether the content is here.
     public var isContentAvailable: Bool { stored.isAvailable }
 
-    /// The file with the content, for reading only; nil when it is coded or not here.
+    /// The file with the content, for reading only; nil when it is coded or not here, and in an
+    /// encrypted database, where no file has the content as it is.
     ///
     /// The file goes with the last revision that refers to it: copy it to keep it.
     public var fileURL: URL? { stored.path.map { URL(filePath: $0) } }

@@ -20,7 +20,7 @@ public struct AttachmentContent: Sendable {
         case file(String)
         case stream(any AttachmentReader)
         /// What another database, or this one, has staged or stored.
-        case handle(FileHandle, length: Int)
+        case handle(ContentFile, length: Int)
         /// What a function opens anew each time.
         case reopened(@Sendable () throws -> any AttachmentReader)
         /// What came piece by piece and lies in a temporary file of a store already.

@@ -44,6 +44,9 @@ final class AttachmentStore: Sendable {
     /// What values made by the database carry instead of a reference; see `AttachmentStores`.
     let number: UInt32
     let digest: any Digest
+    /// What the files are sealed with; nil when they are not.
+    let dataKey: DataKey?
+    private let names: AttachmentNames
     /// The folder of the generation; nil in memory.
     private let dataPath: String?
     /// The folder that stands in for it in memory, once there is one.
@@ -53,8 +56,11 @@ final class AttachmentStore: Sendable {
     ///   - dataPath: The folder of the generation, `data-N`; nil in memory.
     ///   - readOnly: Whether nothing may be written.
     ///   - digest: Makes the hashes.
-    init(dataPath: String?, readOnly: Bool, digest: any Digest) {
+    ///   - dataKey: What the files are sealed with; nil when they are not.
+    init(dataPath: String?, readOnly: Bool, digest: any Digest, dataKey: DataKey?) {
         self.dataPath = dataPath
+        self.dataKey = dataKey
+        names = AttachmentNames(key: dataKey?.names)
         self.digest = digest
         number = AttachmentStores.newNumber()
         if !readOnly, let dataPath { Self.removeLeftovers(in: dataPath) }
@@ -85,17 +91,28 @@ final class AttachmentStore: Sendable {
     /// The folder of the files; nil in memory while there is no attachment.
     var folder: String? { root.map(Self.folder(in:)) }
 
-    /// The file of a content, whether it is there or not.
-    func path(of key: AttachmentKey) -> String? { folder.map { $0 + "/" + key.fileName } }
+    /// The name of the file of a content.
+    func fileName(of key: AttachmentKey) -> String { names.name(of: key) }
 
-    /// The length of a stored content; nil when it is not there.
-    func length(of key: AttachmentKey) -> Int? { path(of: key).flatMap(Files.length(of:)) }
+    /// The content whose file has a name; nil for a name that is none of a content's.
+    func key(ofFile name: String) -> AttachmentKey? { names.content(of: name) }
+
+    /// The file of a content, whether it is there or not.
+    func path(of key: AttachmentKey) -> String? { folder.map { $0 + "/" + fileName(of: key) } }
+
+    /// The length of a stored content, going by its file's; nil when it is not there.
+    func length(of key: AttachmentKey) -> Int? {
+        guard let size = path(of: key).flatMap(Files.length(of:)) else { return nil }
+        // A file that is too short for one that is sealed is there, with nothing in it.
+        return dataKey == nil ? size : SealedContent.length(ofFile: size) ?? 0
+    }
 
     /// Opens a stored content; nil when it is not there.
-    func open(_ key: AttachmentKey) throws(SystemError) -> FileHandle? {
+    func open(_ key: AttachmentKey) throws(SystemError) -> ContentFile? {
         guard let path = path(of: key) else { return nil }
         do throws(SystemError) {
-            return try FileHandle(path: path, flags: O_RDONLY)
+            return try ContentFile(
+                FileHandle(path: path, flags: O_RDONLY), dataKey: dataKey, key)
         } catch {
             guard error.number == ENOENT || error.number == ENOTDIR else { throw error }
             return nil
@@ -145,20 +162,33 @@ final class AttachmentStore: Sendable {
         // Should something fail from here on, its deinit removes the file.
         let temporary = TemporaryFile(file)
         let hasher = digest.makeHasher(.sha1)
-        var length = 0
+        let writer: ContentWriter
+        do { writer = try ContentWriter(file, dataKey: dataKey) } catch {
+            throw DatabaseError.io(error)
+        }
         while true {
             let piece = try next(Self.chunkSize)
             if piece.isEmpty { break }
             hasher.update(piece.span)
-            length += piece.count
-            do { try file.write(piece) } catch { throw DatabaseError.io(error) }
+            do { try writer.write(piece) } catch { throw DatabaseError.io(error) }
         }
-        do { try file.synchronise() } catch { throw DatabaseError.io(error) }
-        let sum = hasher.finish()
-        guard let key = AttachmentKey(sum.span) else {
+        return try staged(temporary, writer, hasher)
+    }
+
+    /// Names what was written into a temporary file, and makes it durable.
+    ///
+    /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
+    func staged(
+        _ file: TemporaryFile, _ writer: ContentWriter, _ sha1: any DigestHasher
+    ) throws -> StagedAttachment {
+        guard let key = AttachmentKey(sha1.finish().span) else {
             throw DatabaseError(.io, "The digest of an attachment has the wrong length.")
         }
-        return StagedAttachment(store: self, key: key, length: length, file: temporary)
+        do throws(SystemError) {
+            try writer.finish(key)
+            try file.handle.synchronise()
+        } catch { throw DatabaseError.io(error) }
+        return StagedAttachment(store: self, key: key, length: writer.length, file: file)
     }
 
     /// Makes a temporary file and holds it by flock, so that nobody takes it for a leftover.
@@ -181,7 +211,7 @@ final class AttachmentStore: Sendable {
         guard let path = path(of: staged.key) else {
             throw SystemError("link", staged.key.fileName, number: ENOENT)
         }
-        if Files.length(of: path) == staged.length { return }
+        if length(of: staged.key) == staged.length { return }
         try staged.file.link(to: path)
     }
 

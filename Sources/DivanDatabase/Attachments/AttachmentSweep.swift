@@ -83,7 +83,7 @@ struct AttachmentSweep {
         guard let folder = core.attachments.folder, Files.isDirectory(folder) else { return [] }
         let names: [String]
         do { names = try Files.list(folder) } catch { throw DatabaseError.io(error) }
-        let keys = names.compactMap(AttachmentKey.init(fileName:))
+        let keys = names.compactMap(core.attachments.key(ofFile:))
         var orphans: [AttachmentKey] = []
         for start in stride(from: 0, to: keys.count, by: Self.batchSize) {
             try progress?(

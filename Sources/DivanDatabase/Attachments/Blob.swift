@@ -55,7 +55,7 @@ public struct Blob: Sendable {
         do { handle = try FileHandle(path: path, flags: FileHandle.readOnly) } catch {
             throw DatabaseError.io(error)
         }
-        let reader = FileReader(handle, length: nil)
+        let reader = FileReader(ContentFile(handle), length: nil)
         let (digest, length) = try Self.digest(of: reader) { _ in }
         self.init(
             contentType, digest, length,
@@ -66,16 +66,21 @@ public struct Blob: Sendable {
     ///
     /// - Throws: `DatabaseError` with code `.io` or `.storageFull`, and what the reader throws.
     public init(contentType: String?, stream reader: any AttachmentReader) throws {
-        let handle: FileHandle
-        do throws(SystemError) { handle = try FileHandle.nameless() } catch {
+        // It may be meant for an encrypted database, so it is encrypted in any case.
+        let scratch: SealedScratch
+        do throws(SystemError) { scratch = try SealedScratch() } catch {
             throw DatabaseError.io(error)
         }
         let (digest, length) = try Self.digest(of: reader) { piece in
-            do throws(SystemError) { try handle.write(piece) } catch {
+            do throws(SystemError) { try scratch.write(piece) } catch {
                 throw DatabaseError.io(error)
             }
         }
-        self.init(contentType, digest, length, AttachmentContent(.handle(handle, length: length)))
+        let file: ContentFile
+        do throws(SystemError) { file = try scratch.finish() } catch {
+            throw DatabaseError.io(error)
+        }
+        self.init(contentType, digest, length, AttachmentContent(.handle(file, length: length)))
     }
 
     private init(
@@ -128,7 +133,8 @@ public struct Blob: Sendable {
     /// Whether the content is here.
     public var isContentAvailable: Bool { stored.isAvailable }
 
-    /// The file with the content, for reading only; nil before it is saved, or when it is not here.
+    /// The file with the content, for reading only; nil before it is saved, when it is not here, and in
+    /// an encrypted database, where no file has the content as it is.
     public var fileURL: URL? { stored.path.map { URL(filePath: $0) } }
 
     /// Returns the whole content.

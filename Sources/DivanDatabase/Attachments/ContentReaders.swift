@@ -6,22 +6,22 @@ internal import Synchronization
 ///
 /// State: the offset, guarded by its mutex.
 final class FileReader: AttachmentReader {
-    private let handle: FileHandle
+    private let file: ContentFile
     private let end: Int?
     private let offset: Mutex<Int>
 
     /// - Parameters:
-    ///   - handle: The open file.
-    ///   - range: What of it is read.
-    init(_ handle: FileHandle, range: Range<Int>) {
-        self.handle = handle
+    ///   - file: The open file.
+    ///   - range: What of its content is read.
+    init(_ file: ContentFile, range: Range<Int>) {
+        self.file = file
         end = range.upperBound
         offset = Mutex(range.lowerBound)
     }
 
     /// Reads from the start; to the end of the file when `length` is nil.
-    init(_ handle: FileHandle, length: Int?) {
-        self.handle = handle
+    init(_ file: ContentFile, length: Int?) {
+        self.file = file
         end = length
         offset = Mutex(0)
     }
@@ -31,7 +31,7 @@ final class FileReader: AttachmentReader {
             let wanted = min(count, (end ?? .max) - offset)
             guard wanted > 0 else { return [] }
             do throws(SystemError) {
-                let bytes = try handle.read(at: offset, upTo: wanted)
+                let bytes = try file.read(at: offset, upTo: wanted)
                 offset += bytes.count
                 return bytes
             } catch { throw DatabaseError.io(error) }

@@ -52,9 +52,7 @@ final class PendingAttachment: Sendable {
                 return staged
             case .staged(let staged):
                 // Saved in another database before: its temporary file is as good as the source.
-                let handle = staged.attachment.file.handle
-                let copy = try Self.stage(
-                    FileReader(handle, length: staged.attachment.length), self, store, id)
+                let copy = try Self.stage(staged.attachment.makeReader(), self, store, id)
                 state = .staged(copy)
                 return copy
             case .spent:

@@ -15,7 +15,7 @@ internal import Darwin
 final class StagedAttachment: Sendable {
     let store: AttachmentStore
     let key: AttachmentKey
-    /// The bytes in the file.
+    /// The bytes of the content.
     let length: Int
     let file: TemporaryFile
 
@@ -25,6 +25,20 @@ final class StagedAttachment: Sendable {
         self.length = length
         self.file = file
     }
+
+    /// The file, read as the content.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` or `.corrupted`.
+    func open() throws -> ContentFile {
+        do { return try ContentFile(file.handle, dataKey: store.dataKey, key) } catch {
+            throw DatabaseError.io(error)
+        }
+    }
+
+    /// A reader of the content.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` or `.corrupted`.
+    func makeReader() throws -> FileReader { FileReader(try open(), length: length) }
 }
 
 /// A file under a temporary name, which it loses when this goes.

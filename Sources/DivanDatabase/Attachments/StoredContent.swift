@@ -43,14 +43,14 @@ struct StoredContent: Sendable {
     func makeReader(_ range: Range<Int>? = nil) throws -> any AttachmentReader {
         let range = range ?? 0..<Int.max
         precondition(range.lowerBound >= 0, "A range of content begins at 0 or later.")
-        let file: FileHandle
+        let file: ContentFile
         var end: Int
         if let pending {
             switch pending.content.source {
             case .bytes(let bytes):
                 return BytesReader(Array(bytes[range.clamped(to: 0..<bytes.count)]))
             case .handle(let handle, let length): (file, end) = (handle, length)
-            case .spooled(let staged, _): (file, end) = (staged.file.handle, staged.length)
+            case .spooled(let staged, _): (file, end) = (try staged.open(), staged.length)
             case .file(let path): (file, end) = try open(path)
             // A blob's stream is read when the blob is made, so only attachments come here.
             case .stream, .reopened: throw DatabaseError.attachmentGone(label, documentID, revision)
@@ -90,10 +90,12 @@ struct StoredContent: Sendable {
         return bytes
     }
 
-    /// The file with the content; nil when that is not its content, or not here.
+    /// The file with the content; nil when it is coded or encrypted there, or not here.
     var path: String? {
-        guard encoding == nil, let key, isAvailable, pending == nil else { return nil }
-        return AttachmentStores.store(store)?.path(of: key)
+        guard encoding == nil, let key, isAvailable, pending == nil,
+            let store = AttachmentStores.store(store), store.dataKey == nil
+        else { return nil }
+        return store.path(of: key)
     }
 
     /// Reads the stored bytes and compares their digest.
@@ -109,14 +111,14 @@ struct StoredContent: Sendable {
 
     // MARK: - Opening
 
-    private func openStored() throws -> (FileHandle, Int) {
+    private func openStored() throws -> (ContentFile, Int) {
         guard let store = AttachmentStores.store(store) else {
             throw DatabaseError(
                 .databaseClosed,
                 "The database of \(label) is closed or deleted; open it again and read the document "
                     + "anew.", documentID: documentID, revisionID: revision?.description)
         }
-        let file: FileHandle?
+        let file: ContentFile?
         do { file = try key.flatMap { key throws(SystemError) in try store.open(key) } } catch {
             throw DatabaseError.io(error)
         }
@@ -129,10 +131,10 @@ struct StoredContent: Sendable {
         return (file, found)
     }
 
-    private func open(_ path: String) throws -> (FileHandle, Int) {
+    private func open(_ path: String) throws -> (ContentFile, Int) {
         do {
             let file = try FileHandle(path: path, flags: FileHandle.readOnly)
-            return (file, file.length ?? 0)
+            return (ContentFile(file), file.length ?? 0)
         } catch { throw DatabaseError.io(error) }
     }
 }

@@ -19,8 +19,8 @@ enum EngineConversion {
         }
         let directory = try DatabaseDirectory(
             path: path, create: false, readOnly: false, engine: engine.identifier,
-            busyTimeout: busyTimeout
-        ) { _ in }
+            busyTimeout: busyTimeout, key: nil
+        ) { _, _ in }
         defer { directory.unlock() }
         var options = DatabaseOptions()
         options.busyTimeout = busyTimeout
@@ -39,6 +39,10 @@ enum EngineConversion {
         try directory.lockExclusively()
         guard let current = directory.currentManifest else { return }
         guard current.engine != engine.identifier else { return }
+        guard engine.canEncrypt || directory.access.dataKey == nil else {
+            throw DatabaseError.keyUnsupported(by: engine.identifier, directory.path)
+        }
+        let options = options.unlocked(directory.access.dataKey)
         let form = GenerationForm(engine: engine, options: options.storageOptions)
         try GenerationRewriting(
             directory: directory, form: form, options: options, progress: progress

@@ -12,6 +12,8 @@ struct GenerationForm {
     var engine: StorageEngineFactory
     /// What the engine is told: durability, caches, and the key when there is one.
     var options: StorageOptions
+    /// The key of the data in this form; nil when they are not encrypted.
+    var dataKey: DataKey? { options.encryptionKey as? DataKey }
     /// Writes into the manifest what must be known to open the generation, besides the engine's name.
     var record: (inout Manifest) -> Void = { _ in }
     /// Puts the content of an attachment into the new generation, forced to the disk.
@@ -25,7 +27,7 @@ struct GenerationForm {
         -> Bool
     {
         guard let file = store.path(of: key), Files.exists(file) else { return false }
-        try Files.linkOrCopy(file, to: folder + "/" + key.fileName)
+        try Files.linkOrCopy(file, to: folder + "/" + store.fileName(of: key))
         return true
     }
 }

@@ -120,7 +120,7 @@ struct GenerationRewriting {
         storage.isReadOnly = true
         storage.isUnchanging = true
         storage.createsIfMissing = false
-        var options = options
+        var options = options.unlocked(form.dataKey)
         options.readOnly = true
         let core = try DatabaseCore(
             name: Files.lastComponent(of: directory.path), directory: nil,

@@ -8,25 +8,29 @@ internal import DivanStorage
 /// needs no lock and no index of a log, and not a byte of the directory is touched: it may lie in a
 /// package, belong to somebody else, or be on a medium that cannot be written. One that is open, here
 /// or in another process, is read like by any reader, and goes on being written.
+///
+/// One that is encrypted needs its key, unless this process has it open and so has the key already.
 enum CopySource {
     /// Lends the open core of the database in a directory.
     ///
-    /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy`, `.corrupted`,
-    ///   `.unsupportedVersion` or `.io`, and what `body` throws.
+    /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy`, `.unauthorized`,
+    ///   `.corrupted`, `.unsupportedVersion` or `.io`, and what `body` throws.
     static func withCore<T>(
-        at path: String, busyTimeout: Duration, _ body: (DatabaseCore) throws -> T
+        at path: String, key: EncryptionKey?, busyTimeout: Duration,
+        _ body: (DatabaseCore) throws -> T
     ) throws -> T {
         var options = DatabaseOptions()
         options.readOnly = true
         options.busyTimeout = busyTimeout
+        options.encryptionKey = key
         if !DatabaseRegistry.shared.isOpen(path) {
             let directory = try DatabaseDirectory(
                 path: path, create: false, readOnly: true,
-                engine: KnownEngines.standard.identifier,
-                busyTimeout: busyTimeout
-            ) { _ in }
+                engine: KnownEngines.standard.identifier, busyTimeout: busyTimeout, key: key
+            ) { _, _ in }
             defer { directory.unlock() }
             if try directory.isHeldAlone() {
+                let options = options.unlocked(directory.access.dataKey)
                 let core = try DatabaseCore(
                     name: Files.lastComponent(of: path), directory: directory,
                     engine: DatabaseCore.openEngine(
@@ -38,7 +42,7 @@ enum CopySource {
             }
         }
         let database = try DatabaseRegistry.shared.open(
-            name: Files.lastComponent(of: path), path: path, options: options)
+            name: Files.lastComponent(of: path), path: path, options: options, sharesAnyKey: true)
         defer { database.close() }
         return try body(database.core)
     }

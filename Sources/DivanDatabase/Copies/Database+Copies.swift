@@ -60,15 +60,18 @@ extension Database {
     /// - Parameters:
     ///   - source: The directory of the database to copy.
     ///   - destination: Where the copy goes, as for `backup(to:progress:)`.
+    ///   - encryptionKey: The key of the source; nil when it is not encrypted. The copy is encrypted as
+    ///     its source is, and opens with the same key.
     ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.
     /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseExists`, `.databaseBusy` when
-    ///   another process holds the source exclusively, `.corrupted` when it is damaged,
+    ///   another process holds the source exclusively, `.unauthorized`, `.corrupted` when it is damaged,
     ///   `.unsupportedVersion`, `.storageFull` or `.io`, and what `progress` throws.
     public static func copy(
-        from source: URL, to destination: URL, progress: ProgressHandler? = nil
+        from source: URL, to destination: URL, encryptionKey: EncryptionKey? = nil,
+        progress: ProgressHandler? = nil
     ) throws {
         try CopySource.withCore(
-            at: source.directoryPath, busyTimeout: DatabaseOptions().busyTimeout
+            at: source.directoryPath, key: encryptionKey, busyTimeout: DatabaseOptions().busyTimeout
         ) { core in
             try Installation(
                 path: destination.directoryPath, purpose: .copy, transfer: .copying,
@@ -79,11 +82,12 @@ extension Database {
 
     /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
     public static func copy(
-        from source: URL, to destination: URL,
+        from source: URL, to destination: URL, encryptionKey: EncryptionKey? = nil,
         progress: (@Sendable (Progress) throws -> Void)? = nil
     ) async throws {
         try await BlockingWork.runReporting(to: progress) { progress in
-            try copy(from: source, to: destination, progress: progress)
+            try copy(
+                from: source, to: destination, encryptionKey: encryptionKey, progress: progress)
         }
     }
 }

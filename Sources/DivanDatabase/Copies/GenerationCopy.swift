@@ -85,7 +85,7 @@ struct GenerationCopy {
 
     /// The contents that the copied rows refer to, in order, and whether each must be there.
     private func attachmentKeys(of dataPath: String) throws -> [AttachmentReference.Content] {
-        var options = DatabaseOptions()
+        var options = DatabaseOptions().unlocked(source.options.dataKey)
         options.readOnly = true
         let engine = try DatabaseCore.openEngine(
             at: dataPath, named: source.engineName, options, unchanging: true)
@@ -106,9 +106,10 @@ struct GenerationCopy {
                     guard content.isNeeded else { continue }
                     throw DatabaseError.corrupted("The attachment \(key.fileName)", nil)
                 }
+                let copy = folder + "/" + source.attachments.fileName(of: key)
                 switch transfer {
-                case .linking: try Files.linkOrCopy(file, to: folder + "/" + key.fileName)
-                case .copying: try Files.copy(file, to: folder + "/" + key.fileName)
+                case .linking: try Files.linkOrCopy(file, to: copy)
+                case .copying: try Files.copy(file, to: copy)
                 }
             }
             try report(keys.count, of: keys.count)

@@ -42,9 +42,12 @@ struct Installation {
         try run { dataPath in
             try GenerationCopy(source: source, transfer: transfer, progress: progress)
                 .run(to: dataPath)
-            if purpose != .backup { try check(dataPath, engine: source.engineName) }
+            if purpose != .backup {
+                try check(dataPath, engine: source.engineName, source.options.dataKey)
+            }
             let original = source.identity
             var manifest = Manifest(engine: source.engineName)
+            manifest.encryption = original.encryption
             if purpose == .backup {
                 manifest.publicUUID = original.publicUUID
                 manifest.privateUUID = original.privateUUID
@@ -126,8 +129,8 @@ struct Installation {
     }
 
     /// Refuses a copy of a damaged database, before anything is replaced by it.
-    func check(_ dataPath: String, engine: String) throws {
-        var options = DatabaseOptions()
+    func check(_ dataPath: String, engine: String, _ dataKey: DataKey? = nil) throws {
+        var options = DatabaseOptions().unlocked(dataKey)
         options.readOnly = true
         let core = try DatabaseCore(
             name: Files.lastComponent(of: path), directory: nil,

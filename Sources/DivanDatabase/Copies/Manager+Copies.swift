@@ -29,20 +29,25 @@ extension Manager {
     /// - Parameters:
     ///   - name: The name here.
     ///   - source: The directory of the database to install.
+    ///   - encryptionKey: The key of the database at `source`; nil when it is not encrypted. The copy is
+    ///     encrypted as its source is, and opens with the same key.
     ///   - progress: Gets reports; throwing stops the work, and all stays as it was.
     /// - Throws: `DatabaseError` with code `.invalidName`, `.databaseNotFound` when there is no database
     ///   at `source`, `.databaseBusy` when the one to be replaced is open, or another process holds the
-    ///   source exclusively, `.corrupted` or `.unsupportedVersion` when the source is damaged or newer
+    ///   source exclusively, `.unauthorized` when the key is not the source's, `.corrupted` or `.unsupportedVersion` when the source is damaged or newer
     ///   than this release, `.readOnly`, `.storageFull`, `.io`, or `.databaseClosed` after `close()`;
     ///   and what `progress` throws. All is then as it was.
     public func replaceDatabase(
-        named name: String, from source: URL, progress: ProgressHandler? = nil
+        named name: String, from source: URL, encryptionKey: EncryptionKey? = nil,
+        progress: ProgressHandler? = nil
     ) throws {
         let target = try pathForCopy(name)
         guard !DatabaseRegistry.shared.isOpen(target) else {
             throw DatabaseError.replacedWhileOpen(name)
         }
-        try CopySource.withCore(at: source.directoryPath, busyTimeout: copyTimeout) { core in
+        try CopySource.withCore(
+            at: source.directoryPath, key: encryptionKey, busyTimeout: copyTimeout
+        ) { core in
             try Installation(
                 path: target, purpose: .replacement, transfer: .copying, progress: progress
             ).run(core)
@@ -51,11 +56,12 @@ extension Manager {
 
     /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
     public func replaceDatabase(
-        named name: String, from source: URL,
+        named name: String, from source: URL, encryptionKey: EncryptionKey? = nil,
         progress: (@Sendable (Progress) throws -> Void)? = nil
     ) async throws {
         try await BlockingWork.runReporting(to: progress) { [self] progress in
-            try replaceDatabase(named: name, from: source, progress: progress)
+            try replaceDatabase(
+                named: name, from: source, encryptionKey: encryptionKey, progress: progress)
         }
     }
 
@@ -67,15 +73,20 @@ extension Manager {
     /// - Parameters:
     ///   - name: The database to copy.
     ///   - newName: The name of the copy, which must not exist.
+    ///   - encryptionKey: The key of the database; nil for that of the manager's options, if any. The
+    ///     copy opens with the same key.
     ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.
     /// - Throws: `DatabaseError` as `replaceDatabase(named:from:progress:)`, and with code
     ///   `.databaseExists` when there is a database of the new name.
     public func copyDatabase(
-        named name: String, to newName: String, progress: ProgressHandler? = nil
+        named name: String, to newName: String, encryptionKey: EncryptionKey? = nil,
+        progress: ProgressHandler? = nil
     ) throws {
         let source = try pathForCopy(name)
         let target = try pathForCopy(newName)
-        try CopySource.withCore(at: source, busyTimeout: copyTimeout) { core in
+        try CopySource.withCore(
+            at: source, key: encryptionKey ?? copyKey, busyTimeout: copyTimeout
+        ) { core in
             try Installation(
                 path: target, purpose: .copy, transfer: .linking, progress: progress
             ).run(core)
@@ -84,11 +95,12 @@ extension Manager {
 
     /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
     public func copyDatabase(
-        named name: String, to newName: String,
+        named name: String, to newName: String, encryptionKey: EncryptionKey? = nil,
         progress: (@Sendable (Progress) throws -> Void)? = nil
     ) async throws {
         try await BlockingWork.runReporting(to: progress) { [self] progress in
-            try copyDatabase(named: name, to: newName, progress: progress)
+            try copyDatabase(
+                named: name, to: newName, encryptionKey: encryptionKey, progress: progress)
         }
     }
 }

@@ -46,6 +46,9 @@ public final class Database: Sendable {
     /// The database's name.
     public let name: String
 
+    /// Whether its files are encrypted; see `EncryptionKey`. Never in memory.
+    public var isEncrypted: Bool { core.options.dataKey != nil }
+
     /// The directory that holds it; empty in memory.
     public var path: String { core.directory?.path ?? "" }
 
@@ -69,8 +72,8 @@ public final class Database: Sendable {
     ///   - url: The directory, usually named `NAME.divan`.
     ///   - options: How to open it; with `create` a missing one is made.
     /// - Returns: A handle of its own; handles on one directory share what is open.
-    /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy`, `.corrupted`,
-    ///   `.unsupportedVersion` or `.io`.
+    /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy`, `.unauthorized`,
+    ///   `.corrupted`, `.unsupportedVersion` or `.io`.
     public static func open(at url: URL, options: DatabaseOptions = DatabaseOptions()) throws
         -> Database
     {

@@ -27,6 +27,15 @@ public struct DatabaseOptions: Sendable {
     /// `Manager.convertDatabase(named:to:progress:)` does, which also reports how far it has come. While
     /// it is open elsewhere that is refused with the error `.databaseBusy`.
     public var storageEngine: StorageEngineFactory?
+    /// The key of an encrypted database; a database that is created with one is encrypted.
+    ///
+    /// ```swift
+    /// options.encryptionKey = .password("correct horse battery staple")
+    /// ```
+    ///
+    /// A wrong key, none where one is needed, and one where none is are refused with the error
+    /// `.unauthorized`, and nothing of the database is touched. See `EncryptionKey`.
+    public var encryptionKey: EncryptionKey?
     /// When a commit counts as done.
     public var durability = Durability.normal
     /// How long to wait for another process that writes or holds the database; default 30 s.
@@ -42,8 +51,23 @@ public struct DatabaseOptions: Sendable {
     /// default 32 MB. Less makes pieces smaller and the whole slower.
     public var indexingMemory = 32 * 1_024 * 1_024
 
+    /// The key of the data, once `encryptionKey` has given it.
+    var dataKey: DataKey?
+
     /// The defaults.
     public init() {}
+
+    /// The same options for a database that is open: with the key of its data, and no other.
+    func unlocked(_ dataKey: DataKey?) -> DatabaseOptions {
+        var options = self
+        options.encryptionKey = nil
+        options.dataKey = dataKey
+        return options
+    }
+
+    /// The page cache of each reader of an encrypted database. Its file is not mapped into memory, so
+    /// what is not in the cache must be read and decrypted.
+    private static let encryptedReaderCache = 32 << 20
 
     /// What the engine is told.
     var storageOptions: StorageOptions {
@@ -53,6 +77,10 @@ public struct DatabaseOptions: Sendable {
         storage.busyTimeout = busyTimeout
         if let cacheSize { storage.writerCacheSize = cacheSize }
         if let mappedSize { storage.mappedSize = mappedSize }
+        if let dataKey {
+            storage.encryptionKey = dataKey
+            storage.readerCacheSize = Self.encryptedReaderCache
+        }
         return storage
     }
 }

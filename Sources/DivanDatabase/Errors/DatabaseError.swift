@@ -38,6 +38,8 @@ public struct DatabaseError: Error, Sendable {
         case invalidQuery
         /// A validation function refused the change.
         case forbidden
+        /// The key is not the database's, or there is none and one is needed, or one and none is.
+        case unauthorized
         /// No database has this name or path.
         case databaseNotFound
         /// There is something already where a database was to be made.

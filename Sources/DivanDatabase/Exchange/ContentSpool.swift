@@ -18,7 +18,7 @@ package final class ContentSpool: Sendable {
     private struct State {
         var sha1: any DigestHasher
         var md5: any DigestHasher
-        var length = 0
+        var writer: ContentWriter
     }
 
     private let store: AttachmentStore
@@ -31,27 +31,32 @@ package final class ContentSpool: Sendable {
     package init(for database: Database) throws {
         try database.checkWritable()
         store = database.core.attachments
-        do { file = TemporaryFile(try store.makeTemporary()) } catch {
+        let writer: ContentWriter
+        do throws(SystemError) {
+            file = TemporaryFile(try store.makeTemporary())
+            writer = try ContentWriter(file.handle, dataKey: store.dataKey)
+        } catch {
             throw DatabaseError.io(error)
         }
         let digest = store.digest
-        state = Mutex(State(sha1: digest.makeHasher(.sha1), md5: digest.makeHasher(.md5)))
+        state = Mutex(
+            State(
+                sha1: digest.makeHasher(.sha1), md5: digest.makeHasher(.md5), writer: writer))
     }
 
     /// The bytes so far.
-    package var length: Int { state.withLock { $0.length } }
+    package var length: Int { state.withLock { $0.writer.length } }
 
     /// Appends a piece.
     ///
     /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
     package func write(_ piece: [UInt8]) throws {
         try state.withLock { state in
-            do throws(SystemError) { try file.handle.write(piece) } catch {
+            do throws(SystemError) { try state.writer.write(piece) } catch {
                 throw DatabaseError.io(error)
             }
             state.sha1.update(piece.span)
             state.md5.update(piece.span)
-            state.length += piece.count
         }
     }
 
@@ -60,12 +65,9 @@ package final class ContentSpool: Sendable {
     /// - Returns: The content, which knows its digests and need not be copied again.
     /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
     package func finish() throws -> AttachmentContent {
-        let (sha1, md5, length) = state.withLock { ($0.sha1.finish(), $0.md5.finish(), $0.length) }
-        do { try file.handle.synchronise() } catch { throw DatabaseError.io(error) }
-        guard let key = AttachmentKey(sha1.span) else {
-            throw DatabaseError(.io, "The digest of an attachment has the wrong length.")
+        let (staged, md5) = try state.withLock { state in
+            (try store.staged(file, state.writer, state.sha1), state.md5.finish())
         }
-        let staged = StagedAttachment(store: store, key: key, length: length, file: file)
         return AttachmentContent(.spooled(staged, md5: "md5-" + Base64.encode(md5)))
     }
 }
@@ -79,12 +81,12 @@ extension AttachmentContent {
         case .bytes(let bytes): return BytesReader(bytes)
         case .stream(let reader): return reader
         case .reopened(let open): return try open()
-        case .handle(let handle, let length): return FileReader(handle, length: length)
-        case .spooled(let staged, _): return FileReader(staged.file.handle, length: staged.length)
+        case .handle(let file, let length): return FileReader(file, length: length)
+        case .spooled(let staged, _): return try staged.makeReader()
         case .file(let path):
             do throws(SystemError) {
-                return FileReader(
-                    try FileHandle(path: path, flags: FileHandle.readOnly), length: nil)
+                let file = try FileHandle(path: path, flags: FileHandle.readOnly)
+                return FileReader(ContentFile(file), length: nil)
             } catch { throw DatabaseError.io(error) }
         }
     }

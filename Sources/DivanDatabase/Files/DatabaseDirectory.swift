@@ -43,6 +43,8 @@ final class DatabaseDirectory: Sendable {
     let manifest: Manifest
     /// Nil for a read-only directory without a lock file: nobody can write there anyway.
     let lock: FileHandle?
+    /// The key of the data, and who may have it.
+    let access: DatabaseAccess
     private let busyTimeout: Duration
 
     var dataPath: String { Self.dataPath(path, manifest.generation) }
@@ -69,20 +71,26 @@ final class DatabaseDirectory: Sendable {
 
     /// Opens the directory, creating the database when `create` says so.
     ///
-    /// A creation has `makeEngine` make the engine's files in the directory it is given.
+    /// A creation has `makeEngine` make the engine's files in the directory it is given, with the key
+    /// of the data when they are to be encrypted. With a key that is not the database's, nothing is
+    /// changed, nor looked at but the manifest.
     ///
     /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy` when another process
-    ///   holds it exclusively, `.corrupted`, `.unsupportedVersion`, or `.io`.
+    ///   holds it exclusively, `.unauthorized`, `.corrupted`, `.unsupportedVersion`, or `.io`.
     init(
         path: String, create: Bool, readOnly: Bool, engine: String, busyTimeout: Duration,
-        makeEngine: (_ dataPath: String) throws -> Void
+        key: EncryptionKey?, makeEngine: (_ dataPath: String, DataKey?) throws -> Void
     ) throws {
         let exists = Self.exists(at: path)
         guard exists || (create && !readOnly) else { throw DatabaseError.databaseNotFound(path) }
         do {
+            var access = try exists ? DatabaseAccess(Manifest(at: path), key, path: path) : nil
             if !exists {
+                let made = try DatabaseAccess(making: key)
+                access = made
                 try Self.create(
-                    at: path, engine: engine, busyTimeout: busyTimeout, makeEngine: makeEngine)
+                    at: path, engine: engine, busyTimeout: busyTimeout, access: made,
+                    makeEngine: makeEngine)
             }
             let writable = !readOnly
             if !readOnly && !Files.isWritable(path) {
@@ -96,6 +104,13 @@ final class DatabaseDirectory: Sendable {
                 at: path, writable: writable, timeout: busyTimeout)
             // Only now: while the lock was awaited, the database may have been deleted or replaced.
             guard Self.exists(at: path) else { throw DatabaseError.databaseNotFound(path) }
+            // Nor may its key be another one now, before anything of it is changed.
+            let found = try Manifest(at: path)
+            if let access, access.fits(found) {
+                self.access = access
+            } else {
+                self.access = try DatabaseAccess(found, key, path: path)
+            }
             manifest = try Self.enter(path, writable: writable, busyTimeout)
             guard let identity = Files.identity(of: path) else {
                 throw DatabaseError.databaseNotFound(path)
@@ -227,8 +242,8 @@ final class DatabaseDirectory: Sendable {
     }
 
     private static func create(
-        at path: String, engine: String, busyTimeout: Duration,
-        makeEngine: (_ dataPath: String) throws -> Void
+        at path: String, engine: String, busyTimeout: Duration, access: DatabaseAccess,
+        makeEngine: (_ dataPath: String, DataKey?) throws -> Void
     ) throws {
         try Files.makeDirectory(path)
         try DirectoryLock.whileExclusive(
@@ -240,11 +255,12 @@ final class DatabaseDirectory: Sendable {
                 try Files.remove(path + "/" + name)
             }
             var manifest = Manifest(engine: engine)
+            manifest.encryption = access.wrapping
             let dataPath = dataPath(path, manifest.generation)
             try Files.makeDirectory(dataPath)
             try markPlace(in: &manifest, at: path)
             // From here on a missing engine file is damage, and nobody makes an empty one instead.
-            try makeEngine(dataPath)
+            try makeEngine(dataPath, access.dataKey)
             try Files.replace(changesPath(path), with: ChangeMark().bytes)
             try Files.replace(manifestPath(path), with: manifest.bytes)
         }
@@ -295,6 +311,9 @@ extension Manifest {
 
 extension DatabaseError {
     static func io(_ error: SystemError) -> DatabaseError {
+        if error.isDamage {
+            return .corrupted("The encrypted file at '\(error.path)'", nil, error)
+        }
         let code: Code =
             switch error.number {
             case ENOSPC, EDQUOT: .storageFull

@@ -18,6 +18,14 @@ struct SystemError: Error, CustomStringConvertible {
         self.number = number
     }
 
+    /// An encrypted file that is not what was written, or is another one's.
+    static func notGenuine(_ path: String) -> SystemError {
+        SystemError("decrypt", path, number: EBADMSG)
+    }
+
+    /// Whether the file is to blame, and not the system.
+    var isDamage: Bool { number == EBADMSG }
+
     /// The reason in the operating system's words.
     var reason: String {
         // SAFETY: strerror returns a constant or thread-local C string, copied at once.
@@ -43,6 +51,8 @@ final class FileHandle: Sendable {
 
     /// The flags for a file that is only read.
     static let readOnly = O_RDONLY
+    /// The flags for a file that does not exist yet.
+    static let newFile = O_RDWR | O_CREAT | O_EXCL
 
     /// Makes a temporary file without a name, which goes with this handle.
     static func nameless() throws(SystemError) -> FileHandle {

@@ -9,9 +9,10 @@ internal import DivanStorage
 /// by rename, so a reader sees the old or the new one whole.
 struct Manifest: Equatable, Sendable {
     /// The newest directory format that this release reads and writes.
-    static let currentFormat = 1
+    static let currentFormat = 2
+    /// The format of a database without encryption, which older releases read, too.
+    private static let plainFormat = 1
 
-    var format: Int
     var generation: Int
     var engine: String
     var publicUUID: String
@@ -20,9 +21,13 @@ struct Manifest: Equatable, Sendable {
     var incarnation: String
     /// Where this life is lived: the lasting identity of the generation's file `place`.
     var place: String
+    /// The key of the data, wrapped; nil when they are not encrypted.
+    var encryption: KeyWrapping?
+
+    /// Encrypted data are not for a release that does not know about them.
+    var format: Int { encryption == nil ? Self.plainFormat : Self.currentFormat }
 
     init(engine: String) {
-        format = Self.currentFormat
         generation = 1
         self.engine = engine
         publicUUID = SeededRandom.shared.uuid()
@@ -61,7 +66,14 @@ struct Manifest: Equatable, Sendable {
             let incarnation = value["incarnation"]?.string,
             let place = value["place"]?.string
         else { throw DatabaseError.corrupted("The manifest at '\(path)'", nil) }
-        self.format = Int(format)
+        if let value = value["encryption"] {
+            guard let encryption = KeyWrapping(value) else {
+                throw DatabaseError.corrupted("The manifest at '\(path)'", nil)
+            }
+            self.encryption = encryption
+        } else if format != Self.plainFormat {
+            throw DatabaseError.corrupted("The manifest at '\(path)'", nil)
+        }
         self.generation = Int(clamping: generation)
         self.engine = engine
         self.publicUUID = publicUUID
@@ -71,14 +83,18 @@ struct Manifest: Equatable, Sendable {
     }
 
     /// The manifest's bytes, checksum included.
-    var bytes: [UInt8] {
+    var bytes: [UInt8] { bytes(format: format) }
+
+    /// The bytes, saying that they are of a format.
+    func bytes(format: Int) -> [UInt8] {
         var line: [UInt8] = []
-        let object: JSONObject = [
+        var object: JSONObject = [
             "format": .integer(Int64(format)), "generation": .integer(Int64(generation)),
             "engine": .string(engine), "publicUUID": .string(publicUUID),
             "privateUUID": .string(privateUUID), "incarnation": .string(incarnation),
             "place": .string(place),
         ]
+        if let encryption { object["encryption"] = encryption.json }
         JSONWriter.append(.object(object), to: &line)
         return line + Array("\n\(Self.checksum(of: line))\n".utf8)
     }

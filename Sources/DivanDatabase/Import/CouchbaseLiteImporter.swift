@@ -240,7 +240,7 @@ final class CouchbaseLiteImporter {
             return result.add(
                 "The attachment \(key.fileName) of document '\(id)' cannot be read.", id.text)
         }
-        let content = FileReader(file, length: nil)
+        let content = FileReader(ContentFile(file), length: nil)
         let staged = try store.stage { count in
             // What cannot be read ends the content, whose digest is then another one.
             do { return try content.read(upTo: count) } catch {

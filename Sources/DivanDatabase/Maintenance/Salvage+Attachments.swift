@@ -20,7 +20,7 @@ extension Salvage {
     private func copyContent(_ key: AttachmentKey, of id: DocumentID, _ context: WriteContext)
         throws
     {
-        let opened = attempt(id) { () throws -> FileHandle? in
+        let opened = attempt(id) { () throws -> ContentFile? in
             do throws(SystemError) { return try source.attachments.open(key) } catch {
                 throw DatabaseError.io(error)
             }

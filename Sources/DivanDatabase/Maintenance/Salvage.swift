@@ -28,22 +28,27 @@ extension Database {
     /// - Parameters:
     ///   - source: The damaged database's directory.
     ///   - destination: Where the new database goes; nothing may be there.
+    ///   - encryptionKey: The key of the damaged database; nil when it is not encrypted. The copy is
+    ///     encrypted with it, too. Without a manifest nothing can be read, since the manifest has the key of
+    ///     the data.
     ///   - progress: Gets reports; throwing stops the work and leaves what was copied by then.
     /// - Returns: What was copied, and what could not be read.
     /// - Throws: `DatabaseError` with code `.databaseExists` when something is at `destination`; as
     ///   opening the source, when it cannot be opened at all; `.databaseBusy` when others write too much
     ///   to it meanwhile.
     public static func salvage(
-        from source: URL, to destination: URL, progress: ProgressHandler? = nil
+        from source: URL, to destination: URL, encryptionKey: EncryptionKey? = nil,
+        progress: ProgressHandler? = nil
     ) throws -> SalvageResult {
         let target = destination.path(percentEncoded: false)
         guard !Files.exists(target) else {
             throw DatabaseError.databaseExists(target)
         }
-        let (damaged, manifestProblem) = try openDamaged(at: source)
+        let (damaged, manifestProblem) = try openDamaged(at: source, encryptionKey)
         defer { damaged.close() }
         var targetOptions = DatabaseOptions()
         targetOptions.create = true
+        targetOptions.encryptionKey = encryptionKey
         let copy = try open(at: destination, options: targetOptions)
         // What has expired comes over, too; it goes when the copy is next opened.
         copy.core.expirationTimer.stop()
@@ -54,14 +59,17 @@ extension Database {
     }
 
     /// Opens a database read-only, if need be by its newest data without the manifest.
-    private static func openDamaged(at url: URL) throws -> (Database, VerificationProblem?) {
+    private static func openDamaged(
+        at url: URL, _ key: EncryptionKey?
+    ) throws -> (Database, VerificationProblem?) {
         var options = DatabaseOptions()
+        options.encryptionKey = key
         options.readOnly = true
         let path = url.path(percentEncoded: false)
         do {
             return (try open(at: url, options: options), nil)
         } catch let error as DatabaseError
-            where error.code == .corrupted || error.code == .databaseNotFound
+            where (error.code == .corrupted || error.code == .databaseNotFound) && key == nil
         {
             let generations = ((try? Files.list(path)) ?? [])
                 .compactMap(DatabaseDirectory.generation)

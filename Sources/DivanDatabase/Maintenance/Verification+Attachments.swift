@@ -111,7 +111,10 @@ extension Verification {
         do throws(SystemError) {
             guard let file = try core.attachments.open(key) else { return true }
             return Self.key(of: FileReader(file, length: nil), core.digest) == key
-        } catch { throw DatabaseError.io(error) }
+        } catch {
+            if error.isDamage { return false }
+            throw DatabaseError.io(error)
+        }
     }
 
     /// What a file hashes to; nil when it cannot be read, which is as bad as other bytes.

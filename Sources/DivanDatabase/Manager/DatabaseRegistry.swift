@@ -24,29 +24,40 @@ final class DatabaseRegistry: Sendable {
 
     private let entries = Mutex<[FileIdentity: Entry]>([:])
 
-    /// Opens a directory, or shares it when it is open.
+    /// Opens a directory, or shares it when it is open; then `sharesAnyKey` says that its key does not
+    /// matter.
     func open(
-        name: String, path: String, options: DatabaseOptions, manager: Manager? = nil
+        name: String, path: String, options: DatabaseOptions, manager: Manager? = nil,
+        sharesAnyKey: Bool = false
     ) throws -> Database {
         if let wanted = options.storageEngine { KnownEngines.remember(wanted) }
-        if let shared = try share(path, name, options, manager) { return shared }
+        if let shared = try share(path, name, options, manager, sharesAnyKey) { return shared }
         let newEngine =
             options.storageEngine ?? manager?.defaultStorageEngine ?? KnownEngines.standard
+        if options.encryptionKey != nil, !newEngine.canEncrypt, !DatabaseDirectory.exists(at: path)
+        {
+            throw DatabaseError.keyUnsupported(by: newEngine.identifier, path)
+        }
         let directory = try DatabaseDirectory(
             path: path, create: options.create, readOnly: options.readOnly,
-            engine: newEngine.identifier, busyTimeout: options.busyTimeout
-        ) { dataPath in
+            engine: newEngine.identifier, busyTimeout: options.busyTimeout,
+            key: options.encryptionKey
+        ) { dataPath, dataKey in
             try DatabaseCore.openEngine(
-                at: dataPath, named: newEngine.identifier, options, creating: true
+                at: dataPath, named: newEngine.identifier, options.unlocked(dataKey), creating: true
             ).close()
         }
         if let wanted = options.storageEngine, wanted.identifier != directory.manifest.engine {
             try convert(directory, to: wanted, options)
-            return try open(name: name, path: path, options: options, manager: manager)
+            return try open(
+                name: name, path: path, options: options, manager: manager,
+                sharesAnyKey: sharesAnyKey)
         }
         // Another thread may have opened it since; its engine is the one to use.
-        if let shared = try share(path, name, options, manager) { return shared }
-        let core = try DatabaseCore(name: name, directory: directory, options: options)
+        if let shared = try share(path, name, options, manager, sharesAnyKey) { return shared }
+        let core = try DatabaseCore(
+            name: name, directory: directory,
+            options: options.unlocked(directory.access.dataKey))
         let isFirst = entries.withLock { entries in
             guard entries[directory.identity] == nil else { return false }
             entries[directory.identity] = Entry(core: core, handles: 1)
@@ -54,7 +65,8 @@ final class DatabaseRegistry: Sendable {
         }
         if isFirst { return handle(name, directory.identity, core, options, manager) }
         core.close()
-        return try open(name: name, path: path, options: options, manager: manager)
+        return try open(
+            name: name, path: path, options: options, manager: manager, sharesAnyKey: sharesAnyKey)
     }
 
     /// Moves a database to the engine that its opening asks for. The directory is unlocked then.
@@ -87,7 +99,8 @@ final class DatabaseRegistry: Sendable {
     }
 
     private func share(
-        _ path: String, _ name: String, _ options: DatabaseOptions, _ manager: Manager?
+        _ path: String, _ name: String, _ options: DatabaseOptions, _ manager: Manager?,
+        _ sharesAnyKey: Bool
     ) throws -> Database? {
         guard let identity = Files.identity(of: path) else { return nil }
         let found: DatabaseCore? = entries.withLock { entries in
@@ -112,6 +125,10 @@ final class DatabaseRegistry: Sendable {
         if let wanted = options.storageEngine, wanted.identifier != found.engineName {
             release(Registration(identity: identity, core: found))
             throw DatabaseError.convertedWhileOpen(path)
+        }
+        do { if !sharesAnyKey { try found.checkKey(options.encryptionKey) } } catch {
+            release(Registration(identity: identity, core: found))
+            throw error
         }
         return handle(name, identity, found, options, manager)
     }

@@ -114,8 +114,8 @@ public final class Manager: Sendable {
     /// Opens a database, creating it when it does not exist.
     ///
     /// - Returns: The same object each time, until it is closed.
-    /// - Throws: `DatabaseError` with code `.invalidName`, `.databaseBusy`, `.corrupted`,
-    ///   `.unsupportedVersion`, `.io`, or `.databaseClosed` after `close()`.
+    /// - Throws: `DatabaseError` with code `.invalidName`, `.databaseBusy`, `.unauthorized`,
+    ///   `.corrupted`, `.unsupportedVersion`, `.io`, or `.databaseClosed` after `close()`.
     public func database(named name: String) throws -> Database {
         var options = self.options.databaseOptions
         options.create = true
@@ -139,7 +139,8 @@ public final class Manager: Sendable {
 
     /// Opens a database with options of its own.
     ///
-    /// Options are ignored when the database is open in this manager already.
+    /// Options are ignored when the database is open in this manager already, except that a key which
+    /// is not the database's is refused all the same.
     ///
     /// - Throws: also `.databaseNotFound` when it is missing and `options.create` is false.
     public func openDatabase(named name: String, options: DatabaseOptions) throws -> Database {
@@ -147,7 +148,10 @@ public final class Manager: Sendable {
         return try state.withLock { state in
             guard !state.isClosed else { throw DatabaseError.closed(name) }
             guard !state.isSuspended else { throw DatabaseError.suspended(name) }
-            if let open = state.databases[name], !open.isClosed { return open }
+            if let open = state.databases[name], !open.isClosed {
+                if let key = options.encryptionKey { try open.core.checkKey(key) }
+                return open
+            }
             var options = options
             if self.options.readOnly { options.readOnly = true }
             let database = try DatabaseRegistry.shared.open(
@@ -155,6 +159,12 @@ public final class Manager: Sendable {
             state.databases[name] = database
             return database
         }
+    }
+
+    /// As the blocking form, off the calling task's thread: deriving a key from a password takes a while.
+    public func openDatabase(named name: String, options: DatabaseOptions) async throws -> Database
+    {
+        try await BlockingWork.run { [self] in try openDatabase(named: name, options: options) }
     }
 
     /// The open or existing database of this name, or nil.
@@ -205,6 +215,9 @@ public final class Manager: Sendable {
 
     /// How long copying waits for a database that is held exclusively.
     var copyTimeout: Duration { options.databaseOptions.busyTimeout }
+
+    /// The key of databases that are copied without naming one.
+    var copyKey: EncryptionKey? { options.databaseOptions.encryptionKey }
 
     /// Where a database lies, or is to lie, that is copied.
     func pathForCopy(_ name: String) throws -> String {

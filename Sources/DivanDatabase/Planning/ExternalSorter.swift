@@ -9,7 +9,7 @@ internal import DivanModel
 ///     …               64 MB in memory ──► sorted, written as a run
 ///     forEach         the runs and what is in memory, merged
 ///
-/// The file has no name and goes with the sorter. With a limit, what can not be among the first so many
+/// The file has no name, is encrypted with a key that is nowhere else, and goes with the sorter. With a limit, what can not be among the first so many
 /// is dropped, and there is seldom anything to write.
 struct ExternalSorter {
     /// What is sorted: bytes to sort by, and what belongs to them.
@@ -27,8 +27,7 @@ struct ExternalSorter {
     private let memory: Int
     private var items: [Item] = []
     private var cost = 0
-    private var file: FileHandle?
-    private var fileLength = 0
+    private var file: SealedScratch?
     private var runs: [Range<Int>] = []
 
     /// How many runs went to the file.
@@ -62,10 +61,10 @@ struct ExternalSorter {
     private mutating func spill() throws {
         sortItems()
         var bytes: [UInt8] = []
-        let start = fileLength
         do {
-            let file = try file ?? FileHandle.nameless()
+            let file = try file ?? SealedScratch()
             self.file = file
+            let start = file.length
             for item in items {
                 for part in [item.key, item.payload] {
                     Varint.append(UInt64(part.count), to: &bytes)
@@ -74,27 +73,28 @@ struct ExternalSorter {
                 if bytes.count > 1 << 20 { try write(&bytes, to: file) }
             }
             try write(&bytes, to: file)
+            runs.append(start..<file.length)
         } catch let error as SystemError {
             throw DatabaseError.io(error)
         }
-        runs.append(start..<fileLength)
         items.removeAll()
         cost = 0
     }
 
-    private mutating func write(_ bytes: inout [UInt8], to file: FileHandle) throws {
+    private func write(_ bytes: inout [UInt8], to file: SealedScratch) throws {
         try file.write(bytes)
-        fileLength += bytes.count
         bytes.removeAll(keepingCapacity: true)
     }
 
     /// Calls `body` with the items in order, until it returns false. Nothing can be added afterwards.
     mutating func forEach(_ body: (Item) throws -> Bool) throws {
         sortItems()
-        guard let file, !runs.isEmpty else {
+        guard let scratch = file, !runs.isEmpty else {
             for item in items { guard try body(item) else { return } }
             return
         }
+        let file: ContentFile
+        do { file = try scratch.finish() } catch { throw DatabaseError.io(error) }
         var sources = runs.map { SortedRun(file: file, range: $0) }
         sources.append(SortedRun(items: items))
         items.removeAll()
@@ -122,13 +122,13 @@ struct ExternalSorter {
 private struct SortedRun {
     private static let pieceSize = 256 << 10
 
-    private var file: FileHandle?
+    private var file: ContentFile?
     private var range = 0..<0
     private var buffer: [UInt8] = []
     private var offset = 0
     private var items: ArraySlice<ExternalSorter.Item> = []
 
-    init(file: FileHandle, range: Range<Int>) {
+    init(file: ContentFile, range: Range<Int>) {
         self.file = file
         self.range = range
     }

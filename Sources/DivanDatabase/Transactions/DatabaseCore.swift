@@ -81,6 +81,10 @@ final class DatabaseCore: Sendable {
         unchanging: Bool = false
     ) throws -> any StorageEngine {
         let engine = try KnownEngines.engine(named: name, keeping: Files.parent(of: path))
+        // One that cannot encrypt must never get to write what was to be encrypted.
+        guard options.dataKey == nil || engine.canEncrypt else {
+            throw DatabaseError.keyUnsupported(by: name, Files.parent(of: path))
+        }
         do {
             var storage = options.storageOptions
             storage.createsIfMissing = creating
@@ -110,7 +114,7 @@ final class DatabaseCore: Sendable {
         digest = OpenSSLDigest.shared
         attachments = AttachmentStore(
             dataPath: directory?.dataPath ?? dataPath, readOnly: options.readOnly,
-            digest: OpenSSLDigest.shared)
+            digest: OpenSSLDigest.shared, dataKey: options.dataKey)
         waits = WriterWaits(name: name)
         slowFunctions = SlowFunctions(databaseName: name)
         expirationTimer = ExpirationTimer(name: name)
@@ -179,6 +183,14 @@ final class DatabaseCore: Sendable {
         }
     }
 
+    /// Refuses a handle whose key would not have opened the database.
+    ///
+    /// - Throws: `DatabaseError` with code `.unauthorized`.
+    func checkKey(_ key: EncryptionKey?) throws {
+        guard let directory else { return }
+        try directory.access.check(key, directory.currentManifest, path: directory.path)
+    }
+
     /// Draws new UUIDs and writes the manifest anew.
     func replaceUUIDs() throws {
         try manifest.withLock { manifest in
@@ -187,6 +199,20 @@ final class DatabaseCore: Sendable {
             } else {
                 manifest.renewUUIDs()
             }
+        }
+    }
+
+    /// Wraps the key of the data with another one, and writes the manifest anew.
+    ///
+    /// - Throws: `DatabaseError` with code `.unauthorized` when the database is not encrypted.
+    func rewrapDataKey(with key: EncryptionKey) throws {
+        guard let directory, let dataKey = options.dataKey else {
+            throw DatabaseError.needlessKey(directory?.path ?? name)
+        }
+        let wrapping = try KeyWrapping(dataKey, with: key)
+        try manifest.withLock { manifest in
+            manifest = try directory.changeManifest { $0.encryption = wrapping }
+            directory.access.accept(wrapping, key)
         }
     }
 

@@ -33,6 +33,7 @@ enum ErrorResponse {
         case .invalidName: HTTPFailure(400, "illegal_database_name", error.message)
         case .invalidQuery: HTTPFailure(400, "query_parse_error", error.message)
         case .forbidden: .forbidden(error.message)
+        case .unauthorized: HTTPFailure(401, "unauthorized", "The database needs another key.")
         case .databaseNotFound: .noDatabase
         case .databaseExists: .databaseExists
         case .databaseClosed: HTTPFailure(503, "service_unavailable", "The database was closed.")

@@ -42,8 +42,9 @@ import Testing
         ) { try SQLiteEngine(directory: $0, options: $1) }
         let path = sandbox.url().path(percentEncoded: false)
         _ = try DatabaseDirectory(
-            path: path, create: true, readOnly: false, engine: "forest", busyTimeout: .zero
-        ) { try strange.open(directory: $0, options: StorageOptions()).close() }
+            path: path, create: true, readOnly: false, engine: "forest", busyTimeout: .zero,
+            key: nil
+        ) { path, _ in try strange.open(directory: path, options: StorageOptions()).close() }
         do {
             _ = try sandbox.database()
             Issue.record("It was opened.")

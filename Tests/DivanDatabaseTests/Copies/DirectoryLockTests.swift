@@ -70,8 +70,8 @@ import Testing
                 let directories = try (0..<2).map { _ in
                     try DatabaseDirectory(
                         path: path, create: false, readOnly: false, engine: "sqlite",
-                        busyTimeout: .seconds(30)
-                    ) { _ in }
+                        busyTimeout: .seconds(30), key: nil
+                    ) { _, _ in }
                 }
                 let attempts = directories.map { directory in
                     Running { code { try directory.lockExclusively() } }

@@ -75,9 +75,8 @@ import Testing
     @Test func `a manifest of a newer format is refused as such`() throws {
         let directory = try TestDirectory("newer")
         try directory.makeDatabase("app.divan")
-        var manifest = Manifest(engine: "sqlite")
-        manifest.format = Manifest.currentFormat + 1
-        try Data(manifest.bytes).write(to: directory.url("app.divan/manifest"))
+        let newer = Manifest(engine: "sqlite").bytes(format: Manifest.currentFormat + 1)
+        try Data(newer).write(to: directory.url("app.divan/manifest"))
         let error = #expect(throws: DatabaseError.self) {
             try Database.forTest(at: directory.path("app.divan"))
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestChild
 import DivanTestSupport
 import FoundationEssentials
 import Testing
@@ -11,6 +12,7 @@ final class Sandbox: Sendable {
 
     init() {
         TestEngine.use()
+        _ = TestEncryption.isOn
         folder = FileManager.default.temporaryDirectory
             .appending(path: "divan-tests-\(UUID().uuidString)")
     }

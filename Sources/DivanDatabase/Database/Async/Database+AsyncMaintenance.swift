@@ -39,11 +39,15 @@ extension Database {
 
     /// As the blocking form, off the calling task's thread; cancelling the task stops the work and
     /// leaves what was copied by then.
-    public static func salvage(from source: URL, to destination: URL) async throws
+    public static func salvage(
+        from source: URL, to destination: URL, encryptionKey: EncryptionKey? = nil
+    ) async throws
         -> SalvageResult
     {
         try await BlockingWork.runCancellably { flag in
-            try salvage(from: source, to: destination) { _ in try flag.check() }
+            try salvage(from: source, to: destination, encryptionKey: encryptionKey) { _ in
+                try flag.check()
+            }
         }
     }
 

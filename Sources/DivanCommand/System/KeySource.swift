@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Divan
+
+/// Where a key or a password comes from. Never from an argument: those are seen by every other user of
+/// the machine, and kept by shells.
+///
+///     fd:3          what a file descriptor gives to its end
+///     file:PATH     what is in a file
+///     env:NAME      what an environment variable holds
+///     prompt        what is typed at the terminal, which does not show it
+enum KeySource: Equatable {
+    case descriptor(Int32)
+    case file(String)
+    case variable(String)
+    case prompt
+
+    static let valueName = "SOURCE"
+    /// The same for every option that takes one.
+    static let forms = "fd:N, file:PATH, env:NAME or prompt"
+
+    /// The options of every command that opens a database.
+    static let options: [OptionSchema] = [
+        .value(
+            "encryption-key", nil, valueName,
+            "The database is encrypted: get its key of 32 bytes, or 64 hexadecimal digits, from"
+                + " \(forms)."),
+        .value("encryption-password", nil, valueName, "The same for a password."),
+    ]
+
+    /// Reads what an option says. What it says is not repeated in the error: it may be the secret itself.
+    init(_ text: String, option: String) throws(UsageError) {
+        if text == "prompt" {
+            self = .prompt
+        } else if text.hasPrefix("fd:"), let number = Int32(text.dropFirst(3)), number >= 0 {
+            self = .descriptor(number)
+        } else if text.hasPrefix("file:"), text.count > 5 {
+            self = .file(String(text.dropFirst(5)))
+        } else if text.hasPrefix("env:"), text.count > 4 {
+            self = .variable(String(text.dropFirst(4)))
+        } else {
+            throw UsageError(
+                "--\(option) takes no secret but where to get it from: \(Self.forms).")
+        }
+    }
+
+    /// The key that two options of a command name together; nil when neither is given.
+    ///
+    /// - Parameters:
+    ///   - arguments: The options.
+    ///   - environment: The environment of the process.
+    ///   - prefix: What stands before `key` and `password` in the names of the options.
+    ///   - isNew: Whether it is a key that does not open anything yet, so that a mistake in typing would
+    ///     lock everybody out; then it is asked for twice.
+    /// - Returns: The key.
+    /// - Throws: `UsageError` or `CommandFailure`, neither of which repeats a secret.
+    static func key(
+        _ arguments: ParsedArguments, _ environment: [String: String],
+        prefix: String = "encryption-",
+        isNew: Bool = false
+    ) throws -> EncryptionKey? {
+        let (key, password) = (prefix + "key", prefix + "password")
+        switch (arguments.string(key), arguments.string(password)) {
+        case (nil, nil): return nil
+        case (.some, .some):
+            throw UsageError("--\(key) and --\(password) cannot be given together.")
+        case (let text?, nil):
+            let source = try KeySource(text, option: key)
+            return try rawKey(source.read(environment, "Key", isNew: isNew))
+        case (nil, let text?):
+            let source = try KeySource(text, option: password)
+            let bytes = try source.read(environment, "Password", isNew: isNew)
+            guard let password = String(validating: bytes, as: UTF8.self) else {
+                throw CommandFailure(.badInput, "The password is not UTF-8.")
+            }
+            return .password(password)
+        }
+    }
+
+    private static func rawKey(_ bytes: [UInt8]) throws -> EncryptionKey {
+        if bytes.count == 64, let key = hexadecimal(bytes) {
+            return try EncryptionKey(rawBytes: key)
+        }
+        guard bytes.count == 32 else {
+            throw CommandFailure(.badInput, "A key is 32 bytes, or 64 hexadecimal digits.")
+        }
+        return try EncryptionKey(rawBytes: bytes)
+    }
+
+    private static func hexadecimal(_ digits: [UInt8]) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        for start in stride(from: 0, to: digits.count, by: 2) {
+            let pair = String(decoding: digits[start..<start + 2], as: UTF8.self)
+            guard let byte = UInt8(pair, radix: 16), !pair.contains("+") else { return nil }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+
+    /// The bytes, without the end of a line after them.
+    private func read(
+        _ environment: [String: String], _ title: String, isNew: Bool
+    ) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8]
+        switch self {
+        case .descriptor(let number):
+            bytes = try Self.all(of: number, name: "file descriptor \(number)")
+        case .file(let path):
+            let descriptor: Int32
+            do { descriptor = try SystemCalls.openForReading(path) } catch {
+                throw CommandFailure(.failure, "\(PrintableText.escaping(path)): \(error).")
+            }
+            defer { SystemCalls.closeFile(descriptor) }
+            bytes = try Self.all(of: descriptor, name: PrintableText.escaping(path))
+        case .variable(let name):
+            guard let value = environment[name] else {
+                throw CommandFailure(
+                    .badInput,
+                    "There is no environment variable \(PrintableText.escaping(name)).")
+            }
+            bytes = Array(value.utf8)
+        case .prompt:
+            return try Self.typed(title, isNew: isNew)
+        }
+        if bytes.count != 32, bytes.last == UInt8(ascii: "\n") {
+            bytes.removeLast()
+            if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        }
+        return bytes
+    }
+
+    /// More than any key or password has.
+    private static let longest = 65_536
+
+    private static func all(of descriptor: Int32, name: String) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while bytes.count <= longest {
+            let count: Int
+            do { count = try SystemCalls.readSome(descriptor, into: &buffer) } catch {
+                throw CommandFailure(.failure, "\(name): \(error).")
+            }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+        }
+        throw CommandFailure(.badInput, "\(name) has more than a key or a password.")
+    }
+
+    private static func typed(_ title: String, isNew: Bool) throws(CommandFailure) -> [UInt8] {
+        do throws(SystemCalls.Failure) {
+            let bytes = try SystemCalls.readSecret(asking: isNew ? "New \(title): " : "\(title): ")
+            guard isNew else { return bytes }
+            let again = try SystemCalls.readSecret(asking: "New \(title), again: ")
+            if bytes == again { return bytes }
+        } catch {
+            throw CommandFailure(.failure, "There is no terminal to ask at: \(error).")
+        }
+        throw CommandFailure(.badInput, "What was typed is not the same both times.")
+    }
+}

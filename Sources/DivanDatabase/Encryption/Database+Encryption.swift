@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanLogging
+public import FoundationEssentials
+
+// Changing how a database is encrypted; docs/encryption.md has the guide.
+extension Database {
+    /// Gives the database another key, or encrypts it, or removes its encryption.
+    ///
+    /// ```swift
+    /// try database.changeEncryptionKey(to: .password("a better one"))
+    /// ```
+    ///
+    /// **Another key** for an encrypted database is done at once, however large the database is: the data
+    /// are encrypted with a random key of their own, which is wrapped anew. The database stays open for
+    /// everybody. Whoever had the old key and a copy of the old manifest can still read the data;
+    /// `reencrypt` has them written anew with a new key of their own.
+    ///
+    /// **Encrypting, removing encryption and `reencrypt`** write all data anew, beside the old ones, so for
+    /// a while there must be room for both. The database must be open in no other process, and every
+    /// handle of this process is closed by it, also when it fails: open the database again with the new
+    /// key.
+    ///
+    /// Either way it is one rename of the manifest that counts: whatever fails, and whenever power or
+    /// process end, there is the database as it was, or whole as it is to be.
+    ///
+    /// - Parameters:
+    ///   - key: The new key; nil to remove the encryption.
+    ///   - reencrypt: Whether the data get a new key, too.
+    ///   - progress: Gets reports while data are written anew; throwing stops the work, and the data stay
+    ///     as they were.
+    /// - Throws: `DatabaseError` with code `.databaseBusy` when the data were to be written anew and
+    ///   another process has the database open, which then stays open here; `.unsupportedStorageEngine`
+    ///   when its engine cannot encrypt, `.corrupted`, `.readOnly`, `.storageFull`, `.io`, or
+    ///   `.databaseClosed`; and what `progress` throws.
+    public func changeEncryptionKey(
+        to key: EncryptionKey?, reencrypt: Bool = false, progress: ProgressHandler? = nil
+    ) throws {
+        try checkWritable()
+        try checkNotInBatch()
+        guard let directory = core.directory else { throw DatabaseError.encryptedInMemory(name) }
+        if let key, isEncrypted, !reencrypt {
+            try core.rewrapDataKey(with: key)
+            Log.database.info("The database '\(name)' has another key now.")
+            return
+        }
+        if key == nil, !isEncrypted { return }
+        try directory.lockExclusively()
+        // As for deleting: the lock is held until the work is done, and no handle is open meanwhile.
+        core.closeEngine()
+        defer {
+            core.close()
+            close()
+        }
+        try EncryptionRewriting(
+            directory: directory, key: key, busyTimeout: core.options.busyTimeout,
+            progress: progress
+        ).run()
+    }
+
+    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
+    public func changeEncryptionKey(
+        to key: EncryptionKey?, reencrypt: Bool = false,
+        progress: (@Sendable (Progress) throws -> Void)? = nil
+    ) async throws {
+        try await BlockingWork.runReporting(to: progress) { [self] progress in
+            try changeEncryptionKey(to: key, reencrypt: reencrypt, progress: progress)
+        }
+    }
+
+    /// Changes how the database in a directory is encrypted, and leaves it closed.
+    ///
+    /// See `changeEncryptionKey(to:reencrypt:progress:)`.
+    ///
+    /// - Parameters:
+    ///   - url: The directory of the database.
+    ///   - oldKey: The key that opens it; nil when it is not encrypted.
+    ///   - newKey: The new key; nil to remove the encryption.
+    ///   - reencrypt: Whether the data get a new key, too.
+    ///   - progress: Gets reports; throwing stops the work.
+    /// - Throws: As the method of an open database, and as opening it.
+    public static func changeEncryptionKey(
+        at url: URL, from oldKey: EncryptionKey?, to newKey: EncryptionKey?,
+        reencrypt: Bool = false, progress: ProgressHandler? = nil
+    ) throws {
+        var options = DatabaseOptions()
+        options.encryptionKey = oldKey
+        let database = try open(at: url, options: options)
+        defer { database.close() }
+        try database.changeEncryptionKey(to: newKey, reencrypt: reencrypt, progress: progress)
+    }
+}

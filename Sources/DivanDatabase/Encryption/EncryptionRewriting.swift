@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanStorage
+
+/// Writes a closed database anew: encrypted with a new key of its data, or not encrypted.
+///
+/// It is the generation that is rewritten; `GenerationRewriting` sees to it that there is the old one
+/// whole or the new one whole. The content of each attachment is read as the old form has it and written
+/// as the new one wants it.
+struct EncryptionRewriting {
+    /// The directory, whose lock is held exclusively.
+    let directory: DatabaseDirectory
+    /// The user's new key; nil to remove the encryption.
+    let key: EncryptionKey?
+    let busyTimeout: Duration
+    let progress: ProgressHandler?
+
+    /// Does the work.
+    ///
+    /// - Throws: `DatabaseError` as `GenerationRewriting`, and with code `.unsupportedStorageEngine` when
+    ///   the engine cannot encrypt. The database is then as it was.
+    func run() throws {
+        let manifest = directory.currentManifest ?? directory.manifest
+        let engine = try KnownEngines.engine(named: manifest.engine, keeping: directory.path)
+        if key != nil, !engine.canEncrypt {
+            throw DatabaseError.keyUnsupported(by: engine.identifier, directory.path)
+        }
+        let access = try DatabaseAccess(exactly: key)
+        var options = DatabaseOptions()
+        options.busyTimeout = busyTimeout
+        var form = GenerationForm(
+            engine: engine, options: options.unlocked(access.dataKey).storageOptions)
+        let wrapping = access.wrapping
+        form.record = { $0.encryption = wrapping }
+        form.transfer = { content, store, folder in
+            try Self.transfer(content, from: store, to: folder, access.dataKey)
+        }
+        try GenerationRewriting(
+            directory: directory, form: form,
+            options: options.unlocked(directory.access.dataKey), progress: progress
+        ).run()
+    }
+
+    /// Writes one content in its new form; false when it is not there.
+    private static func transfer(
+        _ key: AttachmentKey, from store: AttachmentStore, to folder: String, _ dataKey: DataKey?
+    ) throws -> Bool {
+        guard let source = try store.open(key) else { return false }
+        let path = folder + "/" + AttachmentNames(key: dataKey?.names).name(of: key)
+        let target = try FileHandle(path: path, flags: FileHandle.newFile)
+        let writer = try ContentWriter(target, dataKey: dataKey)
+        let hasher = store.digest.makeHasher(.sha1)
+        let reader = FileReader(source, length: nil)
+        while true {
+            let piece = try reader.read(upTo: AttachmentStore.chunkSize)
+            if piece.isEmpty { break }
+            hasher.update(piece.span)
+            try writer.write(piece)
+        }
+        guard AttachmentKey(hasher.finish().span) == key else {
+            throw DatabaseError.corrupted("The attachment \(key.fileName)", nil)
+        }
+        try writer.finish(key)
+        try target.synchronise()
+        return true
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import DivanCommand
+
+/// Keys and passwords at the command line, as a child process.
+@Suite struct EncryptionCommandTests {
+    private let tool: TestTool
+    private static let digits = String(repeating: "0f", count: 32)
+
+    init() throws {
+        tool = try TestTool()
+        try tool.write("hunter2\n", to: "password")
+        try tool.write(Self.digits + "\n", to: "key")
+    }
+
+    @Test func `a database is made with a password from a file, and needs it from then on`() throws
+    {
+        #expect(try tool.run("create", "db", "--encryption-password", "file:password").status == 0)
+        let put = try tool.run(
+            "put", "db", "a", "{\"n\":1}", "--encryption-password", "file:password")
+        #expect(put.status == 0)
+        #expect(try tool.run("get", "db", "a").status == 9)
+        #expect(try tool.run("get", "db", "a").err.contains("is encrypted"))
+        let wrong = try tool.run(
+            "get", "db", "a", "--encryption-password", "env:P", environment: ["P": "hunter3"])
+        #expect(wrong.status == 9)
+        #expect(!wrong.err.contains("hunter"))
+        let right = try tool.run(
+            "get", "db", "a", "--encryption-password", "env:P", environment: ["P": "hunter2"])
+        #expect(right.status == 0)
+        #expect(right.out.contains("\"n\": 1") || right.out.contains("\"n\":1"))
+    }
+
+    @Test func `keys come as digits or bytes, from a file or a descriptor`() throws {
+        #expect(try tool.run("create", "db", "--encryption-key", "file:key").status == 0)
+        // The standard input is a descriptor like any other.
+        let read = try tool.run(
+            "info", "db", "--json", "--encryption-key", "fd:0", input: Self.digits)
+        #expect(read.status == 0)
+        #expect(read.out.contains("\"encrypted\":true"))
+        try Data([UInt8](repeating: 15, count: 32)).write(
+            to: tool.directory.appendingPathComponent("raw"))
+        #expect(try tool.run("verify", "db", "--encryption-key", "file:raw").status == 0)
+        for bad in ["", "short", Self.digits + "0", String(repeating: "zz", count: 32)] {
+            try tool.write(bad, to: "bad")
+            #expect(
+                try tool.run("verify", "db", "--encryption-key", "file:bad").status == 6, "\(bad)")
+        }
+        #expect(try tool.run("verify", "db", "--encryption-key", "file:nowhere").status == 1)
+        #expect(try tool.run("verify", "db", "--encryption-key", "fd:77").status == 1)
+        #expect(try tool.run("verify", "db", "--encryption-key", "env:NOWHERE").status == 6)
+    }
+
+    @Test func `a secret in an argument is refused and not repeated`() throws {
+        for option in ["--encryption-key", "--encryption-password"] {
+            let result = try tool.run("create", "db", option, "hunter2")
+            #expect(result.status == 2)
+            #expect(!result.err.contains("hunter2"))
+            #expect(result.err.contains("fd:N, file:PATH, env:NAME or prompt"))
+        }
+        let both = try tool.run(
+            "create", "db", "--encryption-key", "file:key", "--encryption-password", "file:password"
+        )
+        #expect(both.status == 2)
+    }
+
+    @Test func `rekey changes, adds and removes encryption`() throws {
+        let lines = (0..<30).map { "{\"_id\":\"d\($0)\",\"n\":\($0)}" }
+        try tool.run("import", "db", "--create", input: lines.joined(separator: "\n"))
+        let before = try tool.run("cat", "db").out
+        #expect(try tool.run("rekey", "db").status == 2)
+        #expect(try tool.run("rekey", "db", "--remove").err.contains("not encrypted"))
+        let steps: [(opens: [String], words: [String], then: [String])] = [
+            ([], ["--new-key", "file:key"], ["--encryption-key", "file:key"]),
+            (
+                ["--encryption-key", "file:key"], ["--new-password", "file:password"],
+                ["--encryption-password", "file:password"]
+            ),
+            (
+                ["--encryption-password", "file:password"],
+                ["--new-key", "file:key", "--reencrypt"],
+                ["--encryption-key", "file:key"]
+            ),
+            (["--encryption-key", "file:key"], ["--remove"], []),
+        ]
+        for step in steps {
+            let result = try tool.start(["rekey", "db"] + step.opens + step.words).wait()
+            #expect(result.status == 0, "\(step.words): \(result.err)")
+            #expect(try tool.start(["cat", "db"] + step.then).wait().out == before)
+            if step.opens != step.then {
+                #expect(try tool.start(["cat", "db"] + step.opens).wait().status == 9)
+            }
+            #expect(try tool.start(["verify", "db"] + step.then).wait().status == 0)
+        }
+    }
+
+    @Test func `backup, install and salvage keep the encryption`() throws {
+        let key = ["--encryption-key", "file:key"]
+        _ = try tool.start(["create", "db"] + key).wait()
+        _ = try tool.start(["put", "db", "a", "{}"] + key).wait()
+        #expect(try tool.start(["backup", "db", "saved.divan"] + key).wait().status == 0)
+        #expect(try tool.start(["install", "saved.divan", "app"] + key).wait().status == 0)
+        #expect(try tool.start(["salvage", "db", "rescued.divan"] + key).wait().status == 0)
+        for name in ["saved", "app", "rescued"] {
+            #expect(try tool.start(["get", name, "a"]).wait().status == 9)
+            #expect(try tool.start(["get", name, "a"] + key).wait().status == 0)
+        }
+    }
+
+    @Test func `sources are read as they are written`() throws {
+        #expect(try KeySource("fd:3", option: "key") == .descriptor(3))
+        #expect(try KeySource("file:a:b", option: "key") == .file("a:b"))
+        #expect(try KeySource("env:KEY", option: "key") == .variable("KEY"))
+        #expect(try KeySource("prompt", option: "key") == .prompt)
+        for bad in ["", "fd:", "fd:-1", "fd:x", "file:", "env:", "Prompt", "secret"] {
+            #expect(throws: UsageError.self) { try KeySource(bad, option: "key") }
+        }
+    }
+}

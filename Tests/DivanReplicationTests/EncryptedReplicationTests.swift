@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanReplication
+import FoundationEssentials
+import Testing
+
+import struct Divan.Attachment
+
+/// Replications of databases whose files are encrypted.
+@Suite(.timeLimit(.minutes(2))) struct EncryptedReplicationTests {
+    private let folder = FileManager.default.temporaryDirectory
+        .appending(path: "divan-encrypted-\(UUID().uuidString)")
+
+    private func database(_ name: String, key: UInt8?) throws -> Database {
+        var options = DatabaseOptions()
+        options.create = true
+        if let key {
+            options.encryptionKey = try EncryptionKey(
+                rawBytes: [UInt8](repeating: key, count: 32))
+        }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return try Database.open(at: folder.appending(path: "\(name).divan"), options: options)
+    }
+
+    private func run(_ replication: Replication) async {
+        replication.start()
+        await replication.finished()
+        #expect(replication.lastError == nil)
+    }
+
+    @Test func `attachments of encrypted databases are replicated`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 3) }
+        try await offTask {
+            let first = try database("first", key: 1)
+            try first.put("a", ["n": 1], parent: nil, attachments: ["big": .bytes(bytes)])
+            first.close()
+        }
+        let first = try await Database.open(
+            at: folder.appending(path: "first.divan"), options: options(key: 1))
+        let second = try await offTask { try database("second", key: 2) }
+        let plain = try await offTask { try database("plain", key: nil) }
+        await run(first.createPushReplication(to: second))
+        await run(plain.createPullReplication(from: second))
+        await run(first.createPullReplication(from: plain))
+        for other in [second, plain] {
+            let copy = try await other.document(withID: "a")
+            #expect(try copy?.attachment(named: "big")?.content() == bytes)
+            #expect(try await other.verify().isEmpty)
+        }
+        first.close()
+        second.close()
+        plain.close()
+    }
+
+    private func options(key: UInt8) throws -> DatabaseOptions {
+        var options = DatabaseOptions()
+        options.encryptionKey = try EncryptionKey(rawBytes: [UInt8](repeating: key, count: 32))
+        return options
+    }
+}
+
+/// Runs blocking work in a function that is not asynchronous.
+private func offTask<T>(_ body: () throws -> T) async throws -> T { try body() }
