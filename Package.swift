@@ -155,7 +155,8 @@ let package = Package(
         .testTarget(
             name: "DivanDatabaseTests",
             dependencies: [
-                "Divan", "DivanLogging", "DivanPlatform", "DivanStorage", "DivanSQLite", "DivanLMDB",
+                "Divan", "DivanLogging", "DivanPlatform", "DivanStorage", "DivanSQLite",
+                "DivanLMDB",
                 "DivanStorageConformance", "DivanTestSupport", "DivanTestChild",
             ]
         ),
