@@ -43,7 +43,7 @@ import Testing
         query.limit = 100
         let rows = try query.run()
         #expect(rows.map { $0.key.string } == ["mallet", "nut"])
-        #expect(rows.map { $0.value.double } == [9.5, 0.1])
+        #expect(rows.map { $0.value?.double } == [9.5, 0.1])
     }
 
     @Test func `a live query shows the rows at once and again when they change`() async throws {

@@ -47,7 +47,7 @@ import Testing
         try await peer.sample.database.put("yours", ["n": 2], parent: nil)
         try await eventually { try database.documentCount == 2 }
         try await eventually { try peer.sample.database.documentCount == 2 }
-        try await eventually { push.activity == .idle && pull.activity == .idle }
+        await eventually { push.activity == .idle && pull.activity == .idle }
         await push.stopped()
         await pull.stopped()
         #expect(push.activity == .stopped)
@@ -78,7 +78,7 @@ import Testing
         push.filterParameters = ["name": "Waldo"]
         push.start()
         await push.finished()
-        #expect(try peer.sample.database.allDocuments().map(\.id) == ["a", "c"])
+        #expect(try await peer.sample.database.allDocuments().map(\.id) == ["a", "c"])
     }
 
     @Test func `a pull may be limited to document IDs`() async throws {
@@ -90,7 +90,7 @@ import Testing
         pull.documentIDs = ["123", "xyz"]
         pull.start()
         await pull.finished()
-        #expect(try database.allDocuments().map(\.id) == ["123", "xyz"])
+        #expect(try await database.allDocuments().map(\.id) == ["123", "xyz"])
     }
 
     @Test func `the progress of push and pull together never passes the whole`() async throws {
