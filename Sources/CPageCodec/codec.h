@@ -4,6 +4,7 @@
 //
 //      vfs.c       the file system: opening, and what is passed on as it is
 //      pages.c     the database file: a page is a unit
+//      fetch.c     its pages, kept open for reading
 //      log.c       the write-ahead log: a frame, which is a header and a page, is a unit
 //      blocks.c    journals and temporary files, written at any offset: blocks are units
 //      cipher.c    sealing and opening one unit
@@ -114,6 +115,10 @@ struct codec_file {
     /// Of a database file its log, of a log and a journal its database file; NULL while there is none.
     codec_file *log, *database;
 
+    // fetch.c
+    struct open_pages *pages;
+    sqlite3_int64 page_limit;
+
     // log.c
     /// The frame whose content is in `plain`, and the one whose header waits for its page; or -1.
     sqlite3_int64 held_frame, pending_frame;
@@ -135,6 +140,12 @@ int codec_prepare(codec_file *file, int writes);
 int page_read(sqlite3_file *file, void *target, int count, sqlite3_int64 offset);
 int page_write(sqlite3_file *file, const void *source, int count, sqlite3_int64 offset);
 int page_truncate(sqlite3_file *file, sqlite3_int64 size);
+
+int page_fetch(sqlite3_file *file, sqlite3_int64 offset, int count, void **found);
+int page_unfetch(sqlite3_file *file, sqlite3_int64 offset, void *content);
+/// Sets how many bytes of pages are kept open, and gives what it was; less than 0 only asks.
+int fetch_limit(codec_file *file, sqlite3_int64 *limit);
+void fetch_close(codec_file *file);
 
 int log_read(sqlite3_file *file, void *target, int count, sqlite3_int64 offset);
 int log_write(sqlite3_file *file, const void *source, int count, sqlite3_int64 offset);

@@ -83,6 +83,7 @@ static int codec_close(sqlite3_file *base) {
     if (file->log) {
         file->log->database = NULL;
     }
+    fetch_close(file);
     cipher_close(&file->cipher);
     secret_free(file->own_secret, key_size);
     OPENSSL_cleanse(file->plain, sizeof file->plain);
@@ -116,9 +117,8 @@ static int codec_file_control(sqlite3_file *f, int operation, void *argument) {
         // Room that nobody has sealed would not be genuine.
         return SQLITE_OK;
     case SQLITE_FCNTL_MMAP_SIZE:
-        // What lies in the file is not what a mapping must show.
-        *(sqlite3_int64 *)argument = 0;
-        return SQLITE_OK;
+        // What lies in the file is not what a mapping must show: opened pages stand in for it.
+        return fetch_limit((codec_file *)f, argument);
     default:
         return REAL(f)->pMethods->xFileControl(REAL(f), operation, argument);
     }
@@ -167,10 +167,20 @@ static int codec_shm_unmap(sqlite3_file *f, int deletes) {
     return REAL(f)->pMethods->xShmUnmap(REAL(f), deletes);
 }
 
-// The second version has the log's shared memory, and not the mapping of files.
-#define METHODS(read, write, truncate, size)                                                       \
+// The third version has files looked at in place, which all but the database file decline.
+static int no_fetch(sqlite3_file *f, sqlite3_int64 offset, int count, void **found) {
+    (void)f, (void)offset, (void)count;
+    *found = NULL;
+    return SQLITE_OK;
+}
+static int no_unfetch(sqlite3_file *f, sqlite3_int64 offset, void *content) {
+    (void)f, (void)offset, (void)content;
+    return SQLITE_OK;
+}
+
+#define METHODS(read, write, truncate, size, fetch, unfetch)                                       \
     {                                                                                              \
-        .iVersion = 2, .xClose = codec_close, .xRead = read, .xWrite = write,                      \
+        .iVersion = 3, .xFetch = fetch, .xUnfetch = unfetch, .xClose = codec_close, .xRead = read, .xWrite = write,                      \
         .xTruncate = truncate, .xSync = codec_sync, .xFileSize = size, .xLock = codec_lock,        \
         .xUnlock = codec_unlock, .xCheckReservedLock = codec_check_reserved_lock,                  \
         .xFileControl = codec_file_control, .xSectorSize = codec_sector_size,                      \
@@ -180,10 +190,10 @@ static int codec_shm_unmap(sqlite3_file *f, int deletes) {
     }
 
 static const sqlite3_io_methods page_methods =
-    METHODS(page_read, page_write, page_truncate, page_size_of_file);
-static const sqlite3_io_methods log_methods = METHODS(log_read, log_write, log_truncate, log_size);
+    METHODS(page_read, page_write, page_truncate, page_size_of_file, page_fetch, page_unfetch);
+static const sqlite3_io_methods log_methods = METHODS(log_read, log_write, log_truncate, log_size, no_fetch, no_unfetch);
 static const sqlite3_io_methods block_methods =
-    METHODS(block_read, block_write, block_truncate, block_size);
+    METHODS(block_read, block_write, block_truncate, block_size, no_fetch, no_unfetch);
 
 // MARK: Opening
 

@@ -89,17 +89,14 @@ extension SQLiteEngine {
             try connection.execute("PRAGMA journal_size_limit = \(32 << 20)")
         }
         try connection.execute("PRAGMA cache_size = -\(options.writerCacheSize >> 10)")
-        try map(options.mappedSize, connection, at: place)
+        // Of a sealed file nothing can be mapped, and pages that are kept open are for readers.
+        let mapped = place.codec == nil ? options.mappedSize : 0
+        try connection.execute("PRAGMA mmap_size = \(mapped)")
         return connection
     }
 
-    /// Has the file mapped into memory. Of a sealed one, nothing could be read there.
-    private static func map(
-        _ size: Int, _ connection: Connection, at place: DatabasePlace
-    ) throws(StorageError) {
-        let mapped = place.codec == nil ? size : 0
-        try connection.execute("PRAGMA mmap_size = \(mapped)")
-    }
+    /// The most bytes of pages of a sealed file that a reader keeps open, in the place of a mapping.
+    private static let openedSize = 64 << 20
 
     /// Opens a connection that reads.
     static func openReader(
@@ -109,7 +106,9 @@ extension SQLiteEngine {
         let connection = try place.connect(
             readOnly: options.isReadOnly, timeout: options.busyTimeout)
         try connection.execute("PRAGMA cache_size = -\(options.readerCacheSize >> 10)")
-        try map(options.mappedSize, connection, at: place)
+        let mapped =
+            place.codec == nil ? options.mappedSize : min(options.mappedSize, openedSize)
+        try connection.execute("PRAGMA mmap_size = \(mapped)")
         return connection
     }
 

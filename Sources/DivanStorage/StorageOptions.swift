@@ -32,8 +32,8 @@ public struct StorageOptions: Sendable {
     public var busyTimeout = Duration.seconds(30)
     /// The key that all of the engine's files are sealed with; nil for files that are not.
     ///
-    /// Nothing is mapped into memory then, since what lies in a file is not what is read. Copies are
-    /// sealed with the same key.
+    /// What lies in a file is not what is read then, so an engine may keep pages open in the place of
+    /// mapping them. Copies are sealed with the same key.
     public var encryptionKey: (any StorageKey)?
 
     /// Makes the default options.

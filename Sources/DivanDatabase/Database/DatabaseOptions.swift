@@ -44,7 +44,8 @@ public struct DatabaseOptions: Sendable {
     public var maximumDocumentSize = 64 * 1_024 * 1_024
     /// The bytes of page cache of the writer; nil for the engine's default.
     public var cacheSize: Int?
-    /// The bytes of the file that readers map into memory; nil for the engine's default.
+    /// The bytes of the file that readers map into memory; nil for the engine's default. Of an encrypted
+    /// file each reader keeps as many decrypted, at most 64 MB.
     public var mappedSize: Int?
 
     /// The bytes of documents and rows that building indexes holds in memory before it writes them;
@@ -65,10 +66,6 @@ public struct DatabaseOptions: Sendable {
         return options
     }
 
-    /// The page cache of each reader of an encrypted database. Its file is not mapped into memory, so
-    /// what is not in the cache must be read and decrypted.
-    private static let encryptedReaderCache = 32 << 20
-
     /// What the engine is told.
     var storageOptions: StorageOptions {
         var storage = StorageOptions()
@@ -77,10 +74,7 @@ public struct DatabaseOptions: Sendable {
         storage.busyTimeout = busyTimeout
         if let cacheSize { storage.writerCacheSize = cacheSize }
         if let mappedSize { storage.mappedSize = mappedSize }
-        if let dataKey {
-            storage.encryptionKey = dataKey
-            storage.readerCacheSize = Self.encryptedReaderCache
-        }
+        storage.encryptionKey = dataKey
         return storage
     }
 }

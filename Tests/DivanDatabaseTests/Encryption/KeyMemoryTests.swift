@@ -144,7 +144,11 @@ private enum MemorySearch {
         defer { close(file) }
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        while case let got = read(file, &buffer, buffer.count), got > 0 { text += buffer[..<got] }
+        while true {
+            let got = read(file, &buffer, buffer.count)
+            guard got > 0 else { break }
+            text += buffer[..<got]
+        }
         try #require(!text.isEmpty)
         let maps = String(decoding: text, as: UTF8.self)
         return maps.split(separator: "\n").compactMap { line in

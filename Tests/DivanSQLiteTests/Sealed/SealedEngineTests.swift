@@ -183,4 +183,38 @@ import Testing
         try plain.open().close()
         #expect(StorageError.Code.thrown { _ = try plain.openSealed() } == .corrupted)
     }
+
+    @Test(arguments: [0, 8_192, 40_960, 64 << 20])
+    func `readers see what was written last, however many pages they keep open`(_ size: Int)
+        throws
+    {
+        let scratch = try ScratchDirectory()
+        let options: (inout StorageOptions) -> Void = { $0.mappedSize = size }
+        let writer = try scratch.openSealed(options)
+        let reader = try scratch.openSealed(options)
+        defer {
+            writer.close()
+            reader.close()
+        }
+        let (to, from) = (
+            writer.store(StoreName("rows", .integer)), reader.store(StoreName("rows", .integer))
+        )
+        for round in 0..<12 {
+            let value = [UInt8](repeating: UInt8(round), count: 1_500)
+            try writer.write { writer in
+                for key in 0..<400 where (key + round) % 3 == 0 || round == 0 {
+                    try writer.set(value.span, forKey: Int64(key), in: to)
+                }
+            }
+            // The log goes into the file, page by page over those that readers have open.
+            _ = try writer.compact(progress: nil)
+            try reader.read { (reader: any StorageReader) throws -> Void in
+                for key in (0..<400).reversed() {
+                    let last = (0...round).last { (key + $0) % 3 == 0 || $0 == 0 } ?? 0
+                    let found = try reader.value(forKey: Int64(key), in: from)
+                    #expect(found == [UInt8](repeating: UInt8(last), count: 1_500))
+                }
+            }
+        }
+    }
 }
