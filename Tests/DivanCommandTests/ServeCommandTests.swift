@@ -25,6 +25,74 @@ import Testing
         #expect(try child.wait().status == 0)
     }
 
+    /// Starts a server, and gives its URL.
+    private func serve(_ options: String...) throws -> (child: TestTool.Child, url: String) {
+        let child = try tool.start(["serve", "data", "--port", "0"] + options)
+        let end = Date() + 60
+        var url = ""
+        while url.isEmpty, Date() < end {
+            let lines = child.output.split(separator: "\n", omittingEmptySubsequences: false)
+            // The first line is whole when another begins.
+            if lines.count > 1 { url = String(lines[0]) }
+            usleep(20_000)
+        }
+        try #require(url.hasPrefix("http"))
+        return (child, url)
+    }
+
+    @Test func `a server that ends while peers wait for changes has nothing to complain about`()
+        throws
+    {
+        try tool.run("create", "data/notes.divan")
+        try tool.run("put", "data/notes.divan", "a", input: "{}")
+        let (server, url) = try serve("--everybody")
+        let peers = try (0..<3).map { n in
+            try tool.start(["replicate", url + "notes", "copy\(n).divan", "--continuous", "-q"])
+        }
+        let end = Date() + 60
+        for n in 0..<3 {
+            while try tool.run("get", "copy\(n).divan", "a").status != 0, Date() < end {
+                usleep(20_000)
+            }
+        }
+        server.interrupt()
+        let served = try server.wait()
+        #expect(served.status == 0)
+        #expect(served.err == "")
+        for peer in peers {
+            peer.interrupt()
+            let result = try peer.wait()
+            #expect(result.status == 0)
+            #expect(result.err == "")
+        }
+    }
+
+    @Test func `a realm is what clients are told`() throws {
+        let (server, url) = try serve("--user", "ann:secret", "--realm", "the shed")
+        let port = try #require(URLComponents(string: url)?.port)
+        let client = Process()
+        client.executableURL = URL(filePath: "/usr/bin/env")
+        client.arguments = [
+            "bash", "-c",
+            "exec 3<>/dev/tcp/127.0.0.1/\(port); "
+                + "printf 'GET / HTTP/1.0\\r\\nHost: localhost\\r\\nAuthorization: Basic eDp5\\r\\n\\r\\n' >&3; "
+                + "cat <&3",
+        ]
+        let output = Pipe()
+        client.standardOutput = output
+        try client.run()
+        let answer = String(
+            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        client.waitUntilExit()
+        #expect(answer.contains("401"))
+        #expect(answer.contains("Basic realm=\"the shed\""))
+        server.interrupt()
+        #expect(try server.wait().status == 0)
+        #expect(
+            try tool.run("serve", "data", "--everybody", "--realm", "a\"b").status
+                == ExitCode.usage.rawValue)
+    }
+
     @Test func `nobody is let in unless somebody says who`() throws {
         let refused = try tool.run("serve", "data", "--port", "0")
         #expect(refused.status == ExitCode.usage.rawValue)

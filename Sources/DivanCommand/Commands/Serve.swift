@@ -32,6 +32,9 @@ extension Command {
                     "user", "u", "NAME:PASSWORD", "Let a user in who may do everything.",
                     repeats: true),
                 .flag("everybody", nil, "Let everybody on this machine in."),
+                .value(
+                    "realm", nil, "TEXT",
+                    "What clients are told when they are asked for a password."),
                 .flag("read-only", nil, "Refuse every change."),
                 .flag("tls", nil, "Serve HTTPS with a certificate of its own, kept in DIR."),
                 .value(
@@ -144,6 +147,13 @@ enum ServeOptions {
             options.port = number
         }
         if let host = arguments.string("host") { options.host = host }
+        if let realm = arguments.string("realm") {
+            guard realm.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C && $0 != 0x7F })
+            else {
+                throw UsageError("--realm takes a text without quotation marks and backslashes.")
+            }
+            options.realm = realm
+        }
         options.readOnly = arguments.flag("read-only")
         options.access = try access(arguments, directory)
         let origins = arguments.strings("cors")

@@ -135,6 +135,8 @@ final class TaskList: Sendable {
                         tasks[number]?.updated = AccountsFile.now
                     }
                 }
+            } catch let error as DatabaseError where error.code == .databaseClosed {
+                Log.listener.info("The task \(type) ended with its database '\(database)'.")
             } catch {
                 Log.listener.error(
                     "The task \(type) of the database '\(database)' failed: \(error)")
