@@ -63,7 +63,7 @@ import Testing
         }
         let grown = zip(try [server, push, pull].map(peak), before).map(-)
         for (name, kilobytes) in zip(["server", "push", "pull"], grown) {
-            #expect(kilobytes < 40 * 1_024, "\(name): \(kilobytes) kB over the baseline")
+            #expect(kilobytes < 64 * 1_024, "\(name): \(kilobytes) kB over the baseline")
         }
         for child in [push, pull, server] {
             child.interrupt()

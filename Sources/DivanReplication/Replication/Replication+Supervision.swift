@@ -10,6 +10,7 @@ internal import Synchronization
 extension Replication {
     /// Runs, waits after failures, and runs again.
     func supervise(_ settings: ReplicationConfiguration, _ stop: StopSignal) async {
+        tellBeginning()
         var failures = 0
         var isResetting = settings.customProperties["reset"]?.bool ?? false
         while true {
@@ -69,7 +70,7 @@ extension Replication {
             await group.next()
             group.cancelAll()
         }
-        update { $0.activity = .active }
+        update { $0.activity = .connecting }
     }
 
     /// Waits; whether somebody has cut it short.

@@ -129,7 +129,6 @@ public final class Replication: Sendable {
         guard isNew else { return }
         if case .url = remote { NetworkWatch.start() }
         Log.replication.info("Started the \(description).")
-        statusFollowers.tell(status)
     }
 
     /// Ends it: what is being stored is still stored, and a last checkpoint saved, for two seconds at most.
@@ -230,6 +229,10 @@ public final class Replication: Sendable {
     }
 
     // MARK: - From the supervisor
+
+    /// Tells that it begins. The task that does the work does so before anything else, so that nobody
+    /// hears of what comes later first.
+    func tellBeginning() { statusFollowers.tell(status) }
 
     /// Changes the status, and tells when it differs.
     func update(_ change: (inout ReplicationStatus) -> Void) {
