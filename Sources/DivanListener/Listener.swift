@@ -63,7 +63,7 @@ public final class Listener: Sendable {
             }
             let made = try MicroHTTPServer(
                 socket, Router(site: site), options.limits, tls: options.tls)
-            site.begin()
+            site.begin(hosts: Self.hosts(options.host).map { "\($0):\(made.port)" })
             running = Running(server: made, site: site)
             Log.listener.info("Listening on port \(made.port) of '\(options.host)'.")
         }
@@ -95,14 +95,14 @@ public final class Listener: Sendable {
     public var urls: [URL] {
         guard let port else { return [] }
         let scheme = options.tls == nil ? "http" : "https"
-        var hosts = [options.host]
-        if ["0.0.0.0", "::", ""].contains(options.host) {
-            hosts = ["127.0.0.1"] + LocalAddresses.all
-        }
-        return hosts.compactMap { host in
-            let name = host.contains(":") ? "[\(host)]" : host
-            return URL(string: "\(scheme)://\(name):\(port)/")
-        }
+        return Self.hosts(options.host).compactMap { URL(string: "\(scheme)://\($0):\(port)/") }
+    }
+
+    /// The names of this machine under which clients reach an address.
+    private static func hosts(_ host: String) -> [String] {
+        let isAny = ["0.0.0.0", "::", ""].contains(host)
+        let hosts = isAny ? ["127.0.0.1"] + LocalAddresses.all : [host]
+        return hosts.map { $0.contains(":") ? "[\($0)]" : $0 }
     }
 
     /// The URL of a database; nil while it does not listen.

@@ -85,7 +85,8 @@ import Testing
         #expect(ids("a%2Ftarget") == ["a", "b", "c"])
         for elsewhere in ["localhost:81", "localhost.example.org", "127.0.0.1:1"] {
             let request = try ReplicateRequest(
-                ["source": .string("http://\(elsewhere)/source"), "target": "x"], host: "localhost")
+                ["source": .string("http://\(elsewhere)/source"), "target": "x"],
+                hosts: ["localhost"])
             #expect(request.source == .url("http://\(elsewhere)/source"))
         }
     }

@@ -178,4 +178,39 @@ import Testing
             #expect(Resource(path).pattern == route.pattern, "\(route.pattern)")
         }
     }
+
+    @Test func `a feed may tell of the documents that a view has rows of`() throws {
+        let site = try TestSite()
+        let database = try site.manager.database(named: "db")
+        database.view(named: "people/adults").setMap(version: "1") { document, emit in
+            if document["age"].int ?? 0 >= 18 { emit(document["name"], nil) }
+        }
+        try database.save(MutableDocument(["age": 40], id: "ann"))
+        try database.save(MutableDocument(["age": 7], id: "bob"))
+        let feed = site.send("GET", "/db/_changes?filter=_view&view=people/adults").json
+        #expect(feed["results"]?.array?.compactMap { $0["id"]?.string } == ["ann"])
+        #expect(site.send("GET", "/db/_changes?filter=_view&view=people/none").status == 404)
+        #expect(site.send("GET", "/db/_changes?filter=_view").status == 400)
+    }
+
+    @Test func `rows of a view show conflicts and attachments of their documents when asked`()
+        throws
+    {
+        let site = try TestSite()
+        let database = try site.manager.database(named: "db")
+        database.view(named: "all/ids").setMap(version: "1") { document, emit in
+            emit(document["n"], nil)
+        }
+        let first = try database.put("a", ["n": 1], parent: nil)
+        try database.put("a", ["n": 2], parent: first.revisionID)
+        try database.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
+        site.send("PUT", "/db/b", #"{"n":9,"_attachments":{"x":{"data":"aGk="}}}"#)
+        let path = "/db/_design/all/_view/ids?include_docs=true"
+        let plain = site.send("GET", path).json["rows"]
+        #expect(plain?[0]?["doc"]?["_conflicts"] == nil)
+        #expect(plain?[1]?["doc"]?["_attachments"]?["x"]?["stub"] == true)
+        let full = site.send("GET", path + "&conflicts=true&attachments=true").json["rows"]
+        #expect(full?[0]?["doc"]?["_conflicts"]?.array?.count == 1)
+        #expect(full?[1]?["doc"]?["_attachments"]?["x"]?["data"] == "aGk=")
+    }
 }

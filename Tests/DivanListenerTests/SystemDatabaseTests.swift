@@ -180,6 +180,18 @@ import Testing
         try await wait { site.send("GET", "/target/b").status == 200 }
     }
 
+    @Test func `URLs under this listener's own name mean databases here`() async throws {
+        let site = try TestSite()
+        let source = try site.manager.database(named: "source")
+        try await source.save(MutableDocument([:], id: "a"))
+        site.send(
+            "PUT", "/_replicator/r",
+            #"{"source":"http://u:p@localhost/source","target":"http://127.0.0.1/target","#
+                + #""create_target":true}"#)
+        try await wait { state(site, "r") == "completed" }
+        #expect(site.send("GET", "/target/a").status == 200)
+    }
+
     @Test func `a continuous one goes on until its document is deleted`() async throws {
         let site = try TestSite()
         let source = try site.manager.database(named: "source")

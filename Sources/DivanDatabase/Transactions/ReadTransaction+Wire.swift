@@ -53,6 +53,16 @@ extension ReadTransaction {
         get throws { Int(clamping: try snapshot.state().deletedDocuments) }
     }
 
+    /// Calls a closure with each purge that compaction has not forgotten, oldest first: the document, and the
+    /// revisions that went.
+    package func forEachPurge(_ body: (_ id: String, _ revisions: [String]) throws -> Void) throws {
+        let snapshot = snapshot
+        _ = try snapshot.forEachPurge(after: 0, limit: .max) { rows, _ in
+            guard let purge = try snapshot.readable(rows, { try PurgeRecord($0) }) else { return }
+            try body(purge.documentID.text, purge.revisions.map(\.description))
+        }
+    }
+
     /// How many purges there have been.
     package var lastPurge: UInt64 { get throws { try snapshot.state().lastPurge } }
 }

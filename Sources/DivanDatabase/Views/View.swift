@@ -122,6 +122,16 @@ public final class View: Sendable {
     /// process.
     public var statistics: IndexingStatistics { state.withLock(\.statistics) }
 
+    /// Whether the map function emits a row for a document; false where it fails for it.
+    ///
+    /// - Throws: `.invalidQuery` when no map function is set.
+    package func emits(for document: Document) throws -> Bool {
+        switch try definition().emissions(of: document) {
+        case .success(let emissions): emissions.count > 0
+        case .failure: false
+        }
+    }
+
     var indexName: IndexName { IndexName(.view, name) }
 
     var reducer: (any ViewReducer)? {

@@ -114,8 +114,30 @@ extension Call {
 
     /// `GET`, `POST /{db}/_local_docs`
     func localDocuments() throws -> ListenerResponse {
-        let options = try AllDocumentsRequest(query, body: bodyOptions())
         var text = JSONText()
+        try appendLocalDocuments(AllDocumentsRequest(query, body: bodyOptions()), to: &text)
+        return .json(bytes: text.bytes)
+    }
+
+    /// `POST /{db}/_local_docs/queries`
+    func localDocumentsQueries() throws -> ListenerResponse {
+        guard let queries = try objectBody()["queries"]?.array else {
+            throw HTTPFailure.badRequest("`queries` member must be an array.")
+        }
+        var text = JSONText()
+        text.raw("{\"results\":[\n")
+        for (index, item) in queries.enumerated() {
+            if index > 0 { text.raw(",\n") }
+            try appendLocalDocuments(
+                AllDocumentsRequest(query, body: item.object ?? [:]), to: &text)
+        }
+        text.raw("\n]}")
+        return .json(bytes: text.bytes)
+    }
+
+    private func appendLocalDocuments(_ options: AllDocumentsRequest, to text: inout JSONText)
+        throws
+    {
         text.raw("{\"total_rows\":null,\"offset\":null,\"rows\":[\n")
         var rows: [(String, UInt64, PackedValue)] = []
         try database.read { transaction in
@@ -144,6 +166,5 @@ extension Call {
             text.bytes.append(JSONByte.closeBrace)
         }
         text.raw("\n]}")
-        return .json(bytes: text.bytes)
     }
 }

@@ -7,7 +7,7 @@ internal import DivanJSON
 extension Call {
     /// `GET`, `POST /{db}/_design/{ddoc}/_view/{name}`
     func queryView() throws -> ListenerResponse {
-        let view = try view()
+        let view = try view(name(0), name(1))
         var parameters = query
         for (key, value) in try bodyOptions() { parameters[key] = Self.parameter(key, value) }
         return .json(bytes: try rows(of: view, parameters))
@@ -15,7 +15,7 @@ extension Call {
 
     /// `POST /{db}/_design/{ddoc}/_view/{name}/queries`
     func queryViewMany() throws -> ListenerResponse {
-        let view = try view()
+        let view = try view(name(0), name(1))
         guard let queries = try objectBody()["queries"]?.array else {
             throw HTTPFailure.badRequest("`queries` member must be an array.")
         }
@@ -63,9 +63,8 @@ extension Call {
     /// Begins the versions of views whose functions came from a design document, before its revision.
     private static let compiled = "_design "
 
-    /// The view that the path names: the app's, or what the design document says now.
-    private func view() throws -> View {
-        let (design, name) = (name(0), name(1))
+    /// A view by its names: the app's, or what the design document says now.
+    func view(_ design: String, _ name: String) throws -> View {
         let database = try database
         let full = "\(design)/\(name)"
         if let view = try database.existingView(named: full), view.isDefined,

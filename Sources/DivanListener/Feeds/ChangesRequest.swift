@@ -102,7 +102,7 @@ enum ChangesFilter: Sendable {
     case selector(Selector)
     case function(FilterFunction, JSONObject)
     /// Documents that a view has rows of.
-    case none
+    case view(View)
 
     init(_ query: QueryParameters, _ body: JSONObject, _ call: Call) throws {
         switch query["filter"] {
@@ -121,7 +121,11 @@ enum ChangesFilter: Sendable {
             }
             self = .selector(try Selector(json: json))
         case "_view":
-            throw HTTPFailure.notImplemented("The `_view` filter is not available.")
+            let names = (query["view"] ?? "").split(separator: "/", maxSplits: 1).map(String.init)
+            guard names.count == 2 else {
+                throw HTTPFailure.badRequest("`view` filter parameter is not provided.")
+            }
+            self = .view(try call.view(names[0], names[1]))
         case let name?:
             guard let function = try call.database.filter(named: name) else {
                 throw HTTPFailure.notFound("missing filter: \(name.prefix(100))")
@@ -135,8 +139,8 @@ enum ChangesFilter: Sendable {
     /// Whether the document itself is needed to decide.
     var needsDocument: Bool {
         switch self {
-        case .selector, .function: true
-        case .all, .documentIDs, .designDocuments, .none: false
+        case .selector, .function, .view: true
+        case .all, .documentIDs, .designDocuments: false
         }
     }
 
@@ -144,8 +148,7 @@ enum ChangesFilter: Sendable {
         switch self {
         case .documentIDs(let ids): ids.contains(change.id)
         case .designDocuments: change.id.hasPrefix("_design/")
-        case .none: false
-        case .all, .selector, .function: true
+        case .all, .selector, .function, .view: true
         }
     }
 
@@ -153,7 +156,8 @@ enum ChangesFilter: Sendable {
         switch self {
         case .selector(let selector): selector.matches(document)
         case .function(let function, let parameters): try function(document, parameters)
-        case .all, .documentIDs, .designDocuments, .none: true
+        case .view(let view): try view.emits(for: document)
+        case .all, .documentIDs, .designDocuments: true
         }
     }
 }

@@ -16,7 +16,7 @@ extension Call {
         {
             return try cancel(id)
         }
-        let request = try ReplicateRequest(body, host: headers["Host"])
+        let request = try ReplicateRequest(body, hosts: headers.values(of: "Host"))
         guard let replication = try site.makeReplication(request) else {
             // Cancelling what was never there.
             throw HTTPFailure.missing

@@ -39,13 +39,13 @@ struct ReplicateRequest: Sendable {
     let isCancelling: Bool
     let settings: ReplicationConfiguration
 
-    /// Reads a body; `host` is what the client calls this listener.
-    init(_ body: JSONObject, host: String?) throws {
+    /// Reads a body; `hosts` are what clients call this listener.
+    init(_ body: JSONObject, hosts: [String]) throws {
         // Some clients send every option, null where it is not set.
         let body = JSONObject(body.filter { $0.value != .null })
         var settings = ReplicationConfiguration()
-        source = try Self.end(body["source"], "source", host, &settings)
-        target = try Self.end(body["target"], "target", host, &settings)
+        source = try Self.end(body["source"], "source", hosts, &settings)
+        target = try Self.end(body["target"], "target", hosts, &settings)
         for name in Self.notServed where body[name] != nil {
             throw HTTPFailure.notImplemented("`\(name)` is not available in Divan.")
         }
@@ -89,7 +89,7 @@ struct ReplicateRequest: Sendable {
 
     /// An end: a name, a URL, or an object with `url`, `headers` and `auth`.
     private static func end(
-        _ value: JSONValue?, _ name: String, _ host: String?,
+        _ value: JSONValue?, _ name: String, _ hosts: [String],
         _ settings: inout ReplicationConfiguration
     ) throws -> End {
         guard let value else { throw HTTPFailure.badRequest("Missing required field: \(name)") }
@@ -101,7 +101,7 @@ struct ReplicateRequest: Sendable {
         guard place.hasPrefix("http://") || place.hasPrefix("https://") else {
             throw malformed(name, "a URL with http or https")
         }
-        if let own = database(of: place, at: host) { return .local(own) }
+        if let own = database(of: place, at: hosts) { return .local(own) }
         if let headers = object?["headers"] {
             guard let fields = headers.object else {
                 throw malformed("\(name).headers", "an object")
@@ -124,14 +124,13 @@ struct ReplicateRequest: Sendable {
     }
 
     /// The name of the database here that a URL means; nil when it is one elsewhere.
-    private static func database(of url: String, at host: String?) -> String? {
-        guard let host, let target = try? RequestTarget(url), target.components.count == 1 else {
-            return nil
-        }
+    private static func database(of url: String, at hosts: [String]) -> String? {
+        guard let target = try? RequestTarget(url), target.components.count == 1 else { return nil }
         let rest = url.dropFirst(url.hasPrefix("https") ? 8 : 7)
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] }
-        return isSame(String(place ?? authority), host) ? target.components[0] : nil
+        let isHere = hosts.contains { isSame(String(place ?? authority), $0) }
+        return isHere ? target.components[0] : nil
     }
 
     /// Whether two hosts with their ports are one: the same, or both this machine.

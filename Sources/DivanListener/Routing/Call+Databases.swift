@@ -135,6 +135,22 @@ extension Call {
             ["purge_seq": JSONValue(number), "purged": .object(purged)], status: 201)
     }
 
+    /// `GET /{db}/_purged_infos`
+    func purgedInfos() throws -> ListenerResponse {
+        var infos: [JSONValue] = []
+        try database.read { transaction in
+            try transaction.forEachPurge { id, revisions in
+                infos.append([
+                    "id": .string(id), "revs": .array(revisions.map { .string($0) }),
+                ])
+            }
+        }
+        return .json(["purged_infos": .array(infos)])
+    }
+
+    /// `GET /{db}/_purged_infos_limit`: what compaction leaves.
+    func purgedInfosLimit() throws -> ListenerResponse { .json(10_000) }
+
     /// `GET /{db}/_revs_limit`
     func revisionsLimit() throws -> ListenerResponse {
         .json(JSONValue(UInt64(try database.maxRevTreeDepth)))

@@ -27,6 +27,7 @@ package final class Site: Sendable {
     let replications = RunningReplications()
     let replicator = ReplicatorDatabase()
     let updates = DatabaseUpdates()
+    private let ownHosts = Mutex<Set<String>>([])
     let throttle: PasswordThrottle
 
     /// Gathers what requests share.
@@ -83,7 +84,20 @@ package final class Site: Sendable {
     }
 
     /// Begins the work that no request asks for: replications that documents describe.
-    func begin() { replicator.follow(self) }
+    ///
+    /// - Parameter hosts: What clients call the listener, with its port.
+    func begin(hosts: [String]) {
+        ownHosts.withLock { $0.formUnion(hosts) }
+        replicator.follow(self)
+    }
+
+    /// What clients call the listener.
+    var hosts: [String] { ownHosts.withLock { Array($0) } }
+
+    /// Notes what an administrator calls the listener; a few such names are enough for anybody.
+    func note(host: String) {
+        ownHosts.withLock { if $0.count < 100 { $0.insert(host) } }
+    }
 
     /// Ends what goes on between requests.
     func end() {

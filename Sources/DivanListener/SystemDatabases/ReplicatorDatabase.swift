@@ -142,7 +142,7 @@ final class ReplicatorDatabase: Sendable {
     }
 
     private func start(_ job: inout Job, _ id: String, _ body: JSONObject, _ site: Site) throws {
-        let request = try ReplicateRequest(Self.request(in: body), host: nil)
+        let request = try ReplicateRequest(Self.request(in: body), hosts: site.hosts)
         (job.source, job.target) = (request.source.label, request.target.label)
         guard let replication = try site.makeReplication(request) else {
             throw HTTPFailure.missing

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanHTTP
 internal import DivanJSON
 
 /// The databases in which a listener looks for users and for replications, as CouchDB does.
@@ -28,7 +29,7 @@ enum SystemDatabase: String, Sendable, CaseIterable {
         case .replicator:
             let body = received.body.jsonValue().object ?? [:]
             do {
-                _ = try ReplicateRequest(ReplicatorDatabase.request(in: body), host: nil)
+                _ = try ReplicateRequest(ReplicatorDatabase.request(in: body), hosts: [])
             } catch let failure as HTTPFailure {
                 // What is asked for and not served is told in the document's state.
                 guard failure.status != 501 else { return received }
@@ -46,6 +47,8 @@ extension Call {
     /// A change of a document as it is stored: in a system database more is asked of it.
     func prepared(_ id: String, _ received: ReceivedDocument) throws -> ReceivedDocument {
         guard let systemDatabase else { return received }
+        // URLs under this name mean databases here.
+        if systemDatabase == .replicator, let host = headers["Host"] { site.note(host: host) }
         return try systemDatabase.prepared(
             id, received, by: user, existing: try database.document(withID: id))
     }
