@@ -43,6 +43,9 @@ package struct EmissionBatch: Sendable {
     /// How many documents it has.
     package var count: Int { documents.count }
 
+    /// How many rows they have together.
+    package var rowCount: Int { rows.count }
+
     /// About what it takes in memory.
     package var size: Int { bytes.count + 32 * rows.count + 48 * documents.count }
 

@@ -126,10 +126,10 @@ public final class View: Sendable {
     ///
     /// - Throws: `.invalidQuery` when no map function is set.
     package func emits(for document: Document) throws -> Bool {
-        switch try definition().emissions(of: document) {
-        case .success(let emissions): emissions.count > 0
-        case .failure: false
-        }
+        let definition = try definition()
+        let sink = EmissionSink(definition.coder)
+        let failure = try definition.collect(DocumentID(document.id), document, in: sink)
+        return failure == nil && sink.takeBatch().rowCount > 0
     }
 
     var indexName: IndexName { IndexName(.view, name) }

@@ -210,7 +210,8 @@ import Testing
             _ = try writer.compact(progress: nil)
             try reader.read { (reader: any StorageReader) throws -> Void in
                 for key in (0..<400).reversed() {
-                    let last = (0...round).last { (key + $0) % 3 == 0 || $0 == 0 } ?? 0
+                    var last = round
+                    while last > 0, (key + last) % 3 != 0 { last -= 1 }
                     let found = try reader.value(forKey: Int64(key), in: from)
                     #expect(found == [UInt8](repeating: UInt8(last), count: 1_500))
                 }
