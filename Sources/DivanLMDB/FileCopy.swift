@@ -19,6 +19,10 @@ struct FileCopy {
     ///
     /// - Throws: what `progress` throws; `StorageError`. What was written is left to the caller.
     func write(to path: String) throws {
+        do { try fill(path) } catch let error as StorageError { throw error.explained(at: path) }
+    }
+
+    private func fill(_ path: String) throws {
         var env: OpaquePointer?
         // SAFETY: `env` is a local that the first call fills in, and is closed on every way out.
         try unsafe check(mdb_env_create(&env))

@@ -173,11 +173,9 @@ public final class LMDBEngine: StorageEngine {
             transaction.rollBack()
             throw error
         }
-        guard !isClosed.load(ordering: .relaxed) else {
-            transaction.rollBack()
-            throw StorageError.closed()
+        do { try transaction.commit() } catch let error as StorageError {
+            throw error.explained(at: environment.place.path)
         }
-        try transaction.commit()
         if durably || options.durability == .full {
             try environment.sync()
         }

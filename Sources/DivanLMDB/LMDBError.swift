@@ -87,6 +87,19 @@ extension StorageError {
     }
 }
 
+extension StorageError {
+    /// The same error, or that the disk is full.
+    ///
+    /// Where there is room for a part of a write only, LMDB speaks of a failure of the disk.
+    func explained(at path: String) -> StorageError {
+        guard (underlying as? LMDBError)?.code == EIO else { return self }
+        var status = statvfs()
+        // SAFETY: the structure is filled in during the call and read only when that succeeded.
+        guard unsafe statvfs(path, &status) == 0, status.f_bavail < 16 else { return self }
+        return StorageError(lmdb: ENOSPC, store: store)
+    }
+}
+
 /// Throws unless LMDB has succeeded.
 @inline(__always)
 func check(_ code: Int32) throws(StorageError) {

@@ -43,6 +43,13 @@ package enum KnownEngines {
         table.withLock { $0.placeOfMemory = place }
     }
 
+    /// The name of the engine that keeps databases in memory.
+    static var nameInMemory: String {
+        table.withLock { table in
+            table.placeOfMemory == nil ? SQLiteEngine.identifier : table.standard.identifier
+        }
+    }
+
     /// Opens a database in memory.
     static func openInMemory(_ options: StorageOptions) throws -> any StorageEngine {
         let (engine, place) = table.withLock { ($0.standard, $0.placeOfMemory) }

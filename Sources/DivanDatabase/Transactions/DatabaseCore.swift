@@ -121,7 +121,7 @@ final class DatabaseCore: Sendable {
         hub = ChangeHub(name: name)
         stores = Stores(engine: engine)
         writer = ConnectionQueue(label: "divan.\(name)", WriteContext())
-        engineName = directory?.manifest.engine ?? StorageEngineFactory.sqlite.identifier
+        engineName = directory?.manifest.engine ?? KnownEngines.nameInMemory
         manifest = Mutex(directory?.manifest ?? Manifest(engine: engineName))
         if let directory, !options.readOnly {
             do {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestChild
 import FoundationEssentials
 import Testing
 
@@ -45,7 +46,9 @@ import Testing
             joined += piece
         }
         #expect(joined == bytes)
-        #expect(Array(try Data(contentsOf: #require(attachment.fileURL))) == bytes)
+        // An encrypted file is of no use to anybody else.
+        #expect((attachment.fileURL == nil) == TestEncryption.isOn)
+        if let url = attachment.fileURL { #expect(Array(try Data(contentsOf: url)) == bytes) }
     }
 
     @Test func `names are sorted and a missing one is nil`() throws {
@@ -105,7 +108,7 @@ import Testing
             #expect(try document.attachment(named: name)?.content() == Sample.hello)
         }
         #expect(try sandbox.contents().keys.count == before + 1)
-        #expect(try database.attachmentFiles() == [Sample.helloFile])
+        #expect(try database.attachmentFiles().count == 1)
     }
 
     @Test func `an empty attachment is stored`() throws {

@@ -7,6 +7,7 @@ import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
 import DivanTestChild
+import DivanTestSupport
 import FoundationEssentials
 import Synchronization
 import Testing
@@ -194,7 +195,8 @@ import Testing
         #expect(await code { try await database.backup(to: sandbox.url("b")) } == .databaseClosed)
     }
 
-    @Test func `a storage failure midway leaves nothing behind`() throws {
+    @Test(.enabled(if: TestEngine.isSQLite, "Its faulty engine is SQLite inside."))
+    func `a storage failure midway leaves nothing behind`() throws {
         let plan = FaultPlan(failing: 1, with: .full)
         let core = try DatabaseCore(
             name: "faulty", directory: nil,
@@ -207,7 +209,8 @@ import Testing
         #expect(try sandbox.database("backup").problems() == [])
     }
 
-    @Test func `whichever write finds no room, there is no backup and nothing is left`() throws {
+    @Test(.enabled(if: TestEngine.isSQLite, "It looks into files of SQLite's."))
+    func `whichever write finds no room, there is no backup and nothing is left`() throws {
         let directory = try TestDirectory("backup-full")
         let database = try filled()
         var number = 0
@@ -245,7 +248,8 @@ import Testing
         #expect(try database.problems() == [])
     }
 
-    @Test func `a finished backup survives a power loss at once`() throws {
+    @Test(.enabled(if: TestEngine.isSQLite, "It looks into files of SQLite's."))
+    func `a finished backup survives a power loss at once`() throws {
         let directory = try TestDirectory("backup-power")
         let database = try filled()
         let data = directory.path("backup.divan/data-1")

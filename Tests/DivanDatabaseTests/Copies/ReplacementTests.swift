@@ -5,6 +5,7 @@ import DivanJSON
 import DivanModel
 import DivanStorage
 import DivanTestChild
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 
@@ -138,7 +139,8 @@ import Testing
         #expect(try manager.database(named: "app").existing("a")["n"].int == 1)
     }
 
-    @Test func `a source that is missing, newer or damaged is refused before anything is touched`()
+    @Test(.enabled(if: TestEngine.isSQLite, "It looks into files of SQLite's."))
+    func `a source that is missing, newer or damaged is refused before anything is touched`()
         throws
     {
         let manager = try sandbox.manager()
@@ -289,7 +291,8 @@ import Testing
 
     // MARK: - Where others own the source
 
-    @Test func `a source on a medium that cannot be written is installed`() throws {
+    @Test(.enabled(if: TestEngine.isSQLite, "It looks into files of SQLite's."))
+    func `a source on a medium that cannot be written is installed`() throws {
         let directory = try TestDirectory("medium")
         try directory.makeDatabase("medium/app.divan")
         try FileManager.default.createDirectory(
