@@ -32,11 +32,12 @@ import Testing
         #expect(purges == [.local, .replication("r"), .replication("r"), .otherProcess])
     }
 
-    @Test func `a transaction in flight owns what comes after its beginning`() {
+    @Test func `a transaction in flight owns its own numbers and none behind them`() {
         var sources = CommitSources()
-        sources.begin(at: DatabaseMark(sequence: 4, purge: 0), .local)
-        #expect(sources.source(ofSequence: 4) == .otherProcess)
-        #expect(sources.source(ofSequence: 5) == .local)
+        sources.begin(Self.commit((4, 0), (6, 1)))
+        let found = (4...7).map { sources.source(ofSequence: $0) }
+        #expect(found == [.otherProcess, .local, .local, .otherProcess])
+        #expect((1...2).map { sources.source(ofPurge: $0) } == [.local, .otherProcess])
         sources.withdraw()
         #expect(sources.source(ofSequence: 5) == .otherProcess)
     }
@@ -55,10 +56,10 @@ import Testing
                 for _ in mark.sequence..<end.sequence { makers.sequences.append(source) }
                 for _ in mark.purge..<end.purge { makers.purges.append(source) }
                 if source != .otherProcess {
-                    sources.begin(at: mark, source)
+                    let commit = Commit(begin: mark, end: end, documentIDs: nil, source: source)
+                    sources.begin(commit)
                     if random.oneIn(4) { sources.withdraw() }
-                    sources.add(
-                        Commit(begin: mark, end: end, documentIDs: nil, source: source))
+                    sources.add(commit)
                 }
                 mark = end
             }

@@ -155,9 +155,7 @@ final class ChangeHub: Sendable {
     // MARK: - What happened
 
     /// Notes a transaction of this process that is about to commit; see `CommitSources`.
-    func willCommit(from mark: DatabaseMark, _ source: ChangeSource) {
-        state.withLock { $0.sources.begin(at: mark, source) }
-    }
+    func willCommit(_ commit: Commit) { state.withLock { $0.sources.begin(commit) } }
 
     /// Notes that it was rolled back.
     func withdrawCommit() { state.withLock { $0.sources.withdraw() } }

@@ -8,15 +8,17 @@ internal import DivanModel
 /// stand at its end, and nobody else can allot any meanwhile. So the transactions of this process
 /// are stretches of numbers, and what lies in the gaps was committed by other processes:
 ///
-///     sequences   1   2   3   4   5   6   7   8   9
-///     runs        └─ local ─┘       └ local ┘   └ in flight
-///     others                  4   5           8
+///     sequences   1   2   3   4   5   6   7   8   9   10
+///     runs        └─ local ─┘       └ local ┘   in flight
+///     others                  4   5           8       10
 ///
 /// ## Invariants
 ///
 /// 1. Runs are in order and do not overlap; neighbours of one source that touch are one run.
 /// 2. A transaction is *in flight* from before its commit can be seen until it is a run or is
 ///    withdrawn. So whoever reads first and asks here afterwards never takes one's own for another's.
+///    It is in flight as far as it goes and no further: between its commit and its becoming a run
+///    another process may have committed behind it.
 /// 3. At most `limit` runs are kept: those further back than that are forgotten, and then count as
 ///    another process's. Only somebody who lags by thousands of alternations could notice.
 struct CommitSources: Sendable {
@@ -24,18 +26,22 @@ struct CommitSources: Sendable {
         var begin: DatabaseMark
         var end: DatabaseMark
         var source: ChangeSource
+
+        init(_ commit: Commit) { (begin, end, source) = (commit.begin, commit.end, commit.source) }
+
+        func holds(_ number: UInt64, of counter: KeyPath<DatabaseMark, UInt64>) -> Bool {
+            begin[keyPath: counter] < number && number <= end[keyPath: counter]
+        }
     }
 
     private let limit: Int
     private var runs: [Run] = []
-    private var inFlight: (begin: DatabaseMark, source: ChangeSource)?
+    private var inFlight: Run?
 
     init(limit: Int = 4_096) { self.limit = limit }
 
     /// Notes a transaction that is about to commit.
-    mutating func begin(at mark: DatabaseMark, _ source: ChangeSource) {
-        inFlight = (mark, source)
-    }
+    mutating func begin(_ commit: Commit) { inFlight = Run(commit) }
 
     /// Notes that the transaction in flight was rolled back.
     mutating func withdraw() { inFlight = nil }
@@ -48,7 +54,7 @@ struct CommitSources: Sendable {
             return
         }
         if runs.count >= limit { runs.removeFirst(limit / 2) }
-        runs.append(Run(begin: commit.begin, end: commit.end, source: commit.source))
+        runs.append(Run(commit))
     }
 
     /// Who made the change with a sequence.
@@ -62,7 +68,7 @@ struct CommitSources: Sendable {
     private func source(of number: UInt64, _ counter: KeyPath<DatabaseMark, UInt64>)
         -> ChangeSource
     {
-        if let inFlight, number > inFlight.begin[keyPath: counter] { return inFlight.source }
+        if let inFlight, inFlight.holds(number, of: counter) { return inFlight.source }
         // The first run that does not end before the number.
         var (low, high) = (0, runs.count)
         while low < high {
@@ -70,9 +76,7 @@ struct CommitSources: Sendable {
             let isBefore = runs[middle].end[keyPath: counter] < number
             if isBefore { low = middle + 1 } else { high = middle }
         }
-        guard low < runs.count, runs[low].begin[keyPath: counter] < number else {
-            return .otherProcess
-        }
+        guard low < runs.count, runs[low].holds(number, of: counter) else { return .otherProcess }
         return runs[low].source
     }
 }

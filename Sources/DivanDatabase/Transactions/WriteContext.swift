@@ -91,7 +91,7 @@ final class WriteContext {
         guard state != stateAtBegin, let open = current else { return }
         if state.mark != stateAtBegin.mark {
             isCommitting = true
-            open.core.hub.willCommit(from: stateAtBegin.mark, source)
+            open.core.hub.willCommit(commit)
         }
         let key = DatabaseState.key
         try withRow {
@@ -107,8 +107,12 @@ final class WriteContext {
         fate.keep()
         stateAtEnd = state
         guard isCommitting else { return nil }
-        return Commit(
-            begin: stateAtBegin.mark, end: state.mark, documentIDs: touched, source: source)
+        return commit
+    }
+
+    /// What the transaction changed so far.
+    private var commit: Commit {
+        Commit(begin: stateAtBegin.mark, end: state.mark, documentIDs: touched, source: source)
     }
 
     /// Ends a transaction that was rolled back.

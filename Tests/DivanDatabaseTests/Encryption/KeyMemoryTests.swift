@@ -3,6 +3,7 @@
 @testable import DivanDatabase
 import DivanJSON
 import DivanPlatform
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 
@@ -10,7 +11,8 @@ import Testing
 import Glibc
 
 /// Keys in the memory of this process, looked for in all of it.
-@Suite(.serialized) struct KeyMemoryTests {
+@Suite(.serialized, .disabled(if: Sanitizer.isOn, "too much memory is reserved to look through it"))
+struct KeyMemoryTests {
     private let sandbox = Sandbox()
 
     @Test func `no key is left in memory once a database is closed`() throws {
