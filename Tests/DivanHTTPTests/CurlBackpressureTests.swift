@@ -11,9 +11,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The memory of this process that no file backs, in bytes; `nil` where the system does not tell.
+/// The memory of this process that no file backs, in bytes; `nil` where the system does not tell, and
+/// under a sanitizer, which keeps aside what was freed.
 private func anonymousMemory() -> Int? {
-    guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+    guard !Sanitizer.isOn,
+        let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
         let line = status.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") }),
         let kilobytes = line.split(whereSeparator: { !$0.isNumber }).first.flatMap({ Int($0) })
     else { return nil }
