@@ -12,7 +12,7 @@ internal import DivanStorage
 /// ```swift
 /// var batch = EmissionBatch()
 /// batch.begin(id)
-/// batch.append(value) { coder.append(key, to: &$0) }
+/// batch.append(value) { coder.append(key, to: &$0, &$1) }
 /// batch.end()
 /// ```
 package struct EmissionBatch: Sendable {
@@ -36,6 +36,8 @@ package struct EmissionBatch: Sendable {
     private(set) var documents: [Document] = []
     /// The document that is being mapped.
     private var current: (id: DocumentID, idBytes: [UInt8], firstRow: Int, start: Int)?
+    /// How the numbers of the last key are written.
+    private var forms = NumberForms()
 
     /// Makes an empty batch.
     package init() {}
@@ -60,19 +62,23 @@ package struct EmissionBatch: Sendable {
     ///
     /// - Parameters:
     ///   - value: The value; nil for none, which takes no space.
-    ///   - key: Appends the key in its row form.
-    package mutating func append(_ value: PackedValue?, key: (inout [UInt8]) throws -> Void)
-        rethrows
-    {
+    ///   - key: Appends the key in its row form, and how its numbers are written.
+    package mutating func append(
+        _ value: PackedValue?, key: (inout [UInt8], inout NumberForms) throws -> Void
+    ) rethrows {
         guard let current else { return }
         let start = bytes.count
-        do { try key(&bytes) } catch {
+        forms.removeAll()
+        do { try key(&bytes, &forms) } catch {
             bytes.removeLast(bytes.count - start)
             throw error
         }
         let emittedEnd = bytes.count
         bytes.append(contentsOf: current.idBytes)
-        RowKey.append(ordinal: 0, to: &bytes)
+        bytes.append(0)
+        // The ordinal is zero until the document is complete.
+        if !forms.bytes.isEmpty { bytes.append(0) }
+        bytes.append(contentsOf: forms.bytes)
         let keyEnd = bytes.count
         if let value, !value.isNull { value.withBytes { bytes.append(copying: $0) } }
         rows.append(Row(start: start, emittedEnd: emittedEnd, keyEnd: keyEnd, end: bytes.count))
@@ -131,10 +137,11 @@ package struct EmissionBatch: Sendable {
             guard ordinal > 0 else { continue }
             // A longer key is written anew, behind everything.
             let value = Array(bytes[row.keyEnd..<row.end])
+            let forms = Array(bytes[self.forms(row, of: id)])
             let start = bytes.count
             bytes.append(contentsOf: Array(key))
             let emittedEnd = bytes.count
-            RowKey.append(id, ordinal: ordinal, to: &bytes)
+            RowKey.append(id, ordinal: ordinal, forms: forms, to: &bytes)
             let keyEnd = bytes.count
             bytes.append(contentsOf: value)
             rows[index] = Row(
@@ -153,4 +160,10 @@ package struct EmissionBatch: Sendable {
 
     /// The whole key of a row.
     func key(_ row: Row) -> ArraySlice<UInt8> { bytes[row.start..<row.keyEnd] }
+
+    /// Where a row of a document says how the numbers of its key are written; empty for most.
+    func forms(_ row: Row, of id: DocumentID) -> Range<Int> {
+        RowKey.forms(
+            behindID: row.emittedEnd + id.text.utf8.count + 1, end: row.keyEnd, in: bytes)
+    }
 }

@@ -6,18 +6,32 @@ internal import DivanStorage
 /// The keys that one document emitted, as the store `emissions` keeps them under the document's ID.
 ///
 ///     for each row: varint, the length of the emitted key; the key
+///                   and, if not all numbers of the key are plain:
+///                   00; varint, the length of their forms (`NumberForms`); the forms
 ///
 /// From them the document's rows can be found when it changes, without mapping its former revision
 /// again. A document without rows has none.
 enum EmittedKeys {
+    /// Stands where the length of the next key would: no key is empty.
+    private static let formsFollow: UInt8 = 0
+
     /// Appends the list of a document's rows, which stand in a batch.
     static func append(
-        _ rows: ArraySlice<EmissionBatch.Row>, of batch: Span<UInt8>, to list: inout [UInt8]
+        _ rows: ArraySlice<EmissionBatch.Row>, of id: DocumentID, in batch: EmissionBatch,
+        to list: inout [UInt8]
     ) {
         for row in rows {
-            Varint.append(UInt64(row.emittedEnd - row.start), to: &list)
-            list.append(copying: batch.extracting(row.start..<row.emittedEnd))
+            append(batch.bytes, row.start..<row.emittedEnd, to: &list)
+            let forms = batch.forms(row, of: id)
+            guard !forms.isEmpty else { continue }
+            list.append(formsFollow)
+            append(batch.bytes, forms, to: &list)
         }
+    }
+
+    private static func append(_ bytes: [UInt8], _ part: Range<Int>, to list: inout [UInt8]) {
+        Varint.append(UInt64(part.count), to: &list)
+        list.append(copying: bytes.span.extracting(part))
     }
 
     /// The row keys that a stored list stands for.
@@ -29,16 +43,20 @@ enum EmittedKeys {
         var offset = 0
         do {
             while offset < list.count {
-                let length = try Varint.decode(list, at: &offset)
-                guard length <= UInt64(list.count - offset) else { throw damage }
-                let end = offset + Int(length)
-                var key = [UInt8](copying: list.extracting(offset..<end))
-                let isAlone = keys.isEmpty && end == list.count
+                var key = [UInt8](copying: list.extracting(try part(of: list, at: &offset)))
+                guard !key.isEmpty else { throw damage }
+                var forms = 0..<0
+                if offset < list.count, list[offset] == formsFollow {
+                    offset += 1
+                    forms = try part(of: list, at: &offset)
+                }
+                let isAlone = keys.isEmpty && offset == list.count
                 let ordinal = isAlone ? 0 : seen[key, default: 0]
                 if !isAlone { seen[key] = ordinal + 1 }
-                RowKey.append(id, ordinal: ordinal, to: &key)
+                RowKey.append(
+                    id, ordinal: ordinal, forms: [UInt8](copying: list.extracting(forms)),
+                    to: &key)
                 keys.append(key)
-                offset = end
             }
         } catch is ModelCorruption {
             throw damage
@@ -46,5 +64,12 @@ enum EmittedKeys {
         return keys
     }
 
-    private static let damage = IndexCorruption("A list of emitted keys ends early.")
+    private static func part(of list: Span<UInt8>, at offset: inout Int) throws -> Range<Int> {
+        let length = try Varint.decode(list, at: &offset)
+        guard length <= UInt64(list.count - offset) else { throw damage }
+        defer { offset += Int(length) }
+        return offset..<offset + Int(length)
+    }
+
+    private static let damage = IndexCorruption("A list of emitted keys is damaged.")
 }

@@ -176,7 +176,7 @@ private struct Staging {
         let start = listBytes.count
         listBytes.append(contentsOf: document.id.text.utf8)
         let keyEnd = listBytes.count
-        EmittedKeys.append(emitted, of: batch.bytes.span, to: &listBytes)
+        EmittedKeys.append(emitted, of: document.id, in: batch, to: &listBytes)
         lists.append(
             .put, at: start, keySize: keyEnd - start, valueSize: listBytes.count - keyEnd,
             of: listBytes)

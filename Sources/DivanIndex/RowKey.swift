@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import DivanJSON
 package import DivanModel
 internal import DivanStorage
 
@@ -9,30 +10,76 @@ internal import DivanStorage
 ///        …  the emitted key (`RowKeyCoder`), which ends itself
 ///        n  the document's ID in UTF-8, which holds no zero
 ///        1  00
-///        …  how many rows of this key the document emitted before, big-endian; nothing for the first
+///     for most rows that is all; the others go on
+///     1 … 9  the ordinal: how many rows of this key the document emitted before
+///        …  how the key's numbers are written (`NumberForms`), if not in the plainest way
 ///
 /// So rows sort by key and then by the bytes of the document's ID, a shorter ID first. Rows of one
-/// document with one key come in no order that anybody may rely on.
+/// document whose keys collate as equal come in the order in which it emitted them.
+///
+/// An ordinal below F8 is one byte; a larger one is F7 plus the number of its bytes, and these,
+/// big-endian without leading zeros.
 package enum RowKey {
+    private static let largestShortOrdinal = 0xF7
+
+    /// A byte that stands above the first one of every document's ID, which is UTF-8: an emitted key with
+    /// this behind it is above all rows of that key and below those of the next.
+    package static let aboveIDs: UInt8 = 0xFF
+
     /// Appends what follows the emitted key.
     ///
     /// - Parameters:
     ///   - id: The emitting document.
     ///   - ordinal: How many rows of the same key it emitted before.
+    ///   - forms: How the numbers of the emitted key are written: the bytes of its `NumberForms`.
     ///   - key: Grows by the rest of the row key.
-    package static func append(_ id: DocumentID, ordinal: Int, to key: inout [UInt8]) {
+    package static func append(
+        _ id: DocumentID, ordinal: Int, forms: some Collection<UInt8>, to key: inout [UInt8]
+    ) {
         key.append(contentsOf: id.text.utf8)
+        key.append(0)
+        guard ordinal > 0 || !forms.isEmpty else { return }
         append(ordinal: ordinal, to: &key)
+        key.append(contentsOf: forms)
     }
 
-    /// Appends what follows the document's ID.
-    static func append(ordinal: Int, to key: inout [UInt8]) {
-        key.append(0)
-        guard ordinal > 0 else { return }
-        var shift = (ordinal.bitWidth - ordinal.leadingZeroBitCount - 1) / 8 * 8
-        while shift >= 0 {
+    private static func append(ordinal: Int, to key: inout [UInt8]) {
+        guard ordinal > largestShortOrdinal else { return key.append(UInt8(ordinal)) }
+        let size = (ordinal.bitWidth - ordinal.leadingZeroBitCount + 7) / 8
+        key.append(UInt8(largestShortOrdinal + size))
+        for shift in stride(from: 8 * (size - 1), through: 0, by: -8) {
             key.append(UInt8(truncatingIfNeeded: ordinal >> shift))
-            shift -= 8
+        }
+    }
+
+    /// Where the forms of the emitted key's numbers stand, given what follows the document's ID and the
+    /// zero behind it.
+    static func forms(behindID start: Int, end: Int, in key: [UInt8]) -> Range<Int> {
+        guard start < end else { return end..<end }
+        let size = max(0, Int(key[start]) - largestShortOrdinal)
+        return min(end, start + 1 + size)..<end
+    }
+
+    /// Reads what was emitted, numbers written as they were.
+    ///
+    /// - Parameters:
+    ///   - key: A row key.
+    ///   - coder: The coder of the index.
+    /// - Returns: The emitted key.
+    /// - Throws: ``IndexCorruption`` when the bytes are no row key.
+    package static func emittedKey(
+        in key: Span<UInt8>, _ coder: RowKeyCoder
+    ) throws(IndexCorruption) -> JSONValue {
+        do throws(RowKeyCoder.Failure) {
+            var offset = 0
+            let value = try coder.decode(key, at: &offset)
+            while offset < key.count, key[offset] != 0 { offset += 1 }
+            guard offset + 1 < key.count else { return value }
+            let size = max(0, Int(key[offset + 1]) - largestShortOrdinal)
+            let forms = min(key.count, offset + 2 + size)
+            return try coder.restoring(value, key.extracting(forms..<key.count))
+        } catch {
+            throw IndexCorruption("A row's key is damaged.")
         }
     }
 

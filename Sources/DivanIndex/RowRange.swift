@@ -23,6 +23,11 @@ package struct RowRange: Sendable, Equatable {
         self.init(lower: prefix, upper: KeyEncoding.successor(ofPrefix: prefix.span))
     }
 
+    /// The rows of an emitted key, in its row form.
+    package init(emittedKey: [UInt8]) {
+        self.init(lower: emittedKey, upper: emittedKey + [RowKey.aboveIDs])
+    }
+
     /// Whether no key can be in it.
     package var isEmpty: Bool {
         guard let lower, let upper else { return false }

@@ -63,7 +63,9 @@ final class IndexFixture {
         for (id, rows) in documents {
             batch.begin(DocumentID(unchecked: id))
             for row in rows {
-                batch.append(PackedValue(.integer(row.value))) { coder.append(row.key, to: &$0) }
+                batch.append(PackedValue(.integer(row.value))) {
+                    coder.append(row.key, to: &$0, &$1)
+                }
             }
             batch.end()
         }

@@ -2,6 +2,7 @@
 
 import DivanJSON
 import DivanModel
+import DivanPlatform
 import DivanStorage
 import DivanTestSupport
 import Testing
@@ -45,15 +46,86 @@ struct IndexRowsTests {
         #expect(try fixture.engine.read { try $0.count(of: fixture.stores.rows) } == 0)
     }
 
-    @Test func `the document's ID is read back from a row's key`() throws {
+    @Test func `key and document ID are read back from a row's key`() throws {
         let fixture = try IndexFixture()
-        for (key, ordinal) in [(JSONValue.null, 0), ("\u{0}\u{1}", 1), ([1, "x"], 70_000)] {
-            var rowKey: [UInt8] = []
-            fixture.coder.append(key, to: &rowKey)
-            RowKey.append(DocumentID(unchecked: "d\u{e9}j\u{e0} vu"), ordinal: ordinal, to: &rowKey)
-            var offset = 0
-            #expect(try fixture.coder.decode(rowKey.span, at: &offset) == key)
-            #expect(try RowKey.documentID(in: rowKey.span, at: offset).text == "d\u{e9}j\u{e0} vu")
+        let keys: [JSONValue] = [
+            .null, "\u{0}\u{1}", [1, "x"], [1.0, "x", -0.0], 2.0, ["a": [3.0]],
+        ]
+        for key in keys {
+            for ordinal in [0, 1, 247, 248, 255, 256, 70_000, 1 << 40] {
+                var (rowKey, forms): ([UInt8], NumberForms) = ([], NumberForms())
+                fixture.coder.append(key, to: &rowKey, &forms)
+                let offset = rowKey.count
+                let id = DocumentID(unchecked: "d\u{e9}j\u{e0} vu")
+                RowKey.append(id, ordinal: ordinal, forms: forms.bytes, to: &rowKey)
+                #expect(try RowKey.documentID(in: rowKey.span, at: offset) == id)
+                #expect(try RowKey.emittedKey(in: rowKey.span, fixture.coder) == key)
+            }
+        }
+    }
+
+    @Test
+    func `rows sort by value, then document, then ordinal, and never by how numbers are written`()
+        throws
+    {
+        let fixture = try IndexFixture()
+        let order = ValueOrder(.unicode, strings: ICUCollator.root)
+        for round in Soak.rounds(test: 2_000, soak: 100_000) {
+            var random = Soak.random(round: round, salt: 0x20E5)
+            func row(_ value: JSONValue) -> (value: JSONValue, id: String, ordinal: Int) {
+                let ids = ["a", "ab", "b", "\u{e9}", "1"]
+                let ordinals = [0, 1, 2, 247, 248, 256, 65_536]
+                return (
+                    value, ids.randomElement(using: &random) ?? "",
+                    ordinals.randomElement(using: &random) ?? 0
+                )
+            }
+            func key(_ row: (value: JSONValue, id: String, ordinal: Int)) -> [UInt8] {
+                var (key, forms): ([UInt8], NumberForms) = ([], NumberForms())
+                fixture.coder.append(row.value, to: &key, &forms)
+                RowKey.append(
+                    DocumentID(unchecked: row.id), ordinal: row.ordinal, forms: forms.bytes,
+                    to: &key)
+                return key
+            }
+            let left = row(RandomJSON.value(using: &random))
+            let right = row(RandomJSON.variation(of: left.value, using: &random))
+            let byValue = order.collate(left.value, right.value)
+            let isBefore =
+                byValue != 0
+                ? byValue < 0
+                : left.id != right.id
+                    ? left.id.utf8.lexicographicallyPrecedes(right.id.utf8)
+                    : left.ordinal < right.ordinal
+            let isSame = byValue == 0 && left.id == right.id && left.ordinal == right.ordinal
+            try #require(isSame || key(left).precedes(key(right)) == isBefore)
+        }
+    }
+
+    @Test func `keys that collate as equal stay in the order in which a document emitted them`()
+        throws
+    {
+        let fixture = try IndexFixture()
+        try fixture.replace([
+            ("b", [([1.0, "x"], 1), ([1, "x"], 2), ([1.0, "x"], 3)]),
+            ("a", [([1, "x"], 4), ([1.0, "x"], 5), ([1, "a"], 6)]),
+        ])
+        #expect(try fixture.allRows().map(\.value) == [6, 4, 5, 1, 2, 3])
+        #expect(try fixture.problems() == [])
+        // The same numbers written in another way are another row.
+        let edits = try fixture.replace([("b", [([1, "x"], 1), ([1, "x"], 2), ([1.0, "x"], 3)])])
+        #expect(Set(edits.map(\.edit)) == [.added, .removed])
+        #expect(try fixture.allRows().map(\.value) == [6, 4, 5, 1, 2, 3])
+        try fixture.replace([("a", []), ("b", [([1.0], 7)])])
+        #expect(try fixture.allRows().map(\.value) == [7])
+        #expect(try fixture.problems() == [])
+    }
+
+    @Test func `a damaged list of emitted keys is an error`() {
+        for list: [UInt8] in [[5, 1], [0], [0, 1], [1, 0x10, 0], [1, 0x10, 0, 2, 4], [0x80]] {
+            #expect(throws: IndexCorruption.self) {
+                try EmittedKeys.rowKeys(list.span, of: DocumentID(unchecked: "a"))
+            }
         }
     }
 

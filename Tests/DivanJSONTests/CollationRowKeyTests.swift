@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: Collation.allCases)
-    func `bytes order as values do and decode to them`(_ collation: Collation) throws {
+    func `bytes order as values collate, and decode to them`(_ collation: Collation) throws {
         let (values, coder) = (CollationSamples.order(collation), CollationSamples.coder(collation))
         for round in Soak.rounds(test: 2_000, soak: 200_000) {
             var generator = Soak.random(round: round, salt: 2)
@@ -24,13 +24,31 @@ import Testing
                 Bool.random(using: &generator)
                 ? RandomJSON.variation(of: left, using: &generator)
                 : RandomJSON.value(using: &generator)
-            let (leftKey, rightKey) = (key(left, collation), key(right, collation))
-            let expected = values.compare(left, right).signum()
+            let (leftKey, leftForms) = CollationSamples.encoding(left, collation)
+            let (rightKey, rightForms) = CollationSamples.encoding(right, collation)
             try #require(
-                order(leftKey, rightKey) == expected,
+                order(leftKey, rightKey) == values.collate(left, right).signum(),
                 "\(String(reflecting: left)) and \(String(reflecting: right))")
-            try #require((expected == 0) == (left == right))
-            try #require(try coder.decode(leftKey.span) == left)
+            let isIdentical = leftKey == rightKey && leftForms == rightForms
+            try #require(isIdentical == (left == right))
+            let plain = try coder.decode(leftKey.span)
+            try #require(values.collatesAsEqual(plain, left))
+            try #require((plain == left) == leftForms.isEmpty)
+            try #require(try coder.restoring(plain, leftForms.span) == left)
+        }
+    }
+
+    @Test(arguments: Collation.allCases)
+    func `the exact order goes on where values collate as equal`(_ collation: Collation) throws {
+        let values = CollationSamples.order(collation)
+        for round in Soak.rounds(test: 2_000, soak: 200_000) {
+            var generator = Soak.random(round: round, salt: 8)
+            let left = RandomJSON.value(using: &generator)
+            let right = RandomJSON.variation(of: left, using: &generator)
+            let (exact, collated) = (values.compare(left, right), values.collate(left, right))
+            try #require((exact == 0) == (left == right))
+            try #require(collated == 0 || exact.signum() == collated.signum())
+            try #require(values.compare(right, left).signum() == -exact.signum())
         }
     }
 
@@ -45,9 +63,15 @@ import Testing
             try #require(
                 values.compare(leftPacked, rightPacked).signum()
                     == values.compare(left, right).signum())
-            var bytes: [UInt8] = []
-            coder.append(leftPacked, to: &bytes)
-            try #require(bytes == key(left, collation))
+            try #require(
+                values.collate(leftPacked, rightPacked).signum()
+                    == values.collate(left, right).signum())
+            var (bytes, forms): ([UInt8], NumberForms) = ([], NumberForms())
+            coder.append(leftPacked, to: &bytes, &forms)
+            try #require((bytes, forms.bytes) == CollationSamples.encoding(left, collation))
+            var alone: [UInt8] = []
+            coder.append(leftPacked, to: &alone)
+            try #require(alone == bytes)
         }
     }
 
@@ -59,7 +83,7 @@ import Testing
             .map { _ in RandomJSON.value(depth: 1, using: &generator) }
             .sorted { key($0, collation).lexicographicallyPrecedes(key($1, collation)) }
         for (index, left) in sorted.enumerated() {
-            for right in sorted[index...] { #expect(values.compare(left, right) <= 0) }
+            for right in sorted[index...] { #expect(values.collate(left, right) <= 0) }
         }
     }
 
@@ -94,18 +118,42 @@ import Testing
         #expect(key(false) == [0x20])
         #expect(key(true) == [0x30])
         #expect(key(34) == [0x40, 0xC0, 0x41, 0, 0, 0, 0, 0, 0, 0x10])
-        #expect(key(34.0) == [0x40, 0xC0, 0x41, 0, 0, 0, 0, 0, 0, 0x12])
+        #expect(key(34.5) == [0x40, 0xC0, 0x41, 0x40, 0, 0, 0, 0, 0, 0x10])
         #expect(key(-1) == [0x40, 0x40, 0x0F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x10])
-        #expect(key(-0.0) == [0x40, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x11])
+        #expect(key(-0.0) == [0x40, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x10])
         #expect(
             key(9_007_199_254_740_993) == [
                 0x40, 0xC3, 0x40, 0, 0, 0, 0, 0, 0, 0x80, 0x80, 0, 0, 0, 0, 0, 0, 16,
-                91, 8, 20, 93, 55, 75, 10, 94, 0, 0x10,
+                91, 8, 20, 93, 55, 75, 10, 94, 0,
             ])
         #expect(key([nil, []]) == [0x60, 0x10, 0x60, 0x00, 0x00])
         #expect(key("a\0", .ascii) == [0x50, 0x61, 0x01, 0x01, 0x00])
         #expect(key("\u{80}", .ascii) == [0x50, 0xC2, 0x80, 0x00])
         #expect(key(["a": true], .raw) == [0x50, 0x70, 0x61, 0x00, 0x40, 0x00])
+    }
+
+    @Test func `numbers that are equal have one key, and forms that tell them apart`() throws {
+        func forms(_ value: JSONValue) -> [UInt8] { CollationSamples.encoding(value).forms }
+        func big(_ text: String) throws -> JSONValue { .number(try #require(BigNumber(text))) }
+        #expect(key([34]) == key([34.0]))
+        #expect(key(0) == key(-0.0))
+        #expect(key(.double(0x1p64)) == key(try big("18446744073709551616")))
+        #expect(key(try big("1e400")) == key(try big("10e399")))
+        // What is plain needs no form.
+        for plain: JSONValue in [
+            34, -1, 34.5, .unsigned(.max), "a", nil, [1, 2.5], .integer(.min),
+        ] {
+            #expect(forms(plain) == [])
+        }
+        #expect(forms(try big("1e400")) == [])
+        #expect(forms(try big("18446744073709551617")) == [])
+        // The number of plain ones before it, times four, and the form.
+        #expect(forms(34.0) == [0])
+        #expect(forms(-0.0) == [1])
+        #expect(forms([1, 2, 3.0, ["a": 4, "b": 5.0], -0.0]) == [8, 4, 1])
+        #expect(forms([.double(0x1p63), "x", 1.0]) == [0, 0])
+        #expect(forms(try big("1E400")) == [2, 5] + Array("1E400".utf8))
+        #expect(forms(.array(Array(repeating: 1, count: 32) + [1.0])) == [0x80, 0x01])
     }
 
     @Test func `a string is its sort key and its escaped text`() {

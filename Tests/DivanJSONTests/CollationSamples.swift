@@ -14,8 +14,15 @@ enum CollationSamples {
     }
 
     static func key(_ value: JSONValue, _ collation: Collation = .unicode) -> [UInt8] {
-        var key: [UInt8] = []
-        coder(collation).append(value, to: &key)
-        return key
+        encoding(value, collation).key
+    }
+
+    /// What an index keeps of a value: the key, and how its numbers are written.
+    static func encoding(
+        _ value: JSONValue, _ collation: Collation = .unicode
+    ) -> (key: [UInt8], forms: [UInt8]) {
+        var (key, forms): ([UInt8], NumberForms) = ([], NumberForms())
+        coder(collation).append(value, to: &key, &forms)
+        return (key, forms.bytes)
     }
 }

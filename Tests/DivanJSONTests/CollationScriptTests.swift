@@ -14,7 +14,8 @@ import Testing
 /// Sorts the values of a block, one JSON text a line.
 ///
 /// `order COLLATION` prints them in order, with `=` before one that collates as equal to the one
-/// before. `keys COLLATION` prints their row keys beside them.
+/// before. `keys COLLATION` prints their row keys beside them, and behind a plus how their numbers are
+/// written.
 private struct CollationInterpreter: ScriptInterpreter {
     private var collation = Collation.unicode
     private var showsKeys = false
@@ -45,8 +46,11 @@ private struct CollationInterpreter: ScriptInterpreter {
     }
 
     private func hex(_ value: JSONValue) -> String {
-        CollationSamples.key(value, collation)
-            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-            .joined()
+        let (key, forms) = CollationSamples.encoding(value, collation)
+        return forms.isEmpty ? hex(key) : "\(hex(key)) + \(hex(forms))"
+    }
+
+    private func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -35,7 +35,7 @@ struct Comparing {
         default: break
         }
         guard left.typeName == right.typeName else { return nil }
-        let place = order.collatesAsEqual(left, right) ? 0 : order.compare(left, right)
+        let place = order.collate(left, right)
         return switch comparison {
         case .less: place < 0
         case .lessOrEqual: place <= 0

@@ -210,7 +210,7 @@ final class SelectRun {
         var bytes: [UInt8] = []
         for value in values {
             if let value {
-                coder.appendComponent(value, to: &bytes)
+                coder.append(value, to: &bytes)
             } else {
                 bytes.append(RowKeyCoder.missing)
             }

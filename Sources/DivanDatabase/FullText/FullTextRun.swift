@@ -207,9 +207,8 @@ struct FullTextRun {
     }
 
     private static func range(of key: JSONValue, _ coder: RowKeyCoder) -> RowRange {
-        var (lower, upper): ([UInt8], [UInt8]) = ([], [])
-        coder.appendLowerBound(of: key, to: &lower)
-        coder.appendUpperBound(of: key, to: &upper)
-        return RowRange(lower: lower, upper: upper)
+        var bytes: [UInt8] = []
+        coder.append(key, to: &bytes)
+        return RowRange(emittedKey: bytes)
     }
 }

@@ -54,7 +54,7 @@ final class EmissionSink {
 
     func emit(_ key: Fragment, _ value: PackedValue?) {
         if let packed = key.packed {
-            emit(value) { coder.append(packed, to: &$0) }
+            emit(value) { coder.append(packed, to: &$0, &$1) }
         } else {
             emit(key.value ?? .null, value)
         }
@@ -63,26 +63,28 @@ final class EmissionSink {
     func emit(_ key: JSONValue, _ value: PackedValue?) {
         guard key.isFinite else { return fail(.notANumber) }
         guard key.isNested(atMost: RowKeyCoder.maximumDepth) else { return fail(.nesting) }
-        emit(value) { coder.append(key, to: &$0) }
+        emit(value) { coder.append(key, to: &$0, &$1) }
     }
 
     /// Adds a row whose key is already in its row form.
     func emit(rowKey: [UInt8]) {
-        batch.append(nil) { $0.append(contentsOf: rowKey) }
+        batch.append(nil) { bytes, _ in bytes.append(contentsOf: rowKey) }
     }
 
     func fail(_ failure: EmissionFailure) { self.failure = self.failure ?? failure }
 
-    private func emit(_ value: PackedValue?, key: (inout [UInt8]) -> Void) {
+    private func emit(
+        _ value: PackedValue?, key: (inout [UInt8], inout NumberForms) -> Void
+    ) {
         guard failure == nil else { return }
         let began: ContinuousClock.Instant? = isMeasuring ? .now : nil
         defer { if let began { encoding += ContinuousClock.now - began } }
         guard (value?.bytes.count ?? 0) <= Self.largestValue else { return fail(.valueTooLarge) }
         var keySize = 0
-        batch.append(value) { bytes in
+        batch.append(value) { bytes, forms in
             let start = bytes.count
-            key(&bytes)
-            keySize = bytes.count - start
+            key(&bytes, &forms)
+            keySize = bytes.count - start + forms.bytes.count
         }
         if keySize > Self.largestKey { fail(.keyTooLarge) }
     }

@@ -30,7 +30,7 @@ struct IndexDefinition: Sendable {
     var signature: String {
         let strings = collation == .unicode ? ICUCollator.root.version : "bytes"
         let reduces = reducer == nil ? "map" : "map and reduce"
-        return "2 \(collation.rawValue) \(strings) \(reduces) \(documentType ?? "*") \(version)"
+        return "3 \(collation.rawValue) \(strings) \(reduces) \(documentType ?? "*") \(version)"
     }
 
     /// Collects what one document emits; nothing for a tombstone and for those that are not mapped.

@@ -109,7 +109,7 @@ extension RowKeyCoder {
 
     private func encoding(of value: JSONValue) -> [UInt8] {
         var key: [UInt8] = []
-        appendComponent(value, to: &key)
+        append(value, to: &key)
         return key
     }
 }

@@ -31,7 +31,7 @@ struct OrderCoder: Sendable {
             if let value {
                 let coder =
                     key.collation.map { RowKeyCoder($0, strings: ICUCollator.root) } ?? coder
-                coder.appendComponent(value, to: &position)
+                coder.append(value, to: &position)
             } else {
                 position.append(RowKeyCoder.missing)
             }

@@ -74,7 +74,7 @@ struct PropertyIndexMap: Sendable {
     private func appending(_ value: PackedValue?, to key: [UInt8]) -> [UInt8] {
         var longer = key
         if let value {
-            coder.appendComponent(value, to: &longer)
+            coder.append(value, to: &longer)
         } else {
             longer.append(RowKeyCoder.missing)
         }

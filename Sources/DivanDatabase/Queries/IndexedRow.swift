@@ -49,8 +49,8 @@ struct IndexedRow: Sendable {
     /// What was emitted as the key.
     var key: JSONValue {
         let bytes = block.bytes
-        var offset = place.start
-        return (try? block.coder.decode(bytes.span, at: &offset)) ?? .null
+        let rowKey = bytes.span.extracting(place.start..<place.rowEnd)
+        return (try? RowKey.emittedKey(in: rowKey, block.coder)) ?? .null
     }
 
     /// The value that was emitted; nil for none.

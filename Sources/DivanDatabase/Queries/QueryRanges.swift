@@ -24,49 +24,29 @@ struct QueryRanges {
         let (low, high) = query.descending ? (end, start) : (start, end)
         return [
             RowRange(
-                lower: low.key.map { lower($0, low.id, isIn: low.isIn) },
-                upper: high.key.map { upper($0, high.id, isIn: high.isIn) })
+                lower: low.key.map { bound($0, low.id, behind: !low.isIn) },
+                upper: high.key.map { bound($0, high.id, behind: high.isIn) })
         ]
     }
 
     /// The rows whose key equals a value.
     func equal(to key: JSONValue) -> RowRange {
-        RowRange(lower: lower(key, nil, isIn: true), upper: upper(key, nil, isIn: true))
-    }
-
-    private func lower(_ key: JSONValue, _ id: String?, isIn: Bool) -> [UInt8] {
-        var bytes: [UInt8] = []
-        guard let id else {
-            if isIn {
-                coder.appendLowerBound(of: key, to: &bytes)
-            } else {
-                coder.appendUpperBound(of: key, to: &bytes)
-            }
-            return bytes
-        }
-        return bound(key, id, behind: !isIn)
-    }
-
-    private func upper(_ key: JSONValue, _ id: String?, isIn: Bool) -> [UInt8] {
-        var bytes: [UInt8] = []
-        guard let id else {
-            if isIn {
-                coder.appendUpperBound(of: key, to: &bytes)
-            } else {
-                coder.appendLowerBound(of: key, to: &bytes)
-            }
-            return bytes
-        }
-        return bound(key, id, behind: isIn)
-    }
-
-    /// Before or behind the rows of one key and one document.
-    private func bound(_ key: JSONValue, _ id: String, behind: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         coder.append(key, to: &bytes)
-        bytes.append(contentsOf: id.utf8)
-        // A row has a zero behind the ID.
-        if behind { bytes.append(1) }
+        return RowRange(emittedKey: bytes)
+    }
+
+    /// Before or behind the rows of one key, or of one key and one document.
+    private func bound(_ key: JSONValue, _ id: String?, behind: Bool) -> [UInt8] {
+        var bytes: [UInt8] = []
+        coder.append(key, to: &bytes)
+        if let id {
+            bytes.append(contentsOf: id.utf8)
+            // A row has a zero behind the ID.
+            if behind { bytes.append(1) }
+        } else if behind {
+            bytes.append(RowKey.aboveIDs)
+        }
         return bytes
     }
 

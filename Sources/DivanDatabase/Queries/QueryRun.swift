@@ -241,16 +241,14 @@ private struct IndexRun {
     private func firstKey(_ index: IndexReader, _ range: RowRange) throws -> JSONValue? {
         var first: JSONValue?
         try index.forEachRow(in: range, descending: query.descending) { key, _ in
-            var offset = 0
-            do { first = try coder.decode(key, at: &offset) } catch {
-                throw IndexCorruption("A row's key is damaged.")
-            }
+            first = try RowKey.emittedKey(in: key, coder)
             return false
         }
         return first
     }
 
-    /// The rows that are in one group with a key, and the group's key.
+    /// The rows that are in one group with a key, and the group's key, which is written as in the first
+    /// of its rows.
     private func group(of key: JSONValue) -> (rows: RowRange, key: JSONValue) {
         if case .level(let level) = query.grouping, case .array(let items) = key,
             items.count >= level

@@ -109,10 +109,7 @@ struct CustomReducer: ViewReducer {
 
     func reduce(keys: [[UInt8]], values: [PackedValue]) throws -> PackedValue {
         guard let coder else { throw ReduceFailure("The reduce function has no index.") }
-        let decoded = try keys.map { key in
-            var offset = 0
-            return try coder.decode(key.span, at: &offset)
-        }
+        let decoded = try keys.map { try RowKey.emittedKey(in: $0.span, coder) }
         return try call(decoded, values, isRereduce: false)
     }
 

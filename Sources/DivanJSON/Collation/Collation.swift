@@ -39,23 +39,26 @@
 ///
 /// - *Tie*: two different values that the order of people does not tell apart: `1` and `1.0`, or
 ///   `é` in one scalar and in two.
+/// - *Collate as equal*: what a query by key asks, and what row keys are equal by. Ties of numbers are
+///   equal, ties of strings not.
 /// - *Exact order*: the collation with every tie broken, so that only identical values are equal.
-/// - *Collate as equal*: what a query by key asks. Ties of numbers are equal, ties of strings not.
 ///
 /// ## Invariants
 ///
 /// 1. The exact order is total: of two values exactly one of `<`, `==`, `>` holds, and `==` holds
 ///    only for identical values (objects: whatever the order of their keys).
 /// 2. Numbers compare by their exact value, whatever their representation: a 64-bit integer is
-///    never rounded to a double. Ties: integer, then -0.0, then double, then kept digits.
+///    never rounded to a double.
 /// 3. `.unicode` strings compare by base letters over their whole length, then by accents, then by
 ///    case (ICU's root collation, CouchDB's order), and ties by their UTF-8 bytes.
 /// 4. Arrays compare item by item, and a shorter one sorts before its continuations.
 /// 5. Objects compare as arrays of their pairs, sorted by key (UTF-16 code units, as stored): key,
 ///    then value, pair by pair. CouchDB does the same in the order the keys were written in; that
 ///    order is not kept here, since two equal documents must have equal keys.
-/// 6. Ties are broken where they are met, not after all else: `[1, "b"]` sorts before `[1.0, "a"]`.
-///    Otherwise the beginning of an array would not be the beginning of its bytes.
+/// 6. Ties of numbers are broken last, when the whole values are otherwise equal: `[1.0, "a"]` sorts
+///    before `[1, "b"]`. The first number that is written in two ways decides: integer, then -0.0, then
+///    double, then kept digits by their text.
+/// 7. Ties of strings are broken where they are met, since there they are differences.
 ///
 /// ## What it does not do
 ///

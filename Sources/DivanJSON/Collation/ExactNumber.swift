@@ -23,13 +23,13 @@ struct ExactNumber {
     /// How the number was represented, in the order that breaks ties.
     enum Representation: UInt8 {
         /// `JSONValue.integer` or `.unsigned`, whichever the value fits.
-        case integer = 0x10
+        case integer
         /// `JSONValue.double(-0.0)`.
-        case negativeZero = 0x11
+        case negativeZero
         /// Any other `JSONValue.double`.
-        case double = 0x12
+        case double
         /// `JSONValue.number`, told apart by its text.
-        case bigNumber = 0x13
+        case bigNumber
     }
 
     /// The double towards zero, its bits turned so that they order as unsigned integers.

@@ -15,7 +15,8 @@ extension RowKeyCoder {
     /// Reads the value that the bytes encode.
     ///
     /// - Parameter key: The encoding of one value, and nothing else.
-    /// - Returns: The value, objects with sorted keys.
+    /// - Returns: The plainest of the values that have this encoding, objects with sorted keys: an
+    ///   integer for `1` and `1.0`.
     /// - Throws: `Failure` if the bytes are no such encoding.
     public func decode(_ key: Span<UInt8>) throws(Failure) -> JSONValue {
         var offset = 0
@@ -31,7 +32,7 @@ extension RowKeyCoder {
     /// - Parameters:
     ///   - key: Bytes with an encoding in them.
     ///   - offset: Where the encoding begins; afterwards, the byte after it; on a failure, any.
-    /// - Returns: The value, objects with sorted keys.
+    /// - Returns: The plainest of the values that have this encoding, objects with sorted keys.
     /// - Throws: `Failure` if no encoding begins there.
     public func decode(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) -> JSONValue {
         guard offset >= 0 else { throw Failure(offset: offset, expectation: "a value") }

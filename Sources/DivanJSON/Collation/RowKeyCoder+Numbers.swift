@@ -2,42 +2,45 @@
 
 // After the tag, a number is the bits of the double towards zero (see ExactNumber), then
 //
-//     exact:      10 integer │ 11 -0.0 │ 12 double │ 13 escaped text 00
-//     further from zero than the double:
-//                 80 (positive) or 01 (negative), digits, then 10 or 13 as above
-//     digits:     exponent as 8 bytes with the sign bit turned, pairs of digits as 1 + pair, 00;
-//                 all inverted for a negative number, so that more digits are less
+//     10           the double is the number
+//     80, digits   positive, further from zero than the double
+//     01, digits   negative, further from zero than the double
+//     digits:      exponent as 8 bytes with the sign bit turned, pairs of digits as 1 + pair, 00;
+//                  all inverted for a negative number, so that more digits are less
 //
-// so the byte after the bits orders negative beyond, exact in order of ties, positive beyond.
+// so the byte after the bits orders negative beyond, exact, positive beyond. Numbers that are equal have
+// equal bytes, however they are written: NumberForms says how that was.
 
 extension RowKeyCoder {
+    /// Says that the double whose bits stand before is the number.
+    static let exactly: UInt8 = 0x10
     /// Marks a number above the positive double whose bits stand before.
     static let beyondPositive: UInt8 = 0x80
     /// Marks a number below the negative double whose bits stand before.
     static let beyondNegative: UInt8 = 0x01
 
     /// Appends an integer's encoding after its tag, at once if a double holds it.
-    func appendInteger(_ value: Int64, to key: inout [UInt8]) {
+    func appendInteger(_ value: Int64, to key: inout [UInt8], _ forms: inout NumberForms) {
         guard value.magnitude <= 1 << 53 else {
-            append(ExactNumber(value), to: &key)
+            append(ExactNumber(value), to: &key, &forms)
             return
         }
         RowKeyCoder.append(ExactNumber.orderedBits(Double(value)), to: &key)
-        key.append(ExactNumber.Representation.integer.rawValue)
+        key.append(RowKeyCoder.exactly)
+        forms.passPlain()
     }
 
     /// Appends a number's encoding after its tag.
-    func append(_ number: ExactNumber, to key: inout [UInt8]) {
+    func append(_ number: ExactNumber, to key: inout [UInt8], _ forms: inout NumberForms) {
         RowKeyCoder.append(number.bits, to: &key)
         if let digits = number.digits {
             key.append(
                 number.isNegative ? RowKeyCoder.beyondNegative : RowKeyCoder.beyondPositive)
             RowKeyCoder.append(digits, inverting: number.isNegative ? 0xFF : 0, to: &key)
+        } else {
+            key.append(RowKeyCoder.exactly)
         }
-        key.append(number.representation.rawValue)
-        if number.representation == .bigNumber {
-            number.text.withUTF8Span { appendEscaped($0, to: &key) }
-        }
+        forms.pass(number)
     }
 
     private static func append(_ bits: UInt64, to key: inout [UInt8]) {

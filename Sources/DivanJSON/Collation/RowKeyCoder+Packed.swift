@@ -10,17 +10,26 @@ extension RowKeyCoder {
     ///   - value: The value.
     ///   - key: Grows by the encoding.
     public func append(_ value: PackedValue, to key: inout [UInt8]) {
+        var forms = NumberForms.ignored
+        append(value, to: &key, &forms)
+    }
+
+    /// Appends the encoding of a packed value, and what it does not tell of its numbers.
+    package func append(
+        _ value: PackedValue, to key: inout [UInt8], _ forms: inout NumberForms
+    ) {
         value.withReader { reader, node in
             guard let node else {
                 key.append(tag(of: .null))
                 return
             }
-            append(node, of: reader, depth: JSONValue.maximumDepth, to: &key)
+            append(node, of: reader, depth: JSONValue.maximumDepth, to: &key, &forms)
         }
     }
 
     private func append(
-        _ node: PackedNode, of reader: PackedReader, depth: Int, to key: inout [UInt8]
+        _ node: PackedNode, of reader: PackedReader, depth: Int, to key: inout [UInt8],
+        _ forms: inout NumberForms
     ) {
         let type = reader.collationType(of: node)
         // Nothing packed nests deeper; bytes that pretend to are not followed.
@@ -31,31 +40,32 @@ extension RowKeyCoder {
         key.append(tag(of: type))
         switch type {
         case .null, .false, .true: break
-        case .number: appendNumber(node, of: reader, to: &key)
+        case .number: appendNumber(node, of: reader, to: &key, &forms)
         case .string:
             // SAFETY: the payload is lent for the call, inside the reader's closure.
             unsafe appendText(reader.payload(node).span, to: &key)
         case .array:
             reader.forEachElement(of: node) { item in
-                append(item, of: reader, depth: depth - 1, to: &key)
+                append(item, of: reader, depth: depth - 1, to: &key, &forms)
             }
             key.append(RowKeyCoder.end)
         case .object:
             reader.forEachProperty(of: node) { name, value in
-                append(name, of: reader, depth: depth, to: &key)
-                append(value, of: reader, depth: depth - 1, to: &key)
+                append(name, of: reader, depth: depth, to: &key, &forms)
+                append(value, of: reader, depth: depth - 1, to: &key, &forms)
             }
             key.append(RowKeyCoder.end)
         }
     }
 
     private func appendNumber(
-        _ node: PackedNode, of reader: PackedReader, to key: inout [UInt8]
+        _ node: PackedNode, of reader: PackedReader, to key: inout [UInt8],
+        _ forms: inout NumberForms
     ) {
         if let integer = reader.int64(node) {
-            appendInteger(integer, to: &key)
+            appendInteger(integer, to: &key, &forms)
         } else {
-            append(ExactNumber(node, of: reader), to: &key)
+            append(ExactNumber(node, of: reader), to: &key, &forms)
         }
     }
 }

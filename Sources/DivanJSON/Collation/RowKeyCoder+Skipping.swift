@@ -37,18 +37,13 @@ extension RowKeyCoder {
 
     private func skipNumber(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) {
         offset += 8
-        var mark = try RowKeyCoder.take(key, at: &offset, "a number's representation")
-        if mark == RowKeyCoder.beyondPositive || mark == RowKeyCoder.beyondNegative {
-            let mask: UInt8 = mark == RowKeyCoder.beyondNegative ? 0xFF : 0
-            offset += 8
-            while try RowKeyCoder.take(key, at: &offset, "the end of the digits") ^ mask
-                != RowKeyCoder.end
-            {}
-            mark = try RowKeyCoder.take(key, at: &offset, "a number's representation")
-        }
-        if mark == ExactNumber.Representation.bigNumber.rawValue {
-            try RowKeyCoder.skipToEnd(key, at: &offset)
-        }
+        let mark = try RowKeyCoder.take(key, at: &offset, "what follows the bits of a number")
+        guard mark != RowKeyCoder.exactly else { return }
+        let mask: UInt8 = mark == RowKeyCoder.beyondNegative ? 0xFF : 0
+        offset += 8
+        while try RowKeyCoder.take(key, at: &offset, "the end of the digits") ^ mask
+            != RowKeyCoder.end
+        {}
     }
 
     private static func skipToEnd(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) {

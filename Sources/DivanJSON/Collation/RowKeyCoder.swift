@@ -4,7 +4,7 @@
 ///
 /// An index is a sorted store of byte strings. A row's key is the emitted value in this form, then
 /// the document's ID, then an ordinal; so the engine's plain comparison of bytes sorts rows by
-/// collation, and a query reads the emitted value from the key alone.
+/// collation and then by document, and a query reads the emitted value from the key alone.
 ///
 /// ```swift
 /// let coder = RowKeyCoder(.unicode, strings: ICUCollator.root)
@@ -19,9 +19,9 @@
 /// another one, so encodings may follow each other:
 ///
 ///     null, false, true   tag
-///     number              tag, 8 bytes, representation                             10 bytes
+///     number              tag, 8 bytes, 10                                         10 bytes
 ///     string (.unicode)   tag, sort key, 00 01, escaped UTF-8, 00
-///     string (other)      tag, escaped UTF-8 with the high bit of each byte turned, 00
+///     string (other)      tag, escaped UTF-8, 00
 ///     array               tag, each item, 00
 ///     object              tag, each key as a string, each followed by its value, 00
 ///
@@ -29,10 +29,15 @@
 /// every tag, ends a list, so a shorter list sorts first. Escaped, the bytes 00 and 01 become 01 01
 /// and 01 02, and zero can end a text too. `docs/collation.md` gives every byte, with an example.
 ///
+/// Numbers that are equal have equal bytes: `1` and `1.0` are one key. Which of them was encoded is kept
+/// apart, in ``NumberForms``; without these, decoding gives the plainest.
+///
 /// ## Invariants
 ///
-/// 1. The order of two encodings by bytes is ``ValueOrder/compare(_:_:)-(JSONValue,_)`` of the values.
-/// 2. `decode` of an encoding is the identical value; an object comes back with sorted keys.
+/// 1. The order of two encodings by bytes is ``ValueOrder/collate(_:_:)-(JSONValue,_)`` of the values:
+///    they are equal if and only if the values collate as equal.
+/// 2. `decode` of an encoding, with its forms restored, is the identical value; an object comes back
+///    with sorted keys.
 /// 3. The encoding of an array without its last byte begins the encoding of every array that begins
 ///    with the same items, and of no other value: see ``appendPrefix(of:to:)``.
 /// 4. Bytes that are no encoding are an error with an offset; none makes `decode` trap.
@@ -59,21 +64,36 @@ public struct RowKeyCoder: Sendable {
         self.strings = strings
     }
 
-    /// Appends the encoding of a value.
+    /// Appends the encoding of a value, the same for all values that collate as equal.
     ///
     /// - Parameters:
     ///   - value: The value. Nested deeper than ``maximumDepth`` it is written, but not read back.
     ///   - key: Grows by the encoding.
     public func append(_ value: JSONValue, to key: inout [UInt8]) {
+        var forms = NumberForms.ignored
+        append(value, to: &key, &forms)
+    }
+
+    /// Appends the encoding of a value, and what it does not tell of the value's numbers.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: Grows by the encoding.
+    ///   - forms: Grows by the numbers that are not plain.
+    package func append(
+        _ value: JSONValue, to key: inout [UInt8], _ forms: inout NumberForms
+    ) {
         key.append(tag(of: value.collationType))
         switch value {
         case .null, .bool: break
-        case .integer(let value): appendInteger(value, to: &key)
-        case .double(let value): append(ExactNumber(value), to: &key)
-        case .unsigned, .number: append(ExactNumber(value), to: &key)
+        case .integer(let value): appendInteger(value, to: &key, &forms)
+        case .double(let value): append(ExactNumber(value), to: &key, &forms)
+        case .unsigned, .number: append(ExactNumber(value), to: &key, &forms)
         case .string(let text): text.withUTF8Span { appendText($0, to: &key) }
-        case .array(let items): appendItems(items, to: &key)
-        case .object(let object): appendPairs(object, to: &key)
+        case .array(let items):
+            for item in items { append(item, to: &key, &forms) }
+            key.append(RowKeyCoder.end)
+        case .object(let object): appendPairs(object, to: &key, &forms)
         }
     }
 
@@ -90,16 +110,13 @@ public struct RowKeyCoder: Sendable {
         for item in items { append(item, to: &key) }
     }
 
-    private func appendItems(_ items: [JSONValue], to key: inout [UInt8]) {
-        for item in items { append(item, to: &key) }
-        key.append(RowKeyCoder.end)
-    }
-
-    private func appendPairs(_ object: JSONObject, to key: inout [UInt8]) {
+    private func appendPairs(
+        _ object: JSONObject, to key: inout [UInt8], _ forms: inout NumberForms
+    ) {
         for (name, value) in object.sortedPairs {
             key.append(tag(of: .string))
             name.withUTF8Span { appendText($0, to: &key) }
-            append(value, to: &key)
+            append(value, to: &key, &forms)
         }
         key.append(RowKeyCoder.end)
     }

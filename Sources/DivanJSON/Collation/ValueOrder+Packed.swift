@@ -3,7 +3,7 @@
 extension ValueOrder {
     /// Compares two packed values exactly, without unpacking them.
     ///
-    /// The answer is that of ``compare(_:_:)`` for the unpacked values. Packed objects lie in the
+    /// The answer is that of ``compare(_:_:)-(JSONValue,_)`` for the unpacked values. Packed objects lie in the
     /// order that they are compared in, so nothing is sorted or allocated.
     ///
     /// - Parameters:
@@ -12,7 +12,8 @@ extension ValueOrder {
     /// - Returns: A negative number if `left` sorts first, zero if the values are identical, else a
     ///   positive number.
     public func compare(_ left: PackedValue, _ right: PackedValue) -> Int {
-        compare(left, right, numberTies: true)
+        let byValue = compare(left, right, numberTies: false)
+        return byValue != 0 ? byValue : compare(left, right, numberTies: true)
     }
 
     /// Compares two packed values as a query does: numbers are equal however they are written.

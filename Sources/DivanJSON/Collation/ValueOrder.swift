@@ -9,8 +9,9 @@
 /// keys.sort { order.compare($0, $1) < 0 }
 /// ```
 ///
-/// ``compare(_:_:)-(JSONValue,_)`` is the exact order, the one that row keys have. ``collatesAsEqual(_:_:)`` is
-/// what a query by key asks. The essay at ``Collation`` defines both.
+/// ``collate(_:_:)-(JSONValue,_)`` is the order of row keys and of everything that a query asks;
+/// ``compare(_:_:)-(JSONValue,_)`` goes on where that finds no difference. The essay at ``Collation``
+/// defines both.
 ///
 /// A comparison costs as much as the common beginning of the two values, and allocates only for
 /// objects (their keys are sorted) and for numbers beyond 64 bits.
@@ -30,7 +31,10 @@ public struct ValueOrder: Sendable {
         self.strings = strings
     }
 
-    /// Compares two values exactly: ties are broken, and zero means identical.
+    /// Compares two values exactly: by ``collate(_:_:)-(JSONValue,_)``, and those that collate as equal by
+    /// how their numbers are written.
+    ///
+    /// The whole values are compared before any tie is broken: `[1.0, "a"]` sorts before `[1, "b"]`.
     ///
     /// - Parameters:
     ///   - left: A value.
@@ -38,7 +42,19 @@ public struct ValueOrder: Sendable {
     /// - Returns: A negative number if `left` sorts first, zero if the values are identical, else a
     ///   positive number.
     public func compare(_ left: JSONValue, _ right: JSONValue) -> Int {
-        compare(left, right, numberTies: true)
+        let byValue = compare(left, right, numberTies: false)
+        return byValue != 0 ? byValue : compare(left, right, numberTies: true)
+    }
+
+    /// Compares two values as a query does: numbers are equal however they are written.
+    ///
+    /// - Parameters:
+    ///   - left: A value.
+    ///   - right: Another value.
+    /// - Returns: A negative number if `left` sorts first, zero if a query for one finds the other,
+    ///   else a positive number.
+    public func collate(_ left: JSONValue, _ right: JSONValue) -> Int {
+        compare(left, right, numberTies: false)
     }
 
     /// Says whether two values differ in nothing but how their numbers are written.
@@ -51,7 +67,7 @@ public struct ValueOrder: Sendable {
     ///   - right: Another value.
     /// - Returns: Whether a query for `left` finds `right`.
     public func collatesAsEqual(_ left: JSONValue, _ right: JSONValue) -> Bool {
-        compare(left, right, numberTies: false) == 0
+        collate(left, right) == 0
     }
 
     func compare(_ left: JSONValue, _ right: JSONValue, numberTies: Bool) -> Int {

@@ -136,7 +136,7 @@ import Testing
     ) -> Bool? {
         guard let left, !left.isNull, !right.isNull else { return nil }
         if isTyped, kind(left) != kind(right) { return nil }
-        return holds(order.collatesAsEqual(left, right) ? 0 : order.compare(left, right))
+        return holds(order.collate(left, right))
     }
 
     private static func kind(_ value: JSONValue) -> Int {
@@ -152,7 +152,7 @@ import Testing
 
     private static func compare(_ left: JSONValue?, _ right: JSONValue?) -> Int {
         guard let left, let right else { return (left == nil ? 0 : 1) - (right == nil ? 0 : 1) }
-        return order.collatesAsEqual(left, right) ? 0 : order.compare(left, right)
+        return order.collate(left, right)
     }
 
     private static func value(_ document: JSONValue, _ path: String) -> JSONValue? {

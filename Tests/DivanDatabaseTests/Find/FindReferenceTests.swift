@@ -100,7 +100,7 @@ import Testing
 
     private static func compare(_ left: JSONValue?, _ right: JSONValue?) -> Int {
         guard let left, let right else { return (left == nil ? 0 : 1) - (right == nil ? 0 : 1) }
-        return order.collatesAsEqual(left, right) ? 0 : order.compare(left, right)
+        return order.collate(left, right)
     }
 
     private static func value(_ document: JSONValue, _ path: String) -> JSONValue? {

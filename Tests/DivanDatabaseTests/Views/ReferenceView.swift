@@ -23,19 +23,21 @@ struct ReferenceView {
         documents[id] = rows
     }
 
-    /// All rows in order.
+    /// All rows in order: by key, by document, and as the document emitted them.
     var rows: [Row] {
         documents.flatMap { id, rows in
-            rows.map { Row(key: $0.key, documentID: id, value: $0.value) }
+            rows.enumerated().map { place, row in
+                (place: place, row: Row(key: row.key, documentID: id, value: row.value))
+            }
         }
         .sorted { left, right in
-            let keys = order.compare(left.key, right.key)
+            let keys = order.collate(left.row.key, right.row.key)
             if keys != 0 { return keys < 0 }
-            if left.documentID != right.documentID {
-                return left.documentID.utf8.lexicographicallyPrecedes(right.documentID.utf8)
-            }
-            return left.value < right.value
+            let (id, other) = (left.row.documentID, right.row.documentID)
+            return id == other
+                ? left.place < right.place : id.utf8.lexicographicallyPrecedes(other.utf8)
         }
+        .map(\.row)
     }
 
     /// The rows that a query finds, before skip and limit.
@@ -43,7 +45,7 @@ struct ReferenceView {
         if let keys = query.keys {
             let all = rows
             return keys.flatMap { key in
-                let found = all.filter { compare($0.key, key) == 0 }
+                let found = all.filter { order.collate($0.key, key) == 0 }
                 return query.descending ? found.reversed() : found
             }
         }
@@ -55,11 +57,11 @@ struct ReferenceView {
             : ((query.startKey, query.inclusiveStart), (query.endKey, query.inclusiveEnd))
         let inside = rows.filter { row in
             if let key = low.0 {
-                let place = compare(row.key, key)
+                let place = order.collate(row.key, key)
                 if place < 0 || place == 0 && !low.1 { return false }
             }
             if let key = high.0 {
-                let place = compare(row.key, key)
+                let place = order.collate(row.key, key)
                 if place > 0 || place == 0 && !high.1 { return false }
             }
             return true
@@ -79,41 +81,12 @@ struct ReferenceView {
             if case .level(let level) = query.grouping, case .array(let items) = key {
                 key = .array(Array(items.prefix(level)))
             }
-            if let last = groups.last, isSame(last.key, key, row.key, query) {
+            if let last = groups.last, order.collatesAsEqual(last.key, key) {
                 groups[groups.count - 1].sum += row.value
             } else {
                 groups.append((key, row.value))
             }
         }
         return window(groups, query)
-    }
-
-    /// A short array is a group of its own, apart from the beginnings of longer ones.
-    private func isSame(
-        _ group: JSONValue, _ key: JSONValue, _ full: JSONValue, _ query: Query
-    ) -> Bool {
-        if case .number = group.kind, case .number = key.kind {
-            return order.collatesAsEqual(group, key)
-        }
-        return order.compare(group, key) == 0
-    }
-
-    /// As a query compares: numbers that are the whole key are equal whatever their form.
-    private func compare(_ left: JSONValue, _ right: JSONValue) -> Int {
-        if case .number = left.kind, case .number = right.kind, order.collatesAsEqual(left, right) {
-            return 0
-        }
-        return order.compare(left, right)
-    }
-}
-
-extension JSONValue {
-    enum Kind { case number, other }
-
-    fileprivate var kind: Kind {
-        switch self {
-        case .integer, .unsigned, .double, .number: .number
-        default: .other
-        }
     }
 }

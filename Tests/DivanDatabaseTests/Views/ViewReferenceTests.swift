@@ -72,7 +72,9 @@ import Testing
         case 5: return RandomJSON.value(using: &random)
         default:
             let items = (0..<Int.random(in: 0...3, using: &random)).map { _ in
-                JSONValue.integer(Int64.random(in: 0...2, using: &random))
+                let number = Int64.random(in: 0...2, using: &random)
+                return Bool.random(using: &random)
+                    ? JSONValue.integer(number) : .double(Double(number))
             }
             return .array(items)
         }
@@ -101,8 +103,7 @@ import Testing
         if Bool.random(using: &random) { query.limit = Int.random(in: 0...6, using: &random) }
         if Int.random(in: 0..<5, using: &random) == 0 {
             query.keys = (0..<Int.random(in: 0...3, using: &random)).map { _ in
-                // Arrays are found in the form in which they were emitted.
-                keys.randomElement(using: &random) ?? .null
+                bound(&random) ?? .null
             }
         }
         query.mapOnly = true
@@ -111,10 +112,7 @@ import Testing
             ReferenceView.Row(
                 key: $0.key, documentID: $0.documentID ?? "", value: $0.value?.int64 ?? 0)
         }
-        // Equal keys of one document come in no certain order.
-        #expect(
-            found.map(\.key) == expected.map(\.key)
-                && found.map(\.documentID) == expected.map(\.documentID), "round \(round)")
+        #expect(found == expected, "round \(round)")
         query.mapOnly = false
         try askReduced(query, model, &random, round)
     }
@@ -136,6 +134,7 @@ import Testing
         let expected = model.groups(query)
         let groups = try query.run()
         #expect(groups.map(\.value) == expected.map { .integer($0.sum) }, "round \(round)")
+        #expect(groups.map(\.key) == expected.map(\.key), "round \(round)")
     }
 }
 
