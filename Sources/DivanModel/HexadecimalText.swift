@@ -96,21 +96,38 @@ package enum HexadecimalText {
 
     /// Returns the number that `digits` spells, or `nil` unless they are 32 lower-case digits.
     static func parse(_ digits: Substring.UTF8View) -> (high: UInt64, low: UInt64)? {
-        var high: UInt64 = 0
-        var low: UInt64 = 0
-        var count = 0
-        for digit in digits {
-            let nibble: UInt8
-            switch digit {
-            case 0x30...0x39: nibble = digit - 0x30
-            case 0x61...0x66: nibble = digit - 0x57
-            default: return nil
+        // SAFETY: the bytes are read within the call, each load within the 32 that there are.
+        let found = unsafe digits.withContiguousStorageIfAvailable {
+            buffer -> (high: UInt64, low: UInt64)? in
+            guard buffer.count == length else { return nil }
+            let bytes = UnsafeRawBufferPointer(buffer)
+            func half(_ place: Int) -> UInt64? {
+                let first = unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+                let second = unsafe bytes.loadUnaligned(fromByteOffset: place + 8, as: UInt64.self)
+                guard let high = word(first.bigEndian), let low = word(second.bigEndian) else {
+                    return nil
+                }
+                return UInt64(high) << 32 | UInt64(low)
             }
-            high = high << 4 | low >> 60
-            low = low << 4 | UInt64(nibble)
-            count += 1
-            if count > length { return nil }
+            guard let high = half(0), let low = half(16) else { return nil }
+            return (high, low)
         }
-        return count == length ? (high, low) : nil
+        // Text that is stored in another way is made contiguous, and read again.
+        guard let found else { return parse(Substring(String(Substring(digits))).utf8) }
+        return found
+    }
+
+    /// The number that eight digits spell, the first one highest; nil for anything but digits.
+    @inline(__always)
+    private static func word(_ digits: UInt64) -> UInt32? {
+        // Letters have bit 6, and their low nibbles are 9 below their values.
+        let letters = (digits >> 6) & 0x0101_0101_0101_0101
+        var nibbles = ((digits & 0x0F0F_0F0F_0F0F_0F0F) &+ letters &* 9) & 0x0F0F_0F0F_0F0F_0F0F
+        nibbles = (nibbles | nibbles >> 4) & 0x00FF_00FF_00FF_00FF
+        nibbles = (nibbles | nibbles >> 8) & 0x0000_FFFF_0000_FFFF
+        nibbles |= nibbles >> 16
+        let word = UInt32(truncatingIfNeeded: nibbles)
+        // What was no digit does not come back as it was.
+        return Self.digits(word) == digits ? word : nil
     }
 }
