@@ -50,6 +50,8 @@ static enum divan_curl_result result_of(CURLcode code) {
     case CURLE_OK: return DIVAN_CURL_OK;
     case CURLE_COULDNT_RESOLVE_HOST: return DIVAN_CURL_CANNOT_RESOLVE;
     case CURLE_COULDNT_RESOLVE_PROXY: return DIVAN_CURL_CANNOT_RESOLVE_PROXY;
+    // A network that is not there now may come back.
+    case CURLE_INTERFACE_FAILED:
     case CURLE_COULDNT_CONNECT: return DIVAN_CURL_CANNOT_CONNECT;
     case CURLE_OPERATION_TIMEDOUT: return DIVAN_CURL_TIMED_OUT;
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -163,6 +165,7 @@ int divan_curl_set_text(divan_curl_easy *easy, enum divan_curl_text option, cons
         [DIVAN_CURL_KEY_PASSWORD] = CURLOPT_KEYPASSWD,
         [DIVAN_CURL_CA_FILE] = CURLOPT_CAINFO,
         [DIVAN_CURL_CA_FOLDER] = CURLOPT_CAPATH,
+        [DIVAN_CURL_INTERFACE] = CURLOPT_INTERFACE,
     };
     return curl_easy_setopt(easy->handle, options[option], text);
 }

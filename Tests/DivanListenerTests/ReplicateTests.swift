@@ -2,6 +2,7 @@
 
 import Dispatch
 import Divan
+import DivanHTTP
 import DivanJSON
 import Foundation
 import Testing
@@ -112,6 +113,84 @@ import Testing
         }
         let unknown = await replicate(["source": "source", "target": "ids", "filter": "none"])
         #expect(unknown.status == 400)
+    }
+
+    @Test func `a starting sequence leaves out what came before it`() async throws {
+        let body: JSONValue = [
+            "source": "source", "target": "target", "create_target": true, "since_seq": 1,
+        ]
+        let first = await replicate(body)
+        #expect(first.status == 200)
+        #expect(ids("target") == ["b", "c"])
+        try await source.save(MutableDocument([:], id: "d"))
+        let second = await replicate(body)
+        #expect(second.json["history"]?[0]?["docs_written"] == 1)
+        // Without it everything goes: it has a checkpoint of its own.
+        let whole = await replicate(["source": "source", "target": "target"])
+        #expect(whole.json["history"]?[0]?["docs_written"] == 1)
+        #expect(ids("target") == ["a", "b", "c", "d"])
+        let opaque = await replicate([
+            "source": "source", "target": "target", "since_seq": "1-g1AAAA",
+        ])
+        #expect(opaque.status == 400)
+    }
+
+    @Test func `winning revisions alone leave conflicts where they are`() async throws {
+        let first = try await source.put("x", ["n": 0], parent: nil).revisionID
+        try await source.put("x", ["n": 1], parent: first)
+        try await source.put("x", ["n": 2], parent: first, allowConflict: true)
+        let answer = await replicate([
+            "source": "source", "target": "target", "create_target": true,
+            "winning_revs_only": true,
+        ])
+        #expect(answer.status == 200)
+        let target = try #require(try site.manager.existingDatabase(named: "target"))
+        #expect(try await target.leafRevisions(of: "x").count == 1)
+        let winner = try await source.document(withID: "x")?.revisionID
+        #expect(try await target.document(withID: "x")?.revisionID == winner)
+        // All leaves are another replication, with a checkpoint of its own.
+        let all = await replicate(["source": "source", "target": "target"])
+        #expect(all.status == 200)
+        #expect(try await target.leafRevisions(of: "x").count == 2)
+    }
+
+    @Test func `without checkpoints nothing is kept, and nothing sent twice`() async throws {
+        let body: JSONValue = [
+            "source": "source", "target": "target", "create_target": true,
+            "use_checkpoints": false,
+        ]
+        let first = await replicate(body)
+        #expect(first.json == ["ok": true, "use_checkpoints": false])
+        #expect(ids("target") == ["a", "b", "c"])
+        for name in ["source", "target"] {
+            let kept = site.send("GET", "/\(name)/_local_docs").json["rows"]?.array
+            #expect(kept?.isEmpty == true)
+        }
+        let second = await replicate(body)
+        #expect(second.status == 200)
+    }
+
+    @Test func `options of the transfer are read`() throws {
+        func request(_ more: JSONObject) throws -> ReplicateRequest {
+            var body: JSONObject = ["source": "http://there:1/db", "target": "here"]
+            for (key, value) in more { body[key] = value }
+            return try ReplicateRequest(body, hosts: [])
+        }
+        let timed = try request(["connection_timeout": 5_000, "checkpoint_interval": 500]).settings
+        #expect(timed.timeouts.connect == .seconds(5))
+        #expect(timed.checkpointInterval == .milliseconds(500))
+        let user = HTTPURL.User(name: "u", password: "p")
+        let proxies: [(String, String, HTTPProxy)] = [
+            ("proxy", "http://u:p@host:3128", .server("http://host:3128", user: user)),
+            ("source_proxy", "http://host/", .server("http://host:80", user: nil)),
+            ("source_proxy", "socks5://host", .server("socks5://host:1080", user: nil)),
+            ("proxy", "socks5://u:p@host:9", .server("socks5://host:9", user: user)),
+            // That of the end that is here is not gone through.
+            ("target_proxy", "http://host:3128", .environment),
+        ]
+        for (name, text, expected) in proxies {
+            #expect(try request([name: .string(text)]).settings.proxy == expected)
+        }
     }
 
     @Test func `a database behind a URL is pushed to and pulled from, with a password`()

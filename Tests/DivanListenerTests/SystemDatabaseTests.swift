@@ -245,9 +245,8 @@ import Testing
         try await wait { state(site, "r") == "failed" }
         let document = site.send("GET", "/_replicator/r").json
         #expect(document["_replication_state_reason"]?.string?.contains("missing") == true)
-        site.send(
-            "PUT", "/_replicator/s", #"{"source":"a","target":"b","since_seq":"1"}"#)
-        try await wait { state(site, "s") == "failed" }
+        let malformed = #"{"source":"a","target":"b","since_seq":{}}"#
+        #expect(site.send("PUT", "/_replicator/s", malformed).status == 403)
     }
 
     // MARK: - Updates

@@ -28,6 +28,24 @@ import Testing
         #expect(pull.activity == .stopped)
     }
 
+    @Test func `what is set while it runs holds from the next start on`() async throws {
+        let here = try Database.inMemory(named: "here")
+        let there = try Database.inMemory(named: "there")
+        let push = here.createPushReplication(to: there)
+        push.isContinuous = true
+        push.start()
+        push.documentIDs = ["b"]
+        push.isContinuous = false
+        try await here.put("a", [:], parent: nil)
+        try await eventually { try there.contains("a") }
+        #expect(push.isRunning)
+        await push.stopped()
+        for id in ["b", "c"] { try await here.put(id, [:], parent: nil) }
+        push.start()
+        await push.finished()
+        #expect(try await there.allDocuments().map(\.id) == ["a", "b"])
+    }
+
     @Test func `a database lists its replications while they run`() async throws {
         #expect(here.replications.isEmpty)
         let (push, pull) = here.sync(with: there)

@@ -24,6 +24,7 @@ enum divan_curl_text {
     DIVAN_CURL_KEY_PASSWORD,
     DIVAN_CURL_CA_FILE,
     DIVAN_CURL_CA_FOLDER,
+    DIVAN_CURL_INTERFACE,
 };
 
 /// Options with a number.

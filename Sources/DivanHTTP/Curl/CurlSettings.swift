@@ -22,6 +22,12 @@ struct CurlSettings: Sendable {
         else { return HTTPError(.invalidRequest, "The URL or method cannot be used.") }
         handle.set(DIVAN_CURL_CONNECT_TIMEOUT_MS, max(connectTimeout.milliseconds, 1))
         handle.set(DIVAN_CURL_ALLOW_HTTP2, options.allowsHTTP2 ? 1 : 0)
+        if let interface = options.interface {
+            // The prefix keeps libcurl from taking the name for a host's.
+            guard handle.set(DIVAN_CURL_INTERFACE, "if!" + interface) else {
+                return HTTPError(.invalidRequest, "The network interface cannot be used.")
+            }
+        }
         applyBody(to: handle)
         return applyHeaders(to: handle) ?? applyProxy(to: handle) ?? applyTrust(to: handle)
             ?? applyClientCertificate(to: handle)

@@ -37,6 +37,8 @@ package final class CurlTransport: HTTPTransport {
         package var clientCertificate: ClientCertificate?
         /// Through which proxy to go.
         package var proxy = HTTPProxy.environment
+        /// The network interface that requests leave by; nil for whichever leads there.
+        package var interface: String?
         /// Whether HTTP/2 may be used over TLS.
         package var allowsHTTP2 = false
         /// How long to wait.

@@ -28,12 +28,6 @@ struct ReplicateRequest: Sendable {
         }
     }
 
-    /// What would change which documents go, and is not there: asking for it is refused rather than
-    /// passed over.
-    private static let notServed = [
-        "since_seq", "winning_revs_only", "source_proxy", "target_proxy", "proxy",
-    ]
-
     let source: End
     let target: End
     let isCancelling: Bool
@@ -46,9 +40,7 @@ struct ReplicateRequest: Sendable {
         var settings = ReplicationConfiguration()
         source = try Self.end(body["source"], "source", hosts, &settings)
         target = try Self.end(body["target"], "target", hosts, &settings)
-        for name in Self.notServed where body[name] != nil {
-            throw HTTPFailure.notImplemented("`\(name)` is not available in Divan.")
-        }
+        try Self.readTransfer(body, source, target, &settings)
         isCancelling = try Self.flag(body, "cancel")
         settings.isContinuous = try Self.flag(body, "continuous")
         settings.createTarget = try Self.flag(body, "create_target")
@@ -147,13 +139,13 @@ struct ReplicateRequest: Sendable {
         return rest.lastIndex(of: ":").map { rest[rest.index(after: $0)...] } ?? ""
     }
 
-    private static func flag(_ body: JSONObject, _ name: String) throws -> Bool {
-        guard let value = body[name] else { return false }
+    static func flag(_ body: JSONObject, _ name: String, default: Bool = false) throws -> Bool {
+        guard let value = body[name] else { return `default` }
         guard let flag = value.bool else { throw malformed(name, "true or false") }
         return flag
     }
 
-    private static func malformed(_ name: String, _ wanted: String) -> HTTPFailure {
+    static func malformed(_ name: String, _ wanted: String) -> HTTPFailure {
         .badRequest("`\(name)` must be \(wanted).")
     }
 }

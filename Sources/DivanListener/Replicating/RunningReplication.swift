@@ -152,6 +152,10 @@ final class RunningReplication: Sendable {
         if state.withLock({ $0.isStopped }) {
             return .failed(ReplicationError(.cancelled, "The replication was stopped."))
         }
+        guard request.settings.usesCheckpoints else {
+            // As CouchDB says it: nothing is kept that a history could be made of.
+            return .done(["ok": true, "use_checkpoints": false])
+        }
         var history: [JSONObject]
         do { history = try await replication.checkpointHistory() } catch {
             return .failed(ReplicationError(.database, "The checkpoint cannot be read."))

@@ -15,7 +15,7 @@ internal import DivanDatabase
 /// `docids` (sorted), `filter` and `filterParams` stand there only when they are set, and `remoteUUID`
 /// in place of `remoteURL` when there is one. Channels are the filter `sync_gateway/bychannel` with the
 /// parameter `channels`, a selector the filter `_selector` with the parameter `selector`. Credentials
-/// are taken out of the URL.
+/// are taken out of the URL. `sinceSeq` and `winningRevsOnly` are Divan's, and there only when they are set.
 package struct ReplicationID: Sendable, Hashable {
     /// 40 hexadecimal digits.
     package let text: String
@@ -38,6 +38,10 @@ package struct ReplicationID: Sendable, Hashable {
         package var filterParameters: JSONObject?
         /// The only documents that take part.
         package var documentIDs: [String]?
+        /// Where it begins the first time.
+        package var startingSequence: String?
+        /// Whether only winning revisions go.
+        package var winningRevisionsOnly = false
 
         /// Makes settings without filters.
         package init(localUUID: String, remoteURL: String, isPush: Bool) {
@@ -63,6 +67,8 @@ package struct ReplicationID: Sendable, Hashable {
         object["docids"] = settings.documentIDs.map { ids in
             .array(ids.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { .string($0) })
         }
+        object["sinceSeq"] = settings.startingSequence.map { .string($0) }
+        if settings.winningRevisionsOnly { object["winningRevsOnly"] = true }
         // The packed form sorts keys.
         text = ContentNames.sha1(Array(PackedValue(.object(object)).jsonText.utf8))
     }

@@ -29,6 +29,8 @@ package struct ReplicationRun: Sendable {
     var limits = ReplicationEngine.Limits()
     /// Whether to begin at the beginning, whatever the checkpoint says.
     var isResetting = false
+    /// Where to begin when there is no checkpoint; nil for the beginning.
+    var startingSequence: RemoteSequence?
     /// How often a checkpoint is due.
     var checkpointInterval = Duration.seconds(5)
     var clock: any Clock<Duration> = ContinuousClock()
@@ -44,7 +46,7 @@ package struct ReplicationRun: Sendable {
         until stop: StopSignal, isActiveOnly: Bool,
         follow: @escaping @Sendable (Progress, [ReplicationEngine.Report]) -> Void
     ) async throws {
-        let since = try await worker.keeper.load(resetting: isResetting)
+        let since = try await worker.keeper.load(resetting: isResetting) ?? startingSequence
         var engine = ReplicationEngine(
             since: since, isContinuous: isContinuous, isActiveOnly: isActiveOnly && since == nil,
             limits: limits)

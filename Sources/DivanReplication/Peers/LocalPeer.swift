@@ -24,6 +24,8 @@ package struct LocalPeer: ReplicationPeer {
     package let name: String
     /// As a source: lets through what is to be replicated; nil for all.
     package var filter: (@Sendable (Document) throws -> Bool)?
+    /// As a source: whether of each document only the winning revision is told of.
+    package var tellsWinnersOnly = false
     /// As a target: what becomes of what comes in.
     package var reception: Reception
 
@@ -85,9 +87,9 @@ package struct LocalPeer: ReplicationPeer {
         }
         let changes = try batch.changes.compactMap { change -> PeerChange? in
             if request.isActiveOnly, change.isDeleted { return nil }
+            let told = tellsWinnersOnly ? change.revisions.prefix(1) : change.revisions[...]
             return PeerChange(
-                id: try DocumentID(change.id),
-                revisions: try change.revisions.map { try RevisionID($0) },
+                id: try DocumentID(change.id), revisions: try told.map { try RevisionID($0) },
                 isDeleted: change.isDeleted)
         }
         return ChangesPage(

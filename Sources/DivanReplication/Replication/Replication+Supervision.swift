@@ -96,6 +96,7 @@ extension Replication {
         try await ends.prepare()
         let run = ReplicationRun(
             worker: ends.worker, isContinuous: settings.isContinuous, isResetting: isResetting,
+            startingSequence: ends.startingSequence,
             checkpointInterval: settings.checkpointInterval)
         let isEmpty = direction == .pull ? try database.documentCount == 0 : false
         try await run.run(until: stop, isActiveOnly: isEmpty) { [weak self] progress, reports in
@@ -112,6 +113,7 @@ struct Ends {
     let remote: any ReplicationPeer
     let id: ReplicationID
     let worker: ReplicationWorker
+    let startingSequence: RemoteSequence?
     private let isPush: Bool
     private let createsTarget: Bool
 
@@ -120,25 +122,32 @@ struct Ends {
         createsTarget = settings.createTarget && isPush
         let database = replication.database
         id = Self.id(replication, settings)
+        startingSequence = try Self.start(replication, settings)
         var reception = Reception(source: replication.remote.description)
         reception.removal = settings.accessRemoval
         reception.resolver = settings.conflictResolver
         reception.noteID = "pull-conflicts-\(id.text)"
         var local = LocalPeer(database, reception: reception)
         let filter = try SourceFilter(settings, isPush ? database : replication.remote.database)
-        if isPush { local.filter = filter.function }
+        if isPush {
+            local.filter = filter.function
+            local.tellsWinnersOnly = settings.winningRevisionsOnly
+        }
         self.local = local
         switch replication.remote {
         case .database(let other):
             var peer = LocalPeer(other, reception: Reception(source: local.name))
-            if !isPush { peer.filter = filter.function }
+            if !isPush {
+                peer.filter = filter.function
+                peer.tellsWinnersOnly = settings.winningRevisionsOnly
+            }
             remote = peer
         case .url(let url):
             remote = try RemotePeers.make(url, settings, for: database, isPush: isPush)
         }
         let keeper = CheckpointKeeper(
             id, local: local, remote: remote, isPush: isPush, incarnation: database.incarnation,
-            now: { ReplicationClock.now })
+            isKept: settings.usesCheckpoints, now: { ReplicationClock.now })
         var worker = ReplicationWorker(
             source: isPush ? local : remote, target: isPush ? remote : local, keeper: keeper)
         worker.transformer = settings.propertyTransformer
@@ -158,6 +167,20 @@ struct Ends {
             try await remote.create()
         }
         try await local.reception.resolveNoted(in: local.database)
+    }
+
+    /// Where it begins without a checkpoint.
+    private static func start(_ replication: Replication, _ settings: ReplicationConfiguration)
+        throws -> RemoteSequence?
+    {
+        guard let text = settings.startingSequence else { return nil }
+        let sequence = RemoteSequence(.string(text))
+        let isCounted = replication.direction == .push || replication.remote.database != nil
+        guard !isCounted || sequence?.number != nil else {
+            throw ReplicationError(
+                .invalidSetting, "The starting sequence of a database here is a number.")
+        }
+        return sequence
     }
 
     static func id(_ replication: Replication, _ settings: ReplicationConfiguration)
@@ -181,6 +204,8 @@ struct Ends {
             made.filterParameters = ["selector": .object(selector)]
         }
         if !settings.documentIDs.isEmpty { made.documentIDs = settings.documentIDs }
+        made.startingSequence = settings.startingSequence
+        made.winningRevisionsOnly = settings.winningRevisionsOnly
         return ReplicationID(made)
     }
 }

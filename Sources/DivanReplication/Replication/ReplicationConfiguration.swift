@@ -104,6 +104,13 @@ public struct ReplicationConfiguration: Sendable {
     public var selector: JSONObject?
     /// The only documents that take part; empty for all.
     public var documentIDs: [String] = []
+    /// A place in the source's feed, as its `_changes` tells it, after which to begin the first time; nil for the
+    /// beginning. It is part of what a checkpoint belongs to.
+    public var startingSequence: String?
+    /// Whether of each document only the winning revision goes, so that the target has no conflicts.
+    public var winningRevisionsOnly = false
+    /// Whether both ends keep how far it came. Without that each run compares everything anew.
+    public var usesCheckpoints = true
     /// How a continuous pull waits for changes.
     public var changesFeed = ChangesFeedMode.automatic
     /// Fields added to each HTTP request.
@@ -122,11 +129,16 @@ public struct ReplicationConfiguration: Sendable {
     public var clientCertificate: ClientCertificate?
     /// Through which proxy requests go.
     public var proxy = HTTPProxy.environment
+    /// The network interface that requests leave by, such as `eth0`; nil for whichever leads there. A server
+    /// that cannot be reached by it counts as unreachable.
+    public var networkInterface: String?
+    /// How long to wait for the server.
+    public var timeouts = HTTPTimeouts()
     /// What identifies the other end in checkpoints, whatever its address.
     public var remoteUUID: String?
     /// Settings by the names that Couchbase Lite 1.x had: `heartbeat` and `poll` (milliseconds),
-    /// `websocket` (false: never by itself), `remoteUUID`, and `reset`, which makes the first run begin at
-    /// the beginning. Others are kept and mean nothing.
+    /// `connection_timeout` (seconds), `websocket` (false: never by itself), `remoteUUID`, and `reset`, which
+    /// makes the first run begin at the beginning. Others are kept and mean nothing.
     public var customProperties: [String: JSONValue] = [:]
     /// Changes the properties of each document on its way, such as to encrypt some of them.
     ///

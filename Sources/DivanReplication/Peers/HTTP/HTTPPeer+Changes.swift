@@ -62,7 +62,7 @@ extension HTTPPeer {
         name: String, value: String
     )] {
         var query: [(name: String, value: String)] = [
-            ("feed", kind), ("style", "all_docs"),
+            ("feed", kind), ("style", feed.style),
             ("heartbeat", String(feed.heartbeat.components.seconds * 1_000)),
         ]
         if let limit { query.append(("limit", String(limit))) }

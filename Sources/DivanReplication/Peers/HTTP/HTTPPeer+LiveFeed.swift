@@ -85,7 +85,7 @@ extension HTTPPeer {
     /// Opens a WebSocket, as Sync Gateway has it: what is wanted goes as the first message.
     private func openMessages(_ since: RemoteSequence) async throws -> LiveFeed? {
         var options: JSONObject = [
-            "since": since.value, "style": "all_docs",
+            "since": since.value, "style": .string(feed.style),
             "heartbeat": .integer(feed.heartbeat.components.seconds * 1_000),
         ]
         if !feed.documentIDs.isEmpty {

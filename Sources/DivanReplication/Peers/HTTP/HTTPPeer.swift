@@ -44,6 +44,8 @@ package final class HTTPPeer: ReplicationPeer {
         package var documentIDs: [String] = []
         /// A selector that documents must match.
         package var selector: JSONObject?
+        /// Whether of each document only the winning revision is told of.
+        package var isOfWinnersOnly = false
         /// How often the server shows that it is alive while it waits for changes.
         package var heartbeat = Duration.seconds(30)
         /// How it waits for changes.
@@ -53,6 +55,9 @@ package final class HTTPPeer: ReplicationPeer {
 
         /// Makes a feed of everything.
         package init() {}
+
+        /// Which leaves of a document a row names.
+        var style: String { isOfWinnersOnly ? "main_only" : "all_docs" }
     }
 
     /// Attachments up to so many bytes go inside a document's JSON.

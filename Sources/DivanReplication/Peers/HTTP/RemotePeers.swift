@@ -31,8 +31,17 @@ enum RemotePeers {
             address, by: transport, headers: headers,
             authenticator: settings.authenticator?.authenticator(database, transport))
         connection.cookies = settings.cookies
+        connection.timeouts = timeouts(settings)
         connection.compression = settings.compressesRequests ? RequestCompression() : nil
         return HTTPPeer(connection, for: local, feed: isPush ? HTTPPeer.Feed() : feed(settings))
+    }
+
+    private static func timeouts(_ settings: ReplicationConfiguration) -> HTTPTimeouts {
+        var timeouts = settings.timeouts
+        if let seconds = settings.customProperties["connection_timeout"]?.double, seconds > 0 {
+            timeouts.connect = .milliseconds(Int64(min(seconds, 86_400) * 1_000))
+        }
+        return timeouts
     }
 
     /// What a pull wants of the changes feed.
@@ -46,6 +55,7 @@ enum RemotePeers {
         }
         feed.documentIDs = settings.documentIDs
         feed.selector = settings.selector
+        feed.isOfWinnersOnly = settings.winningRevisionsOnly
         feed.mode = settings.changesFeed
         if settings.customProperties["websocket"]?.bool == false, feed.mode == .automatic {
             feed.mode = .longpoll
@@ -71,6 +81,7 @@ private enum Transports {
         var trust: TrustPolicy
         var certificate: ClientCertificate?
         var proxy: HTTPProxy
+        var interface: String?
     }
 
     private struct Entry {
@@ -81,13 +92,15 @@ private enum Transports {
 
     static func shared(_ settings: ReplicationConfiguration) throws -> CurlTransport {
         let key = Key(
-            trust: settings.trust, certificate: settings.clientCertificate, proxy: settings.proxy)
+            trust: settings.trust, certificate: settings.clientCertificate, proxy: settings.proxy,
+            interface: settings.networkInterface)
         return try transports.withLock { transports in
             if let known = transports[key]?.transport, !known.isClosed { return known }
             var options = CurlTransport.Options()
             options.trust = key.trust
             options.clientCertificate = key.certificate
             options.proxy = key.proxy
+            options.interface = key.interface
             let made: CurlTransport
             do { made = try CurlTransport(options) } catch {
                 throw ReplicationError(

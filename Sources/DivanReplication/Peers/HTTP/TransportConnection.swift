@@ -10,6 +10,8 @@ struct TransportConnection: WireConnection {
     private let headers: HTTPHeaders
     /// Where cookies are kept; nil for none.
     var cookies: HTTPCookieJar?
+    /// How long to wait for the server.
+    var timeouts = HTTPTimeouts()
     /// Whether requests are sent as gzip; nil for not.
     var compression: RequestCompression?
 
@@ -92,12 +94,12 @@ struct TransportConnection: WireConnection {
             sent.headers["Content-Type"] = type
             sent.body = .stream(length: length) { SentPieces(pieces: try open()) }
         }
+        var timeouts = timeouts
         if let silence = request.longestSilence {
-            var timeouts = HTTPTimeouts()
             timeouts.silence = silence
             timeouts.head = max(timeouts.head, silence)
-            sent.timeouts = timeouts
         }
+        sent.timeouts = timeouts
         return sent
     }
 }
