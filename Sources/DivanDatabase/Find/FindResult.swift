@@ -72,6 +72,8 @@ public struct FindExplanation: Sendable {
     public struct Candidate: Sendable, Hashable {
         /// What would be read.
         public var description: String
+        /// The names of the indexes that would be read.
+        public var indexNames: [String]
         /// How many rows: exact for indexes, the most there can be otherwise.
         public var rows: Int
     }

@@ -120,7 +120,8 @@ extension QueryReport {
             lines.append("Gets them in the wanted order.")
         }
         let candidates = plan.considered.map {
-            FindExplanation.Candidate(description: $0.path.words, rows: $0.rows)
+            FindExplanation.Candidate(
+                description: $0.path.words, indexNames: $0.path.indexNames, rows: $0.rows)
         }
         if candidates.count > 1 {
             let others = candidates.map { "\($0.description) (\($0.rows))" }

@@ -50,6 +50,19 @@ enum Secrets {
         return signature
     }
 
+    /// The MD5 of bytes, which `Content-MD5` is made of and which keeps no secret; nil on a system whose
+    /// OpenSSL may not compute one.
+    static func md5(_ bytes: [UInt8]) -> [UInt8]? {
+        var digest = [UInt8](repeating: 0, count: 16)
+        // SAFETY: each pointer is used within the call, and the digest has 16 bytes.
+        let isDone = unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe digest.withUnsafeMutableBufferPointer { out in
+                unsafe divan_md5(bytes.baseAddress, bytes.count, out.baseAddress) == 1
+            }
+        }
+        return isDone ? digest : nil
+    }
+
     /// Whether two secrets are equal, compared in a time that tells nothing about them.
     static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }

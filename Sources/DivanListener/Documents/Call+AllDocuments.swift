@@ -38,8 +38,7 @@ extension Call {
     }
 
     private func allDocuments(_ request: AllDocumentsRequest) throws -> ListenerResponse {
-        _ = try database
-        return .json(steps: AllDocumentsListing(self, request))
+        try tagged(listTag()) { .json(steps: AllDocumentsListing(self, request)) }
     }
 
     /// The answers to each of the `queries` in the body, one after the other.

@@ -10,7 +10,12 @@ extension Call {
         let view = try view(name(0), name(1))
         var parameters = query
         for (key, value) in try bodyOptions() { parameters[key] = Self.parameter(key, value) }
-        return .json(bytes: try rows(of: view, parameters))
+        // An index that is not brought up to date tells less than the database.
+        let isCurrent = try Self.updateMode(parameters) == .before
+        let version = "\(view.version ?? "") \(view.hasReduce)"
+        return try tagged(isCurrent ? listTag(version) : nil) {
+            .json(bytes: try rows(of: view, parameters))
+        }
     }
 
     /// `POST /{db}/_design/{ddoc}/_view/{name}/queries`

@@ -260,8 +260,15 @@ extension Call {
     /// `GET`, `POST /{db}/_changes`
     func changes() throws -> ListenerResponse {
         let request = try ChangesRequest(self)
-        var response = ListenerResponse.json(steps: try ChangesFeed(self, request))
-        if request.mode == .eventsource { response.headers["Content-Type"] = "text/event-stream" }
-        return response
+        // What a function of the app decides may be another thing the next time.
+        let isTagged = request.mode == .normal && !request.filter.isFunction
+        let tag = try isTagged ? listTag(headers["Last-Event-ID"] ?? "") : nil
+        return try tagged(tag) {
+            var response = ListenerResponse.json(steps: try ChangesFeed(self, request))
+            if request.mode == .eventsource {
+                response.headers["Content-Type"] = "text/event-stream"
+            }
+            return response
+        }
     }
 }

@@ -144,6 +144,14 @@ enum ChangesFilter: Sendable {
         }
     }
 
+    /// Whether the app's own code decides.
+    var isFunction: Bool {
+        switch self {
+        case .function, .view: true
+        case .all, .documentIDs, .designDocuments, .selector: false
+        }
+    }
+
     func passes(_ change: Change) -> Bool {
         switch self {
         case .documentIDs(let ids): ids.contains(change.id)

@@ -9,6 +9,7 @@ extension Call {
     func find() throws -> ListenerResponse {
         let database = try database
         let request = try FindRequest(try objectBody(), database)
+        try request.checkIndex(in: database)
         let result = try database.find(request.query)
         var text = JSONText()
         text.raw("{\"docs\":[\n")
@@ -138,11 +139,7 @@ extension Call {
     /// A name that the same definition has each time.
     private static func name(of paths: [String], _ filter: Selector?) -> String {
         let text = JSONValue.array(paths.map { .string($0) }).description
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in (text + (filter?.json.description ?? "")).utf8 {
-            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
-        }
-        return HexText.text(hash)
+        return HexText.text(Fingerprint.of(text + (filter?.json.description ?? "")))
     }
 
     /// `DELETE /{db}/_index/{ddoc}/json/{name}`

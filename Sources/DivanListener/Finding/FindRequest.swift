@@ -15,6 +15,8 @@ struct FindRequest: Sendable {
     var wantsStatistics: Bool
     /// The index that was named and is not there.
     var missingIndex: String?
+    /// Whether another way may be taken where the named index, or any at all, does not serve.
+    var allowsFallback = true
 
     init(_ body: JSONObject, _ database: Database) throws {
         guard let selector = body["selector"] else {
@@ -42,6 +44,7 @@ struct FindRequest: Sendable {
         conflicts = body["conflicts"]?.bool ?? false
         wantsStatistics = body["execution_stats"]?.bool ?? false
         query.updatesIndexes = body["update"]?.bool ?? true
+        allowsFallback = body["allow_fallback"]?.bool ?? true
         if let named = body["use_index"] { try use(named, database) }
     }
 
@@ -56,6 +59,25 @@ struct FindRequest: Sendable {
         }
         query.useIndex = found
         if found == nil { missingIndex = parts.joined(separator: ", ") }
+    }
+
+    /// Refuses a query whose index is not there, or does not serve it, where nothing else may.
+    func checkIndex(in database: Database) throws {
+        guard !allowsFallback else { return }
+        let refusal = HTTPFailure(
+            400, "no_usable_index", "No index serves this query, and no other way is allowed.")
+        guard missingIndex == nil else { throw refusal }
+        // Reading everything may be cheaper than an index that would do, and one whose rows are all in
+        // question is no narrower way; what counts is that there is one.
+        let explanation = try database.explain(query)
+        let asked = query.selector.json.object ?? [:]
+        var serving = Set(explanation.candidates.flatMap(\.indexNames))
+        if let read = explanation.index { serving.insert(read.name) }
+        for index in try database.indexes()
+        where index.paths.first.map({ asked[$0] != nil }) ?? false {
+            serving.insert(index.name)
+        }
+        guard query.useIndex.map(serving.contains) ?? !serving.isEmpty else { throw refusal }
     }
 
     private static func count(_ body: JSONObject, _ key: String) throws -> Int? {

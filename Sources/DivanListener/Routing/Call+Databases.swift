@@ -43,9 +43,7 @@ extension Call {
     /// A number that stays as long as the database is the same life of itself: a replicator that sees
     /// another one starts over.
     static func instanceStartTime(_ database: Database) -> String {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in database.incarnation.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return "\(hash >> 11)"
+        "\(Fingerprint.of(database.incarnation) >> 11)"
     }
 
     /// `PUT /{db}`

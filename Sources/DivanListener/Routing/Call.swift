@@ -93,12 +93,33 @@ struct Call: Sendable {
             + ([databaseName] + path).map(PercentEncoding.encode).joined(separator: "/")
     }
 
+    /// Refuses a client that takes nothing of what there is; attachments are of any type.
+    func checkAccept(_ route: Route) throws {
+        guard !route.pattern.hasSuffix("/{attachment}"),
+            !Accept.allowsAnything(headers["Accept"])
+        else { return }
+        throw HTTPFailure(
+            406, "not_acceptable", "Answers come as application/json, which Accept leaves out.")
+    }
+
     /// Whether the client takes a media type: it says so, or says nothing.
     func accepts(_ type: String) -> Bool { Accept.allows(headers["Accept"], type) }
 }
 
 /// The `Accept` header.
 enum Accept {
+    /// What answers come as, but for attachments.
+    private static let served = [
+        "application/json", "text/plain", "multipart/related", "multipart/mixed",
+        "text/event-stream",
+    ]
+
+    /// Whether a client takes anything that is served: nothing is known of it without the header.
+    static func allowsAnything(_ header: String?) -> Bool {
+        guard let header, !header.isEmpty else { return true }
+        return served.contains { allows(header, $0) }
+    }
+
     /// Whether a header allows a media type, itself or by a wildcard.
     static func allows(_ header: String?, _ type: String) -> Bool {
         guard let header else { return true }

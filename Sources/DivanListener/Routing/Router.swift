@@ -133,7 +133,12 @@ package struct Router: Sendable {
                 site: site, request: request, target: target, resource: resource, user: signedIn)
             call.openDatabase = try open(resource, route, signedIn)
             try call.checkAccess(route)
+            try call.checkAccept(route)
             response = try route.handle(call)
+            // As CouchDB before 3 promised, and clients still ask.
+            if route.isWrite, head.headers["X-Couch-Full-Commit"] == "true" {
+                try call.openDatabase?.sync()
+            }
         } catch {
             response = ErrorResponse.response(to: error, of: "\(head.method) \(path(of: head))")
             challenge(&response)
