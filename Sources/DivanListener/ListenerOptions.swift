@@ -25,8 +25,10 @@ public struct ListenerLimits: Sendable {
     public var connections = 4_096
     /// How long a connection may be silent between requests, or while it sends a head.
     public var idle = Duration.seconds(60)
-    /// How slowly a body may come, in bytes a second, after the first half minute.
+    /// How slowly a body may come, in bytes a second, after its grace.
     public var slowestBody = 1_024
+    /// How long a body may take however little has come.
+    public var bodyGrace = Duration.seconds(30)
     /// How many wrong passwords in a row for a user, from one address, lock the user out from there.
     public var passwordAttempts = 5
     /// For how long.

@@ -191,6 +191,44 @@ import Testing
         #expect(late.answer()?.status == 200)
     }
 
+    @Test func `a body that comes too slowly is broken off, and a slow one that does not is taken`()
+        throws
+    {
+        let served = try Served { options in
+            options.limits.bodyGrace = .seconds(1)
+            options.limits.slowestBody = 1
+        }
+        let stopped = try served.client()
+        stopped.write("PUT /db/stopped HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+        // A hundred bytes are worth a hundred seconds, so this one has time.
+        let slow = try served.client()
+        let body = "{\"a\":\"\(String(repeating: "x", count: 92))\"}"
+        slow.write(
+            "PUT /db/slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        )
+        for byte in body.utf8.dropLast() { slow.write([byte]) }
+        #expect(stopped.isClosed())
+        slow.write("}")
+        #expect(slow.answer()?.status == 201)
+        let client = try served.client()
+        client.request("GET", "/db/stopped")
+        #expect(client.answer()?.status == 404)
+    }
+
+    @Test func `a client that stops reading is let go of, and others are served`() throws {
+        let served = try Served { $0.limits.idle = .seconds(1) }
+        let database = try served.site.manager.database(named: "db")
+        let big = AttachmentContent.bytes([UInt8](repeating: 1, count: 16 << 20))
+        try database.put("big", [:], parent: nil, attachments: ["a": big])
+        let stalled = try (0..<16).map { _ in try served.client() }
+        for client in stalled { client.request("GET", "/db/big/a") }
+        let client = try served.client()
+        client.request("GET", "/_up")
+        #expect(client.answer()?.status == 200)
+        wait { served.listener.connectionCount == 0 }
+        #expect(served.listener.connectionCount == 0)
+    }
+
     @Test func `a listener for everybody does not start where others reach it`() throws {
         let site = try TestSite()
         var options = ListenerOptions()

@@ -92,7 +92,7 @@ import Testing
         defer { listener.stop() }
         let pull = here.createPullReplication(from: try url(listener))
         if isSecure {
-            pull.trust = .pinnedCertificates([try Self.der(identity)])
+            pull.trust = .pinnedCertificates([try PEM.certificate(of: identity)])
             #expect(try url(listener).scheme == "https")
         }
         pull.isContinuous = true
@@ -108,13 +108,44 @@ import Testing
         #expect(difference.isEmpty, "\(difference.sorted().prefix(5))")
     }
 
-    /// The certificate of an identity in PEM form, which stands behind its key.
-    private static func der(_ file: URL) throws -> [UInt8] {
-        let text = try String(contentsOf: file, encoding: .utf8)
-        let start = try #require(text.range(of: "-----BEGIN CERTIFICATE-----"))
-        let lines = text[start.upperBound...].split(separator: "\n")
-            .prefix { !$0.hasPrefix("-----") }
-        return Array(try #require(Data(base64Encoded: lines.joined())))
+    @Test func `a peer that lets nobody write is pulled from, once and for ever`() async throws {
+        try fill(there, 30)
+        let listener = try listen { $0.readOnly = true }
+        defer { listener.stop() }
+        let once = here.createPullReplication(from: try url(listener))
+        once.start()
+        await once.finished()
+        #expect(once.lastError == nil)
+        #expect(try contents(here) == contents(there))
+
+        let pull = here.createPullReplication(from: try url(listener))
+        pull.isContinuous = true
+        pull.checkpointInterval = .milliseconds(20)
+        pull.start()
+        try await there.put("late", ["n": 1], parent: nil)
+        try await eventually { try here.document(withID: "late") != nil }
+        try await there.put("later", ["n": 1], parent: nil)
+        try await eventually { try here.document(withID: "later") != nil }
+        try await eventually { pull.activity == .idle }
+        #expect(pull.lastError == nil)
+        await pull.stopped()
+    }
+
+    @Test func `a replication leaves by the interface that is set`() async throws {
+        try fill(there, 3)
+        let listener = try listen()
+        defer { listener.stop() }
+        let pull = here.createPullReplication(from: try url(listener))
+        pull.networkInterface = "lo"
+        pull.start()
+        await pull.finished()
+        #expect(pull.lastError == nil)
+        #expect(try here.documentCount == there.documentCount)
+        pull.networkInterface = "none0"
+        pull.retry.maximumAttempts = 1
+        pull.start()
+        await pull.finished()
+        #expect(pull.lastError?.code == .unreachable)
     }
 
     @Test func `a peer with a wrong pin is not spoken to`() async throws {
@@ -124,7 +155,7 @@ import Testing
         let listener = try listen { $0.tls = tls }
         defer { listener.stop() }
         let pull = here.createPullReplication(from: try url(listener))
-        pull.trust = .pinnedCertificates([try Self.der(other)])
+        pull.trust = .pinnedCertificates([try PEM.certificate(of: other)])
         pull.retry.maximumAttempts = 1
         pull.start()
         await pull.finished()
@@ -144,6 +175,56 @@ import Testing
         let pull = here.createPullReplication(from: try url(listener))
         pull.filter = "app/byOwner"
         pull.filterParameters = ["name": "Waldo"]
+        pull.start()
+        await pull.finished()
+        #expect(pull.lastError == nil)
+        #expect(try await here.allDocuments().map(\.id) == ["d0", "d2"])
+    }
+
+    @Test(arguments: [false, true], ["IDs", "selector"])
+    func `IDs or a selector limit a pull from a listener, once and for ever`(
+        isContinuous: Bool, kind: String
+    ) async throws {
+        for (n, kind) in ["task", "note", "task", "note"].enumerated() {
+            try await there.put("d\(n)", ["type": .string(kind)], parent: nil)
+        }
+        let listener = try listen()
+        defer { listener.stop() }
+        let pull = here.createPullReplication(from: try url(listener))
+        pull.isContinuous = isContinuous
+        if kind == "IDs" {
+            pull.documentIDs = ["d0", "d2", "late2", "none"]
+        } else {
+            pull.selector = ["type": "task"]
+        }
+        pull.start()
+        try await eventually { try here.documentCount == 2 }
+        guard isContinuous else {
+            await pull.finished()
+            #expect(pull.lastError == nil)
+            #expect(try await here.allDocuments().map(\.id) == ["d0", "d2"])
+            return
+        }
+        try await there.put("late1", ["type": "note"], parent: nil)
+        try await there.put("late2", ["type": "task"], parent: nil)
+        try await eventually { try here.contains("late2") }
+        await pull.stopped()
+        #expect(try await here.allDocuments().map(\.id) == ["d0", "d2", "late2"])
+    }
+
+    @Test func `a user pulls only what the user may see, without asking for less`() async throws {
+        for (n, owner) in ["ann", "bob", "ann"].enumerated() {
+            try await there.put("d\(n)", ["owner": .string(owner)], parent: nil)
+        }
+        let listener = try listen { options in
+            options.access = .users(["ann": "secret"])
+            options.authorization.reading = { user, _, document in
+                document.string(forKey: "owner") == user.name
+            }
+        }
+        defer { listener.stop() }
+        let address = "http://ann:secret@127.0.0.1:\(try #require(listener.port))/notes"
+        let pull = here.createPullReplication(from: address)
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)

@@ -78,6 +78,49 @@ import Testing
         await pull.stopped()
     }
 
+    @Test
+    func `credentials that stop being good in the middle delay a replication until they are again`()
+        async throws
+    {
+        let isRefusing = Mutex(false)
+        let refused = Mutex(0)
+        let server = try stand.serve { _, connection in
+            guard isRefusing.withLock({ $0 }) else { return false }
+            refused.withLock { $0 += 1 }
+            connection.respond(
+                status: 401, headers: [("Content-Type", "application/json")],
+                body: Array(#"{"error":"unauthorized","reason":"Your session has ended."}"#.utf8))
+            return true
+        }
+        defer { server.stop() }
+        let pull = here.createPullReplication(from: server.databaseURL)
+        let push = here.createPushReplication(to: server.databaseURL)
+        for replication in [pull, push] {
+            quick(replication)
+            replication.start()
+        }
+        try await there.put("before", [:], parent: nil)
+        try await eventually { try here.document(withID: "before") != nil }
+        for round in 0..<3 {
+            let seen = refused.withLock { $0 }
+            isRefusing.withLock { $0 = true }
+            try await there.put("there\(round)", [:], parent: nil)
+            try await here.put("here\(round)", [:], parent: nil)
+            try await eventually { refused.withLock { $0 } >= seen + 4 }
+            try await eventually {
+                pull.lastError?.code == .unauthorized && push.lastError?.code == .unauthorized
+            }
+            isRefusing.withLock { $0 = false }
+            try await eventually {
+                try here.document(withID: "there\(round)") != nil
+                    && there.document(withID: "here\(round)") != nil
+            }
+        }
+        try await eventually { pull.activity == .idle && push.activity == .idle }
+        await pull.stopped()
+        await push.stopped()
+    }
+
     @Test func `a poll interval takes the place of waiting requests`() async throws {
         let server = try stand.serve()
         defer { server.stop() }

@@ -71,8 +71,8 @@ public final class LoopbackConnection: Sendable {
         write(lines: String(chunk.count, radix: 16) + "\n") && write(chunk) && write(lines: "\n")
     }
 
-    /// Hands everything on to a port of this machine, and back, until one end closes.
-    public func tunnel(toPort port: Int) {
+    /// Hands everything on to a port of this machine, and back, until one end closes, or until a fault ends it.
+    public func tunnel(toPort port: Int, fault: TunnelFault? = nil) {
         let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -89,7 +89,17 @@ public final class LoopbackConnection: Sendable {
         }
         let far = LoopbackConnection(other)
         let back = Thread { [self] in
-            while let bytes = far.receive(), !bytes.isEmpty, write(bytes) {}
+            var passed = 0
+            while let bytes = far.receive(), !bytes.isEmpty {
+                let (sent, isOver) = fault?.change(bytes, behind: passed) ?? (bytes, false)
+                passed += bytes.count
+                guard write(sent) else { break }
+                guard isOver else { continue }
+                // Nothing more comes, and the connection stays.
+                if case .stall = fault { waitForClose() }
+                break
+            }
+            far.interrupt()
             interrupt()
         }
         back.start()
@@ -197,6 +207,28 @@ public final class LoopbackConnection: Sendable {
             }
             if failure == EINTR { continue }
             return failure == 0 ? bytes : nil
+        }
+    }
+}
+
+/// What goes wrong with the bytes that come back through a tunnel.
+public enum TunnelFault: Sendable {
+    /// The connection ends after so many bytes.
+    case cut(Int)
+    /// No more than so many bytes come, and the connection stays.
+    case stall(Int)
+    /// One byte becomes another.
+    case damage(Int)
+
+    /// What becomes of bytes that come behind so many others, and whether they are the last.
+    func change(_ bytes: [UInt8], behind passed: Int) -> ([UInt8], isOver: Bool) {
+        switch self {
+        case .cut(let count), .stall(let count):
+            return (Array(bytes.prefix(max(0, count - passed))), passed + bytes.count >= count)
+        case .damage(let place):
+            var bytes = bytes
+            if bytes.indices.contains(place - passed) { bytes[place - passed] ^= 0x5A }
+            return (bytes, false)
         }
     }
 }

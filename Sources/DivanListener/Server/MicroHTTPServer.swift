@@ -210,7 +210,8 @@ final class MicroHTTPServer: HTTPServer {
                     continue
                 }
                 if let received = exchange.receivedBytes {
-                    let allowed = Duration.seconds(30 + received / max(1, limits.slowestBody))
+                    let allowed =
+                        limits.bodyGrace + .seconds(received / max(1, limits.slowestBody))
                     if age > allowed { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
                 } else if exchange.isParked, Self.isGone(connection.descriptor) {
                     gone.append(exchange)
