@@ -23,6 +23,7 @@ private struct RunnerLine: Decodable {
     var wall: Double
     var p50_ms: Double?
     var p99_ms: Double?
+    var memory_mb: Double?
 }
 
 /// Why a run gave no figure.
@@ -60,7 +61,7 @@ func measure(
         operations: line.operations,
         cpuSeconds: line.cpu,
         wallSeconds: line.wall,
-        peakAnonymousMegabytes: Double(peak) / 1000,
+        peakAnonymousMegabytes: line.memory_mb ?? Double(peak) / 1000,
         diskMegabytes: Double(bytesInFolder(directory)) / 1e6,
         p50: line.p50_ms,
         p99: line.p99_ms

@@ -42,7 +42,7 @@ enum ContentFile {
     static let chunk = 256 << 10
 
     /// Makes it in a folder.
-    static func make(in folder: URL) throws -> URL {
+    static func make(in folder: URL, size: Int = size) throws -> URL {
         let file = folder.appending(path: "content")
         guard FileManager.default.createFile(atPath: file.path, contents: nil),
             let handle = FileHandle(forWritingAtPath: file.path)

@@ -7,8 +7,8 @@ import Foundation
 // Files that become attachments, and attachments that become files. The floor is `CopyWork`.
 extension DivanWork {
     /// A file in the folder of the run.
-    private func makeFile() throws -> URL {
-        try ContentFile.make(in: directory.deletingLastPathComponent())
+    func makeFile(size: Int = ContentFile.size) throws -> URL {
+        try ContentFile.make(in: directory.deletingLastPathComponent(), size: size)
     }
 
     /// A file becomes an attachment.

@@ -16,7 +16,8 @@ extension DivanWork {
         guard
             [
                 "pull", "push", "resync", "checkpoint_lost", "edit_latency", "listener_get",
-                "listener_bulk_docs", "listener_changes", "idle_longpolls",
+                "listener_bulk_docs", "listener_changes", "idle_longpolls", "attachment_pull",
+                "attachment_push",
             ].contains(work)
         else { return nil }
         let remote = try Remote(beside: directory)
@@ -42,6 +43,14 @@ extension DivanWork {
             _ = try Self.run(push, at: remote.database)
             push.customProperties = ["reset": true]
             return try measuring { try Self.run(push, at: remote.database) }
+        case "attachment_pull":
+            return try attachment(
+                from: remote.database, by: database.createPullReplication(from: remote.url),
+                to: database)
+        case "attachment_push":
+            return try attachment(
+                from: database, by: database.createPushReplication(to: remote.url),
+                to: remote.database)
         case "edit_latency": return try editLatency(database, remote)
         case "idle_longpolls": return try idleLongpolls(remote)
         default:
@@ -78,9 +87,23 @@ extension DivanWork {
         return try target.documentCount
     }
 
+    /// One large attachment goes over; the figure is in bytes.
+    private func attachment(
+        from source: Database, by replication: Replication, to target: Database
+    ) throws -> Timing {
+        let document = MutableDocument(id: "film")
+        document.setAttachment(named: "a", contentType: nil, .file(try makeFile(size: 1 << 30)))
+        try source.save(document)
+        var timing = try measuring { try Self.run(replication, at: target) }
+        guard try target.document(withID: "film")?.attachment(named: "a")?.length == 1 << 30
+        else { throw CocoaError(.fileReadUnknown) }
+        timing.units = 1 << 30
+        return timing
+    }
+
     // MARK: - Latency
 
-    /// Edits one by one with a continuous push; the result is the 99th of a hundred, in microseconds.
+    /// Edits one by one with a continuous push: how long each takes to be seen at the other end.
     private func editLatency(_ database: Database, _ remote: Remote) throws -> Timing {
         let arrived = DispatchSemaphore(value: 0)
         let token = try remote.database.addChangeListener { _ in arrived.signal() }
@@ -89,22 +112,20 @@ extension DivanWork {
         push.start()
         defer { push.stop() }
         while push.activity != .idle { usleep(1_000) }
-        var times: [Double] = []
+        var latencies = Latencies()
         var timing = try measuring {
             for index in 0..<operations {
                 let start = ContinuousClock.now
                 try database.save(MutableDocument(["n": .integer(Int64(index))], id: "e\(index)"))
                 while try !remote.database.contains("e\(index)") { arrived.wait() }
-                let (seconds, attoseconds) = start.duration(to: .now).components
-                times.append(Double(seconds) * 1e6 + Double(attoseconds) / 1e12)
+                latencies.add(.now - start)
                 // Edits of a person, not of a loop.
                 usleep(5_000)
             }
-            return 0
+            return try remote.database.documentCount
         }
         token.remove()
-        times.sort()
-        timing.result = Int(times[times.count * 99 / 100])
+        timing.latencies = latencies
         return timing
     }
 
@@ -135,16 +156,17 @@ extension DivanWork {
         return bytes
     }
 
-    /// Feeds that wait; the result is what each costs in bytes of memory.
+    /// Feeds that wait: the memory is what all of them take, with their clients' sockets.
     private func idleLongpolls(_ remote: Remote) throws -> Timing {
         // Each feed has two sockets here.
         var files = rlimit(rlim_cur: 65_536, rlim_max: 65_536)
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
         var clients: [LoopbackClient] = []
         let before = Self.anonymousMemory()
-        return try measuring {
+        var grown = 0
+        var timing = try measuring {
             for _ in 0..<operations {
-                let client = try LoopbackClient(port: remote.port)
+                let client = try LoopbackClient(port: remote.port, room: 512)
                 try client.write(
                     "GET /notes/_changes?feed=longpoll&heartbeat=60000&since=now HTTP/1.1\r\n"
                         + "Host: localhost\r\n\r\n")
@@ -152,8 +174,11 @@ extension DivanWork {
             }
             for client in clients { try client.skipHead() }
             sleep(1)
-            return (Self.anonymousMemory() - before) / operations
+            grown = Self.anonymousMemory() - before
+            return grown / operations
         }
+        timing.memory = grown
+        return timing
     }
 
     private static func anonymousMemory() -> Int {

@@ -8,9 +8,14 @@ final class LoopbackClient {
 
     private let descriptor: Int32
     private var held: [UInt8] = []
-    private var room = [UInt8](repeating: 0, count: 256 * 1_024)
+    private var room: [UInt8]
 
-    init(port: UInt16) throws {
+    /// - Parameters:
+    ///   - port: Where the listener is.
+    ///   - room: How much is read at a time; little where thousands of clients wait.
+    /// - Throws: `Failure` when nobody listens there.
+    init(port: UInt16, room: Int = 256 * 1_024) throws {
+        self.room = [UInt8](repeating: 0, count: room)
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -12,6 +12,8 @@ struct Timing {
     var units: Int?
     /// How long each operation took, where that is the question.
     var latencies: Latencies?
+    /// The bytes of memory that the work took, where the process's peak is not what is asked for.
+    var memory: Int?
 
     /// One line of JSON, as Floor/main.c prints it.
     func line(operations: Int) -> String {
@@ -22,6 +24,7 @@ struct Timing {
             line += ",\"p50_ms\":\(latencies.percentile(0.5))"
             line += ",\"p99_ms\":\(latencies.percentile(0.99))"
         }
+        if let memory { line += ",\"memory_mb\":\(Double(memory) / 1e6)" }
         return line + "}"
     }
 }
