@@ -42,7 +42,7 @@ import Testing
     @Test func `whatever breaks a handshake only delays a replication`() async throws {
         let port = try #require(listener.port)
         defer { listener.stop() }
-        for round in Soak.rounds(test: 60, soak: 4_000) {
+        for round in Soak.rounds(test: 25, soak: 4_000) {
             var random = Soak.random(round: round, salt: 77)
             let faults = Mutex((0..<1 + random.below(3)).map { _ in Self.fault(&random) })
             let described = faults.withLock { "\($0)" }

@@ -132,6 +132,9 @@ public struct ReplicationConfiguration: Sendable {
     /// The network interface that requests leave by, such as `eth0`; nil for whichever leads there. A server
     /// that cannot be reached by it counts as unreachable.
     public var networkInterface: String?
+    /// Whether HTTP/2 may be used over TLS where the server offers it: many requests on one connection. Attachments
+    /// and feeds go by HTTP/1.1 all the same, since one that waits would hold up its neighbours.
+    public var allowsHTTP2 = false
     /// How long to wait for the server.
     public var timeouts = HTTPTimeouts()
     /// What identifies the other end in checkpoints, whatever its address.

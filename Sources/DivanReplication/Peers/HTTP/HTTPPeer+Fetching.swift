@@ -182,11 +182,12 @@ extension HTTPPeer {
             let ancestors = wanted.possibleAncestors.map { JSONValue.string($0.description) }
             query.append(("atts_since", JSONWriter.string(.array(ancestors))))
         }
-        let response = try await connection.respond(
-            to: WireRequest(
-                .get, DocumentPath.document(wanted.id.text),
-                query: query.map { (name: $0.0, value: $0.1) },
-                accept: "multipart/related, application/json"))
+        var request = WireRequest(
+            .get, DocumentPath.document(wanted.id.text),
+            query: query.map { (name: $0.0, value: $0.1) },
+            accept: "multipart/related, application/json")
+        request.wantsContent = true
+        let response = try await connection.respond(to: request)
         switch response.status {
         case 200...299: break
         case 404, 410:

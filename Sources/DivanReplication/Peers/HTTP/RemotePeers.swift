@@ -24,11 +24,14 @@ enum RemotePeers {
             }
             headers.add(name, value)
         }
-        let transport = try Transports.shared(settings)
+        let transport = try Transports.shared(settings, allowingHTTP2: settings.allowsHTTP2)
+        let patient =
+            settings.allowsHTTP2
+            ? try Transports.shared(settings, allowingHTTP2: false) : transport
         var database = address
         database.user = nil
         var connection = TransportConnection(
-            address, by: transport, headers: headers,
+            address, by: transport, patient: patient, headers: headers,
             authenticator: settings.authenticator?.authenticator(database, transport))
         connection.cookies = settings.cookies
         connection.timeouts = timeouts(settings)
@@ -82,6 +85,7 @@ private enum Transports {
         var certificate: ClientCertificate?
         var proxy: HTTPProxy
         var interface: String?
+        var allowsHTTP2: Bool
     }
 
     private struct Entry {
@@ -90,10 +94,12 @@ private enum Transports {
 
     private static let transports = Mutex<[Key: Entry]>([:])
 
-    static func shared(_ settings: ReplicationConfiguration) throws -> CurlTransport {
+    static func shared(_ settings: ReplicationConfiguration, allowingHTTP2: Bool) throws
+        -> CurlTransport
+    {
         let key = Key(
             trust: settings.trust, certificate: settings.clientCertificate, proxy: settings.proxy,
-            interface: settings.networkInterface)
+            interface: settings.networkInterface, allowsHTTP2: allowingHTTP2)
         return try transports.withLock { transports in
             if let known = transports[key]?.transport, !known.isClosed { return known }
             var options = CurlTransport.Options()
@@ -101,6 +107,7 @@ private enum Transports {
             options.clientCertificate = key.certificate
             options.proxy = key.proxy
             options.interface = key.interface
+            options.allowsHTTP2 = key.allowsHTTP2
             let made: CurlTransport
             do { made = try CurlTransport(options) } catch {
                 throw ReplicationError(

@@ -6,6 +6,8 @@ internal import Synchronization
 /// Carries a peer's requests by an HTTP transport: the app's header fields, credentials, time limits.
 struct TransportConnection: WireConnection {
     private let transport: any HTTPTransport
+    /// Sends what may take long.
+    private let patient: any HTTPTransport
     private let database: HTTPURL
     private let headers: HTTPHeaders
     /// Where cookies are kept; nil for none.
@@ -21,10 +23,12 @@ struct TransportConnection: WireConnection {
     /// - Parameters:
     ///   - database: The database's URL; a user in it signs in by `authenticator` or by name and password.
     ///   - transport: What sends.
+    ///   - patient: What sends requests that may take long, where that is another one.
     ///   - headers: The app's fields for each request.
     ///   - authenticator: Says who sends.
     init(
-        _ database: HTTPURL, by transport: any HTTPTransport, headers: HTTPHeaders,
+        _ database: HTTPURL, by transport: any HTTPTransport,
+        patient: (any HTTPTransport)? = nil, headers: HTTPHeaders,
         authenticator: (any HTTPAuthenticator)?
     ) {
         var database = database
@@ -34,14 +38,18 @@ struct TransportConnection: WireConnection {
         self.headers = headers
         name = database.description
         let chosen = authenticator ?? user.map { BasicAuthenticator($0) }
-        self.transport =
+        func signed(_ transport: any HTTPTransport) -> any HTTPTransport {
             chosen.map { AuthenticatedTransport(transport, $0, origin: database) } ?? transport
+        }
+        self.transport = signed(transport)
+        self.patient = signed(patient ?? transport)
     }
 
     func respond(to request: WireRequest) async throws -> WireResponse {
         do {
             let plain = sent(request)
             let coded = compression?.coded(plain)
+            let transport = request.isLong ? patient : transport
             var response = try await transport.send(coded ?? plain)
             if coded != nil, response.status == 415 {
                 compression?.giveUp()
@@ -61,7 +69,7 @@ struct TransportConnection: WireConnection {
         -> (any WirePieces)?
     {
         do {
-            switch try await transport.openWebSocket(sent(request), sending: first) {
+            switch try await patient.openWebSocket(sent(request), sending: first) {
             case .open(let messages): return ReceivedPieces(stream: messages, name: name)
             case .refused(let head):
                 guard [401, 403, 407, 429, 500, 502, 503, 504].contains(head.status) else {

@@ -26,6 +26,13 @@ package struct WireRequest: Sendable {
     package var body: Body
     /// How long the other end may be silent; nil for the usual.
     package var longestSilence: Duration?
+    /// Whether the answer may be as long as attachments are.
+    package var wantsContent = false
+    /// Whether it may take long, or wait for whoever reads or writes: it then shares its connection with no other.
+    var isLong: Bool {
+        if case .pieces = body { return true }
+        return wantsContent || longestSilence != nil
+    }
 
     /// Makes a request for JSON.
     package init(

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanTestSupport
+import Foundation
+import Testing
+
+@testable import DivanListener
+
+/// Replications through a server that speaks HTTP/2 and hands on to a listener: nghttpx, where that is installed.
+@Suite(.timeLimit(.minutes(3))) struct HTTP2Tests {
+    /// Where nghttpx is; nil where it is not.
+    private static let program: String? = {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let places = path.split(separator: ":").map(String.init) + ["/usr/sbin"]
+        let found = places.map { "\($0)/nghttpx" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+        if found == nil { print("HTTP2Tests: skipped, since nghttpx (nghttp2-proxy) is not here.") }
+        return found
+    }()
+
+    @Test(.enabled(if: program != nil))
+    func `HTTP/2 carries what is short, and content and feeds go apart`() async throws {
+        let program = try #require(Self.program)
+        let site = try TestSite()
+        let there = try site.manager.database(named: "notes")
+        let content = [UInt8](repeating: 7, count: 200_000)
+        for n in 0..<250 { try await there.put("d\(n)", ["n": .integer(Int64(n))], parent: nil) }
+        try await there.put("a", [:], parent: nil, attachments: ["a": .bytes(content)])
+        var options = ListenerOptions()
+        options.access = .everybodyOnLoopback
+        let listener = Listener(site.manager, options)
+        try listener.start()
+        defer { listener.stop() }
+        let identity = site.folder.appending(path: "identity.pem")
+        _ = try ListenerTLS.selfSigned(keptAt: identity)
+        let log = site.folder.appending(path: "access.log")
+        // A port that was free a moment ago.
+        let free = try LoopbackServer()
+        let port = free.port
+        free.stop()
+        let proxy = Process()
+        proxy.executableURL = URL(filePath: program)
+        proxy.arguments = [
+            "--frontend=127.0.0.1,\(port)", "--backend=127.0.0.1,\(try #require(listener.port))",
+            "--workers=1", "--single-process", "--no-ocsp", "--accesslog-file=\(log.path)",
+            "--accesslog-format=$alpn $request", "--errorlog-file=/dev/null", identity.path,
+            identity.path,
+        ]
+        try proxy.run()
+        defer {
+            // It waits for its connections when it is asked to end.
+            kill(proxy.processIdentifier, SIGKILL)
+            proxy.waitUntilExit()
+        }
+        let here = try Database.inMemory(named: "here")
+        let pull = here.createPullReplication(from: "https://127.0.0.1:\(port)/notes")
+        pull.trust = .pinnedCertificates([try PEM.certificate(of: identity)])
+        pull.proxy = .none
+        pull.allowsHTTP2 = true
+        pull.isContinuous = true
+        // It may be asked before it listens.
+        pull.retry.firstDelay = .milliseconds(50)
+        pull.start()
+        let end = ContinuousClock.now + .seconds(60)
+        while try here.documentCount < 251, ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(try await here.document(withID: "a")?.attachment(named: "a")?.content() == content)
+        #expect(try here.documentCount == 251)
+        await pull.stopped()
+
+        let push = here.createPushReplication(to: "https://127.0.0.1:\(port)/notes")
+        push.settings = pull.settings
+        push.isContinuous = false
+        for n in 0..<250 { try await here.put("p\(n)", [:], parent: nil) }
+        try await here.put("b", [:], parent: nil, attachments: ["b": .bytes(content)])
+        push.start()
+        await push.finished()
+        #expect(push.lastError == nil)
+        #expect(try there.documentCount == 502)
+
+        let lines = try String(contentsOf: log, encoding: .utf8).split(separator: "\n")
+        func used(_ request: String) -> Set<Substring> {
+            Set(lines.filter { $0.contains(request) }.compactMap { $0.split(separator: " ").first })
+        }
+        for short in ["POST /notes/_bulk_get", "POST /notes/_revs_diff", "POST /notes/_bulk_docs"] {
+            #expect(used(short) == ["h2"], "\(short)")
+        }
+        for long in ["GET /notes/_changes", "GET /notes/a?", "PUT /notes/b?"] {
+            #expect(used(long) == ["http/1.1"], "\(long)")
+        }
+    }
+}
