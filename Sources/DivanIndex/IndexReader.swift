@@ -144,7 +144,7 @@ package struct IndexReader {
             count += piece.count
             switch piece {
             case .node(let node): reduction.add(node.reduced)
-            case .row(let key, let value): reduction.add(key: key, value: value)
+            case .row(let key, let value): reduction.add(key: key.span, value: value)
             }
             return true
         }

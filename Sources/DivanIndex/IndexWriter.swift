@@ -13,7 +13,8 @@ package import DivanStorage
 /// ```
 ///
 /// Everything is sorted and written from left to right, so each block of the stores is read and written
-/// once. Rows that a document emits again as before are not written.
+/// once: first the lists of what documents emit, in the pass that also finds what they emitted before, then
+/// the rows, then the partial reductions. What is as it was is not written.
 package struct IndexWriter {
     /// What became of a row.
     package enum Edit: Sendable { case added, removed, changed }
@@ -59,38 +60,44 @@ package struct IndexWriter {
         with batch: inout EmissionBatch, at places: [Int]? = nil, isNew: (_ place: Int) -> Bool
     ) throws -> Changes {
         var staging = Staging(batch)
-        let former = try BlockCursor(stores.emissions, writer)
-        defer { former.close() }
-        var known: [Int] = []
         for place in places ?? Array(batch.documents.indices) {
-            if isNew(place) {
-                staging.add(batch.documents[place], of: batch)
-            } else {
-                known.append(place)
-            }
+            staging.addList(of: place, in: batch, isNew: isNew(place))
         }
-        // In the order of their IDs, neighbours are found in one block.
-        let documents = batch.documents
-        known.sort { documents[$0].id < documents[$1].id }
-        for place in known { try staging.replace(documents[place], of: &batch, former) }
-        former.close()
-        staging.lists.sort(in: staging.listBytes)
-        _ = try stores.emissions.edit(staging.lists, of: staging.listBytes, writer)
+        try replaceLists(&staging, &batch)
         staging.rows.sort(in: batch.bytes)
-        let outcomes = try stores.rows.edit(staging.rows, of: batch.bytes, writer)
-        let changes = try changes(staging.rows, outcomes, batch.bytes)
-        if maintainsPartials {
-            try PartialUpdate(stores: stores, seed: seed, reducer: reducer, writer: writer)
-                .apply(changes.rows)
-        }
-        return changes
+        return try writeRows(staging.rows, batch.bytes)
     }
 
-    private func changes(
-        _ edits: BlockEdits, _ outcomes: [BlockEditor.Outcome], _ bytes: [UInt8]
-    ) throws -> Changes {
+    /// Writes what the documents emit, and finds in the same pass what they emitted before, from which
+    /// follows what becomes of their rows.
+    private func replaceLists(_ staging: inout Staging, _ batch: inout EmissionBatch) throws {
+        staging.lists.sort(in: staging.listBytes)
+        let (edits, bytes) = (staging.lists.edits, staging.listBytes)
+        var former: [Int: [UInt8]] = [:]
+        let outcomes = try stores.emissions.edit(staging.lists, of: bytes, writer) { edit, list in
+            // A document that emits the same keys has the same rows, perhaps with other values.
+            guard compare(list, bytes.span.extracting(edits[edit].value)) != 0 else { return }
+            former[edit] = [UInt8](copying: list)
+        }
+        for (position, edit) in edits.enumerated() {
+            let place = Int(edit.source)
+            if let list = former[position] {
+                try staging.replaceRows(of: place, in: &batch, formerly: list.span)
+            } else {
+                staging.putRows(of: place, in: batch, areThere: outcomes[position] == .same)
+            }
+        }
+    }
+
+    private func writeRows(_ edits: BlockEdits, _ bytes: [UInt8]) throws -> Changes {
+        var shifts = PartialUpdate.Shifts(
+            maintainsPartials ? reducer as? any AddingReducer : nil)
+        let outcomes = try stores.rows.edit(edits, of: bytes, writer) { edit, value in
+            shifts.note(edit, former: value)
+        }
         var changes = Changes()
-        for (edit, outcome) in zip(edits.edits, outcomes) {
+        var touched: [PartialUpdate.RowEdit] = []
+        for (place, (edit, outcome)) in zip(edits.edits, outcomes).enumerated() {
             let kind: Edit
             switch outcome {
             case .same: continue
@@ -100,19 +107,27 @@ package struct IndexWriter {
             case .removed: kind = .removed
             }
             changes.count += 1
-            if maintainsPartials || tellsRows {
-                changes.rows.append((Array(bytes[edit.key]), kind))
-            }
+            if tellsRows { changes.rows.append((Array(bytes[edit.key]), kind)) }
+            guard maintainsPartials else { continue }
+            let value = kind == .removed ? nil : bytes.span.extracting(edit.value)
+            touched.append(
+                PartialUpdate.RowEdit(
+                    key: edit.key, edit: kind, shift: shifts.shift(place, to: value)))
+        }
+        if maintainsPartials {
+            try PartialUpdate(stores: stores, seed: seed, reducer: reducer, writer: writer)
+                .apply(touched, of: bytes)
         }
         return changes
     }
 }
 
-/// What is to be written, collected document by document in the order of their IDs.
+/// What is to be written, collected document by document.
 private struct Staging {
     /// Edits of rows; their bytes stand in the batch.
     var rows = BlockEdits()
-    /// Edits of the lists of keys by document, and their bytes.
+    /// Edits of the lists of keys by document, and their bytes. The source of an edit is the place of the
+    /// document in the batch.
     var lists = BlockEdits()
     var listBytes: [UInt8] = []
 
@@ -122,43 +137,61 @@ private struct Staging {
         listBytes.reserveCapacity(batch.bytes.count)
     }
 
-    /// Adds a document that had no rows.
-    mutating func add(_ document: EmissionBatch.Document, of batch: EmissionBatch) {
-        let emitted = batch.rows[document.firstRow..<document.endRow]
-        guard !emitted.isEmpty else { return }
-        appendList(document, emitted, batch)
-        for row in emitted { put(row, .put, batch) }
+    private func emitted(_ place: Int, _ batch: EmissionBatch) -> Range<Int> {
+        batch.documents[place].firstRow..<batch.documents[place].endRow
     }
 
-    /// Adds a document that may have had rows.
-    mutating func replace(
-        _ document: EmissionBatch.Document, of batch: inout EmissionBatch, _ former: BlockCursor
+    /// Adds the list of what a document emits.
+    mutating func addList(of place: Int, in batch: EmissionBatch, isNew: Bool) {
+        let emitted = batch.rows[emitted(place, batch)]
+        // Who is new and emits nothing has left nothing either.
+        guard !emitted.isEmpty || !isNew else { return }
+        let id = batch.documents[place].id
+        let start = listBytes.count
+        listBytes.append(contentsOf: id.text.utf8)
+        let keyEnd = listBytes.count
+        EmittedKeys.append(emitted, of: id, in: batch, to: &listBytes)
+        lists.append(
+            emitted.isEmpty ? .clear : .put, at: start, keySize: keyEnd - start,
+            valueSize: listBytes.count - keyEnd, of: listBytes, source: place)
+    }
+
+    /// Adds the rows of a document that had none, or the same ones.
+    mutating func putRows(of place: Int, in batch: EmissionBatch, areThere: Bool) {
+        for index in emitted(place, batch) {
+            put(batch.rows[index], areThere ? .replace : .put, batch)
+        }
+    }
+
+    /// Adds the rows of a document that had others.
+    mutating func replaceRows(
+        of place: Int, in batch: inout EmissionBatch, formerly list: Span<UInt8>
     ) throws {
-        let idBytes = Array(document.id.text.utf8)
-        guard try former.seek(toAtLeast: idBytes.span), former.isAt(idBytes.span) else {
-            return add(document, of: batch)
+        var gone = try EmittedKeys.rowKeys(list, of: batch.documents[place].id)
+        gone.sort { $0.precedes($1) }
+        var isKept = [Bool](repeating: false, count: gone.count)
+        for index in emitted(place, batch) {
+            let row = batch.rows[index]
+            let found = Self.place(of: Array(batch.key(row)), in: gone)
+            if let found { isKept[found] = true }
+            put(row, found != nil ? .replace : .put, batch)
         }
-        var old: [[UInt8]] = []
-        try former.withValue { old = try EmittedKeys.rowKeys($0, of: document.id) }
-        let emitted = batch.rows[document.firstRow..<document.endRow]
-        var gone = Set(old)
-        for row in emitted {
-            let isOld = gone.remove(Array(batch.key(row))) != nil
-            put(row, isOld ? .replace : .put, batch)
-        }
-        let isSame = gone.isEmpty && emitted.count == old.count
-        if emitted.isEmpty {
-            let start = listBytes.count
-            listBytes.append(contentsOf: idBytes)
-            lists.append(
-                .remove, at: start, keySize: idBytes.count, valueSize: 0, of: listBytes)
-        } else if !isSame {
-            appendList(document, emitted, batch)
-        }
-        for key in gone {
+        for (key, isKept) in zip(gone, isKept) where !isKept {
             let start = batch.stage { $0.append(contentsOf: key) }
             rows.append(.remove, at: start, keySize: key.count, valueSize: 0, of: batch.bytes)
         }
+    }
+
+    /// Where a key stands among sorted ones.
+    private static func place(of key: [UInt8], in keys: [[UInt8]]) -> Int? {
+        var (low, high) = (0, keys.count)
+        while low < high {
+            let middle = (low + high) / 2
+            let candidate = keys[middle]
+            if candidate == key { return middle }
+            if candidate.precedes(key) { low = middle + 1 } else { high = middle }
+        }
+        return nil
     }
 
     private mutating func put(
@@ -167,19 +200,6 @@ private struct Staging {
         rows.append(
             kind, at: row.start, keySize: row.keyEnd - row.start, valueSize: row.end - row.keyEnd,
             of: batch.bytes)
-    }
-
-    private mutating func appendList(
-        _ document: EmissionBatch.Document, _ emitted: ArraySlice<EmissionBatch.Row>,
-        _ batch: EmissionBatch
-    ) {
-        let start = listBytes.count
-        listBytes.append(contentsOf: document.id.text.utf8)
-        let keyEnd = listBytes.count
-        EmittedKeys.append(emitted, of: document.id, in: batch, to: &listBytes)
-        lists.append(
-            .put, at: start, keySize: keyEnd - start, valueSize: listBytes.count - keyEnd,
-            of: listBytes)
     }
 }
 

@@ -42,7 +42,7 @@ struct PartialBuilder {
         }
         nodes[1].count += 1
         guard reducer != nil else { return }
-        nodes[1].reduction?.add(key: [UInt8](copying: key), value: RowValue.decode(value))
+        nodes[1].reduction?.add(key: key, value: RowValue.decode(value))
     }
 
     /// Closes all nodes.

@@ -10,19 +10,32 @@ internal import DivanStorage
 ///     level 2 dirty            −∞   f                  the nodes that cover those
 ///
 /// A key that has nodes of its own adds or removes them on its way up, and also dirties the node
-/// before it, whose range it cuts or joins. Each dirty node is computed once, from the level below, and
-/// the nodes of a level are written at once.
+/// before it, whose range it cuts or joins. Each dirty node is written once, and the nodes of a level in
+/// one pass. A node whose range is as it was changes by what its rows have changed by, where that says
+/// enough (``AddingReducer``); others are computed from the level below.
 struct PartialUpdate {
     typealias Edit = IndexWriter.Edit
+
+    /// A row that changed.
+    struct RowEdit {
+        var key: Range<Int>
+        var edit: Edit
+        /// By how much it changes what is reduced; nil when that is not known.
+        var shift: Int128?
+    }
 
     /// A node to compute, by its row key; empty for −∞.
     private struct Dirty {
         var key: [UInt8]
         /// How many more rows it covers.
         var growth: Int
-        /// Whether its range changed, so that growth does not tell its count.
+        /// By how much its rows change what is reduced; nil when that is not known.
+        var shift: Int128?
+        /// Whether its range changed, so that growth and shift do not tell what it holds.
         var isReshaped = false
     }
+
+    private typealias Structural = (key: [UInt8], edit: Edit, rank: Int)
 
     let stores: IndexStores
     let seed: UInt64
@@ -30,16 +43,18 @@ struct PartialUpdate {
     let writer: any StorageWriter
 
     /// Applies edits that were made to the rows, in order of their keys, each key once.
-    func apply(_ edits: [(key: [UInt8], edit: Edit)]) throws {
+    func apply(_ edits: [RowEdit], of bytes: [UInt8]) throws {
         guard !edits.isEmpty else { return }
         var dirty: [Dirty] = []
+        dirty.reserveCapacity(edits.count)
         // The keys with nodes, which get fewer by a factor of 32 a level.
-        var structural: [(key: [UInt8], edit: Edit, rank: Int)] = []
-        for (key, edit) in edits {
-            let growth = edit == .added ? 1 : edit == .removed ? -1 : 0
-            dirty.append(Dirty(key: key, growth: growth))
+        var structural: [Structural] = []
+        for edit in edits {
+            let growth = edit.edit == .added ? 1 : edit.edit == .removed ? -1 : 0
+            let key = Array(bytes[edit.key])
             let rank = RowRank.rank(of: key.span, seed: seed)
-            if rank > 0, edit != .changed { structural.append((key, edit, rank)) }
+            if rank > 0, edit.edit != .changed { structural.append((key, edit.edit, rank)) }
+            dirty.append(Dirty(key: key, growth: growth, shift: edit.shift))
         }
         for level in 1...RowRank.highest {
             structural.removeAll { $0.rank < level }
@@ -50,7 +65,7 @@ struct PartialUpdate {
 
     /// Makes and removes the nodes of a level, and returns the nodes of it that are dirty, in order.
     private func raise(
-        _ below: [Dirty], _ structural: [(key: [UInt8], edit: Edit, rank: Int)], to level: Int
+        _ below: [Dirty], _ structural: [Structural], to level: Int
     ) throws -> [Dirty] {
         var (nodes, bytes) = (BlockEdits(), [UInt8]())
         let empty = Partials.Node().bytes
@@ -68,11 +83,12 @@ struct PartialUpdate {
         var dirty: [Dirty] = []
         for (key, _, _) in structural {
             dirty.append(
-                Dirty(key: try cursor.predecessor(of: key), growth: 0, isReshaped: true))
+                Dirty(
+                    key: try cursor.predecessor(of: key), growth: 0, shift: 0, isReshaped: true))
         }
         var position = 0
         for (key, edit, _) in structural where edit == .added {
-            dirty.append(Dirty(key: key, growth: 0, isReshaped: true))
+            dirty.append(Dirty(key: key, growth: 0, shift: 0, isReshaped: true))
         }
         // The covering nodes ascend with what they cover, so one look-ahead spares most seeks.
         var current: [UInt8]?
@@ -85,8 +101,7 @@ struct PartialUpdate {
                 current = try cursor.floor(of: item.key)
                 following = try cursor.next()
             }
-            dirty.append(
-                Dirty(key: current ?? [], growth: item.growth, isReshaped: false))
+            dirty.append(Dirty(key: current ?? [], growth: item.growth, shift: item.shift))
         }
         return merged(dirty)
     }
@@ -97,6 +112,9 @@ struct PartialUpdate {
         for item in dirty.sorted(by: { $0.key.precedes($1.key) }) {
             if let last = result.last, last.key == item.key {
                 result[result.count - 1].growth += item.growth
+                result[result.count - 1].shift = last.shift.flatMap { shift in
+                    item.shift.map { shift + $0 }
+                }
                 if item.isReshaped { result[result.count - 1].isReshaped = true }
             } else {
                 result.append(item)
@@ -122,9 +140,9 @@ struct PartialUpdate {
         _ = try stores.partials.edit(edits, of: bytes, writer)
     }
 
-    /// The node with its new count, where that is all there is to it.
+    /// The node changed by what its rows have changed by, where that is all there is to it.
     private func grown(_ dirty: Dirty, _ nodes: LevelCursor) throws -> Partials.Node? {
-        guard reducer == nil, !dirty.isReshaped else { return nil }
+        guard !dirty.isReshaped, reducer == nil || dirty.shift != nil else { return nil }
         guard var node = try nodes.node(at: dirty.key) else {
             // The first node of a level is made by the first row.
             guard dirty.key.isEmpty else {
@@ -133,12 +151,50 @@ struct PartialUpdate {
             return nil
         }
         node.count += dirty.growth
+        guard reducer != nil else { return node }
+        guard let reducer = reducer as? any AddingReducer, let shift = dirty.shift, node.count > 0,
+            case .value(let value) = node.reduced,
+            let total = reducer.addend(of: value, isReduced: true)
+        else { return nil }
+        if shift != 0 { node.reduced = .value(reducer.reduced(total: total + shift)) }
         return node
     }
 
     /// Where the node after this one begins.
     private func end(_ dirty: Dirty, _ nodes: LevelCursor) throws -> [UInt8]? {
         try nodes.seek(toAtLeast: dirty.key + [0])
+    }
+}
+
+extension PartialUpdate {
+    /// Collects by how much rows change what is reduced, while they are written.
+    struct Shifts {
+        private let reducer: (any AddingReducer)?
+        /// What rows that were there before added, by the place of the edit.
+        private var former: [Int: Int128?] = [:]
+
+        /// Begins. Without a reducer there is nothing to tell.
+        init(_ reducer: (any AddingReducer)?) { self.reducer = reducer }
+
+        /// Notes the value that a row had before an edit.
+        mutating func note(_ edit: Int, former value: Span<UInt8>) {
+            guard let reducer else { return }
+            let value = RowValue.decode(value)
+            former[edit] = .some(reducer.addend(of: value, isReduced: false))
+        }
+
+        /// By how much a row changes what is reduced; nil when that is not known.
+        func shift(_ edit: Int, to value: Span<UInt8>?) -> Int128? {
+            guard let reducer else { return nil }
+            var shift: Int128 = 0
+            if let value {
+                guard let added = reducer.addend(of: RowValue.decode(value), isReduced: false)
+                else { return nil }
+                shift = added
+            }
+            guard let former = former[edit] else { return shift }
+            return former.map { shift - $0 }
+        }
     }
 }
 
@@ -178,7 +234,7 @@ private struct Below {
                 guard end.map({ compare(key, $0.span) < 0 }) ?? true else { return }
                 isInside = true
                 count += 1
-                reduction?.add(key: [UInt8](copying: key), value: RowValue.decode(value))
+                reduction?.add(key: key, value: RowValue.decode(value))
             }
             guard isInside else { break }
             found = try rows.next()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DivanJSON
+internal import DivanStorage
 
 /// Folds the rows of an index into one value, in steps.
 ///
@@ -11,7 +12,7 @@ package protocol RowReducer: Sendable {
     /// Folds rows.
     ///
     /// - Parameters:
-    ///   - keys: The whole keys of the rows: see ``RowKey``.
+    ///   - keys: The whole keys of the rows: see ``RowKey``. None unless ``readsKeys``.
     ///   - values: The emitted values, as many as keys.
     /// - Returns: The value that stands for all of them.
     /// - Throws: An error whose text is kept and thrown by every query that has one of these rows.
@@ -19,6 +20,31 @@ package protocol RowReducer: Sendable {
 
     /// Folds values that ``reduce(keys:values:)`` or this function gave, in the order of their rows.
     func rereduce(_ values: [PackedValue]) throws -> PackedValue
+
+    /// Whether it looks at keys. If not, none are copied for it.
+    var readsKeys: Bool { get }
+}
+
+extension RowReducer {
+    /// Most functions may look at keys.
+    package var readsKeys: Bool { true }
+}
+
+/// A reducer that does nothing but add integers, as far as it is given integers.
+///
+/// When a row changes, the nodes above it change by the difference, and none of their other rows is
+/// read. For that the reduced value must follow from the exact total, whatever the steps.
+package protocol AddingReducer: RowReducer {
+    /// What a value adds to the total.
+    ///
+    /// - Parameters:
+    ///   - value: The value of a row, or a reduced one.
+    ///   - isReduced: Which of both.
+    /// - Returns: The integer; nil when the value is not added as one.
+    func addend(of value: PackedValue, isReduced: Bool) -> Int128?
+
+    /// The reduced value of a total: what `reduce` and `rereduce` give for its rows, byte for byte.
+    func reduced(total: Int128) -> PackedValue
 }
 
 /// What a reducer threw, kept in place of a value.
@@ -33,17 +59,21 @@ package struct ReductionFailure: Error, Sendable, Equatable, CustomStringConvert
 /// Collects values and folds them whenever there are enough for a step.
 struct Reduction {
     private let reducer: any RowReducer
+    private let readsKeys: Bool
     private var keys: [[UInt8]] = []
     private var values: [PackedValue] = []
     private var partials: [PackedValue] = []
     private var failure: ReductionFailure?
 
-    init(_ reducer: any RowReducer) { self.reducer = reducer }
+    init(_ reducer: any RowReducer) {
+        self.reducer = reducer
+        readsKeys = reducer.readsKeys
+    }
 
     /// Adds a row.
-    mutating func add(key: [UInt8], value: PackedValue) {
+    mutating func add(key: Span<UInt8>, value: PackedValue) {
         guard failure == nil else { return }
-        keys.append(key)
+        if readsKeys { keys.append([UInt8](copying: key)) }
         values.append(value)
         if values.count == Partials.largestStep { foldRows() }
     }

@@ -39,20 +39,44 @@ final class CountingSum: RowReducer, Sendable {
     }
 }
 
+/// The same sum, which is brought up to date by differences.
+final class AddingSum: AddingReducer, Sendable {
+    let sum = CountingSum()
+
+    func reduce(keys: [[UInt8]], values: [PackedValue]) throws -> PackedValue {
+        try sum.reduce(keys: keys, values: values)
+    }
+
+    func rereduce(_ values: [PackedValue]) throws -> PackedValue { try sum.rereduce(values) }
+
+    var readsKeys: Bool { false }
+
+    func addend(of value: PackedValue, isReduced: Bool) -> Int128? {
+        value.int64.map { Int128($0) }
+    }
+
+    func reduced(total: Int128) -> PackedValue { PackedValue(.integer(Int64(total))) }
+}
+
 /// An index beside a naive model of it: a dictionary that is sorted whenever it is asked.
 final class IndexFixture {
     let engine: SQLiteEngine
     let stores: IndexStores
     let seed: UInt64
+    /// What the index is reduced by.
+    let stored: (any RowReducer)?
+    /// What counts the values that it is given.
     let reducer: CountingSum?
     let coder = RowKeyCoder(.unicode, strings: ICUCollator.root)
     private(set) var model: [String: [(key: JSONValue, value: Int64)]] = [:]
 
-    init(seed: UInt64 = 7, reduces: Bool = true) throws {
+    init(seed: UInt64 = 7, reduces: Bool = true, adds: Bool = false) throws {
         engine = try SQLiteEngine.inMemory()
         stores = IndexStores(number: 1, engine: engine)
         self.seed = seed
-        reducer = reduces ? CountingSum() : nil
+        let adding = adds ? AddingSum() : nil
+        reducer = adding?.sum ?? (reduces ? CountingSum() : nil)
+        stored = adding ?? reducer
     }
 
     /// What documents emit.
@@ -81,7 +105,7 @@ final class IndexFixture {
         for (id, rows) in documents { model[id] = rows.isEmpty ? nil : rows }
         var batch = emissions(documents)
         return try engine.write { writer in
-            var index = IndexWriter(stores, seed: seed, reducer: reducer, writer)
+            var index = IndexWriter(stores, seed: seed, reducer: stored, writer)
             index.maintainsPartials = maintainsPartials
             return try index.replace(with: &batch) { _ in false }.rows
         }
@@ -98,7 +122,7 @@ final class IndexFixture {
     }
 
     func rebuildPartials() throws {
-        let computed = try read { try $0.computePartials(reducer: reducer) { _ in } }
+        let computed = try read { try $0.computePartials(reducer: stored) { _ in } }
         try engine.write { try computed.write(to: stores, $0) }
     }
 
@@ -107,7 +131,7 @@ final class IndexFixture {
     }
 
     func problems() throws -> [String] {
-        try read { try $0.verify(reducer: reducer, hasPartials: true) { _ in } }
+        try read { try $0.verify(reducer: stored, hasPartials: true) { _ in } }
     }
 
     /// What the index should hold, in order.

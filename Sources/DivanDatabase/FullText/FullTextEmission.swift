@@ -68,10 +68,16 @@ struct FullTextEmission {
 }
 
 /// Adds up how many words the documents have; the rows of terms count nothing.
-struct WordCountReducer: RowReducer {
+struct WordCountReducer: AddingReducer {
     func reduce(keys: [[UInt8]], values: [PackedValue]) -> PackedValue {
         PackedValue(.integer(values.reduce(0) { $0 + ($1.int64 ?? 0) }))
     }
 
     func rereduce(_ values: [PackedValue]) -> PackedValue { reduce(keys: [], values: values) }
+
+    var readsKeys: Bool { false }
+
+    func addend(of value: PackedValue, isReduced: Bool) -> Int128? { Int128(value.int64 ?? 0) }
+
+    func reduced(total: Int128) -> PackedValue { PackedValue(.integer(Int64(total))) }
 }

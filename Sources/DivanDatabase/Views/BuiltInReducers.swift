@@ -4,7 +4,7 @@ internal import DivanIndex
 internal import DivanJSON
 
 /// Counts rows.
-struct CountReducer: ViewReducer {
+struct CountReducer: ViewReducer, AddingReducer {
     func reduce(keys: [[UInt8]], values: [PackedValue]) -> PackedValue {
         PackedValue(.integer(Int64(values.count)))
     }
@@ -12,31 +12,69 @@ struct CountReducer: ViewReducer {
     func rereduce(_ values: [PackedValue]) -> PackedValue {
         PackedValue(.integer(values.reduce(0) { $0 + ($1.int64 ?? 0) }))
     }
+
+    var readsKeys: Bool { false }
+
+    func addend(of value: PackedValue, isReduced: Bool) -> Int128? {
+        isReduced ? value.int64.map { Int128($0) } : 1
+    }
+
+    func reduced(total: Int128) -> PackedValue { PackedValue(.integer(Int64(total))) }
 }
 
 /// Adds numbers, arrays of numbers element by element, and objects of those member by member.
-struct SumReducer: ViewReducer {
+///
+/// Integers are added exactly, however many they are: a sum of more than 64 bits is kept with all its
+/// digits, so that the sum of some rows does not depend on how they are cut into steps. A query shows
+/// such a sum as the double that it is nearest to.
+struct SumReducer: ViewReducer, AddingReducer {
     func reduce(keys: [[UInt8]], values: [PackedValue]) throws -> PackedValue {
-        try rereduce(values)
+        // A value with more digits is a double to begin with: only sums are kept so.
+        guard values.count == 1, let value = values.first, value.integer128(isReduced: true) != nil,
+            value.integer128(isReduced: false) == nil, let double = value.double
+        else { return try sum(values, areReduced: false) }
+        return PackedValue(.double(double))
     }
 
     func rereduce(_ values: [PackedValue]) throws -> PackedValue {
+        try sum(values, areReduced: true)
+    }
+
+    func result(_ stored: PackedValue) -> JSONValue {
+        let value = stored.jsonValue()
+        guard case .number = value, let double = value.double, double.isFinite else {
+            return value
+        }
+        return .double(double)
+    }
+
+    var readsKeys: Bool { false }
+
+    func addend(of value: PackedValue, isReduced: Bool) -> Int128? {
+        value.integer128(isReduced: isReduced)
+    }
+
+    func reduced(total: Int128) -> PackedValue {
+        if let integer = Int64(exactly: total) { return PackedValue(.integer(integer)) }
+        if let integer = UInt64(exactly: total) { return PackedValue(.unsigned(integer)) }
+        return PackedValue(BigNumber("\(total)").map { .number($0) } ?? .double(Double(total)))
+    }
+
+    private func sum(_ values: [PackedValue], areReduced: Bool) throws -> PackedValue {
         guard let first = values.first else { return PackedValue(.integer(0)) }
-        if let sum = Self.integers(values) { return PackedValue(.integer(sum)) }
+        if let sum = Self.integers(values, areReduced: areReduced) { return reduced(total: sum) }
         return PackedValue(
             try values.dropFirst().reduce(Self.checked(first.jsonValue())) {
                 try Self.add($0, $1.jsonValue())
             })
     }
 
-    /// The usual case without decoding anything: nil when a value is no integer or the sum too large.
-    private static func integers(_ values: [PackedValue]) -> Int64? {
-        var sum: Int64 = 0
+    /// The usual case without decoding anything: nil when a value is no integer.
+    private static func integers(_ values: [PackedValue], areReduced: Bool) -> Int128? {
+        var sum: Int128 = 0
         for value in values {
-            guard let number = value.int64 else { return nil }
-            let (next, isTooLarge) = sum.addingReportingOverflow(number)
-            guard !isTooLarge else { return nil }
-            sum = next
+            guard let number = value.integer128(isReduced: areReduced) else { return nil }
+            sum += number
         }
         return sum
     }
@@ -82,11 +120,24 @@ struct SumReducer: ViewReducer {
             + "map function emits.")
 }
 
+extension PackedValue {
+    /// An integer of 64 bits; of a reduced value also one with more digits, which sums of these are.
+    ///
+    /// Fewer than 2^60 integers of 64 bits are added, so nothing overflows.
+    fileprivate func integer128(isReduced: Bool) -> Int128? {
+        if let int64 { return Int128(int64) }
+        if let unsigned { return Int128(unsigned) }
+        return isReduced ? bigNumber.flatMap { Int128($0.text) } : nil
+    }
+}
+
 /// Sum, count, extremes and sum of squares of numbers.
 struct StatisticsReducer: ViewReducer {
     enum Result { case all, minimum, maximum, average, standardDeviation }
 
     let result: Result
+
+    var readsKeys: Bool { false }
 
     func reduce(keys: [[UInt8]], values: [PackedValue]) throws -> PackedValue {
         var total = Statistics()

@@ -135,6 +135,7 @@ struct DistinctReducer: ViewReducer {
 /// its range.
 struct MedianReducer: ViewReducer {
     var isStored: Bool { false }
+    var readsKeys: Bool { false }
 
     func reduce(keys: [[UInt8]], values: [PackedValue]) throws -> PackedValue {
         try rereduce(values)

@@ -33,6 +33,9 @@ struct BlockEditor {
         case missing
     }
 
+    /// Gets what a row held before an edit: the place of the edit among all, and the value.
+    typealias Former = (_ edit: Int, _ value: Span<UInt8>) throws -> Void
+
     private let store: Store
     private let writer: any StorageWriter
 
@@ -68,9 +71,12 @@ struct BlockEditor {
     /// - Parameters:
     ///   - edits: The changes, sorted, each key once.
     ///   - bytes: What they are made of.
+    ///   - former: Gets the value of each row that is there already, just before its edit.
     /// - Returns: What became of each.
-    /// - Throws: `StorageError`, ``IndexCorruption``.
-    func apply(_ edits: [BlockEdits.Edit], of bytes: Span<UInt8>) throws -> [Outcome] {
+    /// - Throws: `StorageError`, ``IndexCorruption``, and what `former` throws.
+    func apply(
+        _ edits: [BlockEdits.Edit], of bytes: Span<UInt8>, former: Former = { _, _ in }
+    ) throws -> [Outcome] {
         var outcomes: [Outcome] = []
         outcomes.reserveCapacity(edits.count)
         var following: StoredBlock?
@@ -78,7 +84,7 @@ struct BlockEditor {
             let found = try following ?? block(of: bytes.extracting(edits[outcomes.count].key))
             var region = region(of: found)
             repeat {
-                try merge(edits, of: bytes, into: &region, &outcomes)
+                try merge(edits, of: bytes, into: &region, &outcomes, former)
             } while try takesNextBlock(&region)
             // A block that was taken in is not there any more.
             following = region.hasTakenBlocks ? nil : region.following
@@ -126,7 +132,7 @@ struct BlockEditor {
     /// Copies the rows of a region with the edits that belong there.
     private func merge(
         _ edits: [BlockEdits.Edit], of bytes: Span<UInt8>, into region: inout Region,
-        _ outcomes: inout [Outcome]
+        _ outcomes: inout [Outcome], _ former: Former
     ) throws {
         while outcomes.count < edits.count {
             let edit = edits[outcomes.count]
@@ -139,6 +145,11 @@ struct BlockEditor {
                 try copyRow(&region)
             }
             let isThere = region.index < region.rows.count && order == 0
+            if isThere {
+                let known = region.rows.bytes
+                try former(
+                    outcomes.count, known.span.extracting(region.rows.value(region.index)))
+            }
             outcomes.append(
                 try make(edit, key, bytes.extracting(edit.value), isThere: isThere, &region))
             if region.packer.isFull {
@@ -176,8 +187,8 @@ struct BlockEditor {
         _ edit: BlockEdits.Edit, _ key: Span<UInt8>, _ value: Span<UInt8>, isThere: Bool,
         _ region: inout Region
     ) throws -> Outcome {
-        if edit.kind == .remove || edit.kind == .replace, !isThere { return .missing }
-        if edit.kind == .remove {
+        if !isThere, edit.kind != .put { return edit.kind == .clear ? .same : .missing }
+        if edit.kind == .remove || edit.kind == .clear {
             region.index += 1
             region.isChanged = true
             return .removed
@@ -230,9 +241,11 @@ struct BlockEditor {
 
 extension Store {
     /// Changes the rows of a store that keeps them in blocks.
-    func edit(_ edits: BlockEdits, of bytes: [UInt8], _ writer: any StorageWriter) throws
-        -> [BlockEditor.Outcome]
-    {
-        try edits.count == 0 ? [] : BlockEditor(self, writer).apply(edits.edits, of: bytes.span)
+    func edit(
+        _ edits: BlockEdits, of bytes: [UInt8], _ writer: any StorageWriter,
+        former: BlockEditor.Former = { _, _ in }
+    ) throws -> [BlockEditor.Outcome] {
+        guard edits.count > 0 else { return [] }
+        return try BlockEditor(self, writer).apply(edits.edits, of: bytes.span, former: former)
     }
 }

@@ -12,6 +12,8 @@ struct BlockEdits {
         case replace
         /// Removes a row that must be there.
         case remove
+        /// Removes a row if it is there.
+        case clear
     }
 
     struct Edit {
@@ -21,6 +23,8 @@ struct BlockEdits {
         var keySize: Int32
         var valueSize: Int32
         var kind: Kind
+        /// What the edit is made for, in words of whoever makes it.
+        var source: Int32
 
         var key: Range<Int> { start..<start + Int(keySize) }
         var value: Range<Int> {
@@ -37,7 +41,8 @@ struct BlockEdits {
 
     /// Adds an edit whose key, followed by its value, stands in `bytes`.
     mutating func append(
-        _ kind: Kind, at start: Int, keySize: Int, valueSize: Int, of bytes: [UInt8]
+        _ kind: Kind, at start: Int, keySize: Int, valueSize: Int, of bytes: [UInt8],
+        source: Int = 0
     ) {
         var beginning: UInt64 = 0
         for offset in 0..<min(8, keySize) {
@@ -46,7 +51,7 @@ struct BlockEdits {
         edits.append(
             Edit(
                 beginning: beginning, start: start, keySize: Int32(keySize),
-                valueSize: Int32(valueSize), kind: kind))
+                valueSize: Int32(valueSize), kind: kind, source: Int32(source)))
     }
 
     /// Adds an edit whose key and value are appended to `bytes`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 import Synchronization
 import Testing
 
@@ -119,6 +120,57 @@ import Testing
         #expect(statistics["sumsqr"] == 41.25)
         let deviation = try #require(try value(.standardDeviation, "dev")?.double)
         #expect(abs(deviation - 2.161_452_5) < 1e-5)
+    }
+
+    @Test func `sums of integers are exact whatever the order and the steps`() throws {
+        let most = JSONValue.integer(.max)
+        try store([(1, most), (2, most), (3, most), (4, .integer(-.max)), (5, .integer(-.max))])
+        #expect(try tracks.query().run().map(\.value) == [most])
+        let beyond = try tracks.query(.range(from: 1, through: 3)).run()
+        #expect(beyond.map(\.value) == [.double(3 * 0x1p63)])
+        #expect(try tracks.query(.keys(1, 2)).run().map(\.value) == [.unsigned(.max - 1)])
+        try database.update("t0") { $0["seconds"] = Fragment(-7) }
+        #expect(try tracks.query().run().map(\.value) == [-7])
+        try database.update("t0") { $0["seconds"] = Fragment(0.5) }
+        try database.update("t1") { $0["seconds"] = Fragment(.unsigned(.max)) }
+        #expect(try tracks.query(.keys(2)).run().map(\.value) == [.unsigned(.max)])
+        #expect(try tracks.query(.range(from: 3)).run().map(\.value) == [.integer(-.max)])
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `stored sums and counts follow edits of every kind of value`() throws {
+        var random = Soak.random(round: 0, salt: 0x5D3)
+        for (version, reduce) in [("sum", Reduce.sum), ("count", .count)] {
+            setReduce(reduce, version: version)
+            _ = try tracks.query().run()
+            for _ in 0..<12 {
+                try database.inBatch {
+                    for _ in 0..<60 {
+                        let id = "d\(random.below(400))"
+                        if random.oneIn(6), try database.contains(id) {
+                            try database.delete(id)
+                            continue
+                        }
+                        let value: JSONValue =
+                            switch random.below(20) {
+                            case 0: 1.5
+                            case 1: .integer(.max - 3)
+                            case 2: .unsigned(.max)
+                            case 3: .integer(.min)
+                            default: .integer(Int64(random.below(1_000)))
+                            }
+                        let document = try database.document(withID: id)?.toMutable()
+                        let saved = document ?? MutableDocument(id: id)
+                        saved.set(JSONValue.integer(Int64(random.below(50))), forKey: "key")
+                        saved.set(value, forKey: "seconds")
+                        try database.save(saved)
+                    }
+                }
+                _ = try tracks.query().run()
+                // Computes all reductions anew and compares them.
+                #expect(try database.problems() == [])
+            }
+        }
     }
 
     @Test func `sums add arrays and objects of numbers and stay exact`() throws {
