@@ -41,8 +41,8 @@ final class EnvironmentRegistry: Sendable {
         }
     }
 
-    /// Ends one use. The last one closes the environment, unless this thread is reading or writing: then
-    /// `collect` does so, at the end of that.
+    /// Ends one use. The last one closes the environment, unless somebody is still reading or this thread is
+    /// writing: then `collect` does so, at the end of that.
     func close(_ identity: FileIdentity) {
         entries.withLock { entries in
             entries[identity]?.users -= 1
@@ -83,7 +83,7 @@ final class EnvironmentRegistry: Sendable {
     func collect(_ identity: FileIdentity) {
         entries.withLock { entries in
             guard let entry = entries[identity], entry.users <= 0,
-                !entry.environment.readers.isUsedByCurrentThread,
+                !entry.environment.readers.isUsed,
                 !entry.environment.writer.isOwnedByCurrentThread
             else { return }
             entry.environment.close()

@@ -78,6 +78,18 @@ enum FileSystem {
         unsafe _ = unlink(path)
     }
 
+    /// ftruncate(2), to make a file longer by zeros that take no room.
+    static func extend(_ path: String, to size: Int) throws(StorageError) {
+        let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw StorageError(lmdb: errno)
+        }
+        defer { close(descriptor) }
+        if ftruncate(descriptor, off_t(size)) != 0 {
+            throw StorageError(lmdb: errno)
+        }
+    }
+
     /// rename(2).
     static func rename(_ from: String, to: String) throws(StorageError) {
         #if canImport(Glibc)

@@ -43,7 +43,7 @@ extension LMDBEngine {
             }
             writer.transaction = nil
             let isDone = try environment.replaceFile { path in
-                try copySnapshot(to: path, progress: progress)
+                try copySnapshot(to: path, whenClosed: true, progress)
             }
             return isDone ? max(before - (try diskSize()), 0) : 0
         }
@@ -52,18 +52,7 @@ extension LMDBEngine {
     /// The bytes of pages that the newest snapshot does not use.
     private func unusedBytes() throws -> Int {
         var pages = 0
-        try environment.readers.withTransaction(making: { LMDBTransaction(environment) }) {
-            transaction, isOutermost in
-            if isOutermost, try !transaction.beginReading() {
-                return
-            }
-            defer {
-                if isOutermost {
-                    transaction.endReading()
-                }
-            }
-            pages = try transaction.unusedPages()
-        }
+        try withSnapshot(whenClosed: true) { pages = try $0.unusedPages() }
         return pages * environment.pageSize
     }
 
@@ -77,7 +66,7 @@ extension LMDBEngine {
         }
         try FileSystem.createDirectories(directory)
         do {
-            try copySnapshot(to: path, progress: progress)
+            try copySnapshot(to: path, progress)
             try FileSystem.sync(path)
         } catch {
             FileSystem.remove(path)
@@ -86,18 +75,11 @@ extension LMDBEngine {
         try FileSystem.sync(directory)
     }
 
-    private func copySnapshot(to path: String, progress: StorageProgressHandler?) throws {
-        try environment.readers.withTransaction(making: { LMDBTransaction(environment) }) {
-            transaction, isOutermost in
-            if isOutermost, try !transaction.beginReading() {
-                throw StorageError(lmdb: MDB_MAP_RESIZED)
-            }
-            defer {
-                if isOutermost {
-                    transaction.endReading()
-                }
-            }
-            try FileCopy(source: transaction, progress: progress).write(to: path)
+    private func copySnapshot(
+        to path: String, whenClosed: Bool = false, _ progress: StorageProgressHandler?
+    ) throws {
+        try withSnapshot(whenClosed: whenClosed) {
+            try FileCopy(source: $0, progress: progress).write(to: path)
         }
     }
 

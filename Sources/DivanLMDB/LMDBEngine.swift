@@ -53,6 +53,14 @@ public final class LMDBEngine: StorageEngine {
         try self.init(LMDBPlace(directory, options), options)
     }
 
+    /// Opens the database in a directory with little address space reserved at first, as tests do.
+    ///
+    /// - Throws: as `init(directory:options:)`.
+    package convenience init(directory: String, firstMapSize: Int) throws {
+        let options = StorageOptions()
+        try self.init(LMDBPlace(directory, options, firstMapSize: firstMapSize), options)
+    }
+
     init(_ place: LMDBPlace, _ options: StorageOptions) throws {
         self.options = options
         (environment, identity) = try EnvironmentRegistry.shared.open(place)
@@ -79,23 +87,50 @@ public final class LMDBEngine: StorageEngine {
         if environment.writer.isOwnedByCurrentThread, try readInsideWrite(body) {
             return
         }
-        while try !readOutsideWrite(body) {
+        try withSnapshot { try body($0) }
+    }
+
+    /// Runs `body` with this thread's read transaction, taking a snapshot if it is the outermost use.
+    ///
+    /// - Parameters:
+    ///   - whenClosed: Whether an engine that is closed meanwhile may go on: only for the writer, whose end
+    ///     closing waits for.
+    ///   - body: What to do in the snapshot.
+    /// - Throws: `StorageError` with code `.closed`, `.suspended` or `.busy`, and what `body` throws.
+    func withSnapshot(
+        whenClosed: Bool = false, _ body: (LMDBTransaction) throws -> Void
+    ) throws {
+        while try !tryWithSnapshot(whenClosed, body) {
             try environment.adoptMap()
         }
     }
 
-    /// Runs a read; returns false, and does not run it, when the map must be adopted first.
-    private func readOutsideWrite(_ body: (any StorageReader) throws -> Void) throws -> Bool {
+    /// Does that; returns false, having done nothing, when the map must be adopted first.
+    private func tryWithSnapshot(
+        _ whenClosed: Bool, _ body: (LMDBTransaction) throws -> Void
+    ) throws -> Bool {
         var isMapped = true
+        var isCounted = false
         defer { closeIfAsked() }
-        try environment.readers.withTransaction(making: { LMDBTransaction(environment) }) {
-            transaction, isOutermost in
+        // Not before the transaction has been given back, since whoever closes waits for this.
+        defer {
+            if isCounted { reads.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+        }
+        // Counted before it is asked whether the engine is open: so either closing waits for this
+        // read, or the read sees that the engine is closed and borrows nothing.
+        func enter() throws {
+            if !isCounted {
+                reads.wrappingAdd(1, ordering: .sequentiallyConsistent)
+                isCounted = true
+            }
+            if !whenClosed { try checkOpen() }
+        }
+        try environment.readers.withTransaction(
+            making: { LMDBTransaction(environment) }, entering: enter
+        ) { transaction, isOutermost in
             guard isOutermost else {
                 return try body(transaction)
             }
-            reads.wrappingAdd(1, ordering: .sequentiallyConsistent)
-            defer { reads.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
-            try checkOpen()
             isMapped = try transaction.beginReading()
             guard isMapped else { return }
             defer { transaction.endReading() }
@@ -176,6 +211,8 @@ public final class LMDBEngine: StorageEngine {
         do { try transaction.commit() } catch let error as StorageError {
             throw error.explained(at: environment.place.path)
         }
+        // It is committed, whatever comes of this; the next to write does it again.
+        try? environment.keepLength()
         if durably || options.durability == .full {
             try environment.sync()
         }

@@ -8,12 +8,7 @@ internal import Synchronization
 
 extension LMDBEnvironment {
     /// The bytes of the file that pages are in use or were.
-    var usedSize: Int {
-        var info = unsafe MDB_envinfo()
-        // SAFETY: the environment is open; the structure is filled in during the call.
-        unsafe mdb_env_info(env, &info)
-        return unsafe (info.me_last_pgno + 1) * place.pageSize(of: env)
-    }
+    var usedSize: Int { unsafe place.usedSize(of: env) }
 
     /// The bytes of a page.
     var pageSize: Int { unsafe place.pageSize(of: env) }
@@ -84,15 +79,14 @@ extension LMDBEnvironment {
         try checkLength()
     }
 
-    /// Throws when the file is shorter than what its newest snapshot refers to: looking at what is
-    /// missing would not give an error but stop the process.
+    /// Throws when the file is shorter than what its newest snapshot refers to.
     func checkLength() throws {
-        let used = usedSize
         // One that was moved or deleted is still whole for those who have it open.
-        if let size = FileSystem.size(of: place.path), size < used, isInPlace {
-            throw StorageError.truncated(size, expected: used)
-        }
+        if isInPlace { try unsafe place.checkLength(env) }
     }
+
+    /// Sees to it after a commit that the file is as long as it says.
+    func keepLength() throws { try unsafe place.keepLength(env) }
 
     // MARK: - Replacing the file
 

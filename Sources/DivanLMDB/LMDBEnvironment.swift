@@ -27,7 +27,8 @@ internal import Synchronization
 ///
 /// A handle of one of LMDB's databases is of the process, and a transaction knows only those that were
 /// open when it began. So before a transaction is used, every store of its snapshot has its handle:
-/// `catalogue(in:id:)` sees to that. A transaction that opens handles is alone in it: `handleGate`.
+/// `catalogue(in:id:)` sees to that, and a transaction begins anew when handles were opened meanwhile by
+/// another, which is told by `handleEpoch`. A transaction that opens handles is alone in it: `handleGate`.
 ///
 /// State and its guards: `env` changes only while the readers are paused and the writer has its turn;
 /// `known`, `handles` and `fileIdentity` have mutexes.
@@ -50,6 +51,8 @@ final class LMDBEnvironment: Sendable {
     let fileIdentity = Mutex<FileIdentity?>(nil)
     private let known = Mutex(Known())
     private let handles = Mutex<[String: MDB_dbi]>([:])
+    /// How often handles have been added; it changes together with them.
+    private let epoch = Atomic(0)
     /// Held by the transaction that opens handles, from the first one to its end.
     let handleGate = DispatchSemaphore(value: 1)
     /// The files that are locked, while the environment is open.
@@ -199,9 +202,16 @@ final class LMDBEnvironment: Sendable {
         }
     }
 
+    /// A transaction that began before this changed may not know all the handles there are.
+    var handleEpoch: Int { epoch.load(ordering: .acquiring) }
+
     /// Adds the handles that a commit has made good.
     func add(_ made: [String: MDB_dbi]) {
-        handles.withLock { $0.merge(made) { _, new in new } }
+        guard !made.isEmpty else { return }
+        handles.withLock { handles in
+            handles.merge(made) { _, new in new }
+            epoch.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        }
     }
 
     private func load(in transaction: OpaquePointer?) throws -> Catalogue {

@@ -94,13 +94,7 @@ struct LMDBPlace: Sendable {
             throw unreadable(StorageError(lmdb: code))
         }
         do {
-            var info = unsafe MDB_envinfo()
-            unsafe mdb_env_info(env, &info)
-            let used = unsafe (info.me_last_pgno + 1) * pageSize(of: env)
-            let size = FileSystem.size(of: path) ?? 0
-            if size < used, unsafe info.me_last_txnid > 0 {
-                throw StorageError.truncated(size, expected: used)
-            }
+            try unsafe checkLength(env)
             var dead: Int32 = 0
             unsafe _ = mdb_reader_check(env, &dead)
         } catch {
@@ -108,6 +102,53 @@ struct LMDBPlace: Sendable {
             throw error
         }
         return unsafe env
+    }
+
+    /// The bytes of the file that pages are in use or were.
+    func usedSize(of env: OpaquePointer?) -> Int {
+        var info = unsafe MDB_envinfo()
+        // SAFETY: the environment is open; the structure is filled in during the call.
+        unsafe mdb_env_info(env, &info)
+        return unsafe (info.me_last_pgno + 1) * pageSize(of: env)
+    }
+
+    /// Refuses a file that is shorter than what its newest snapshot refers to: looking at what is missing
+    /// would not give an error but stop the process.
+    ///
+    /// Pages that a transaction takes from the end and gives up again are never written, so a file may
+    /// be shorter than the number of its last page says. It is sound when every page that is in use is
+    /// there, and is made as long as it says, lest that be looked for again.
+    func checkLength(_ env: OpaquePointer?) throws {
+        let used = unsafe usedSize(of: env)
+        guard let size = FileSystem.size(of: path), size < used else { return }
+        guard try unsafe isWhole(env) else {
+            throw StorageError.truncated(size, expected: used)
+        }
+        if !isReadOnly { try FileSystem.extend(path, to: used) }
+    }
+
+    /// Makes the file as long as it says after a commit that gave up pages at its end.
+    func keepLength(_ env: OpaquePointer?) throws {
+        let used = unsafe usedSize(of: env)
+        if let size = FileSystem.size(of: path), size < used {
+            try FileSystem.extend(path, to: used)
+        }
+    }
+
+    /// Whether every page that the newest snapshot uses is there.
+    private func isWhole(_ env: OpaquePointer?) throws -> Bool {
+        while true {
+            var transaction: OpaquePointer?
+            // SAFETY: the environment is open; the transaction is ended here. Beginning looks at the first
+            // pages only.
+            try unsafe DivanLMDB.check(mdb_txn_begin(env, nil, UInt32(MDB_RDONLY), &transaction))
+            defer { unsafe mdb_txn_abort(transaction) }
+            let snapshot = unsafe Int(mdb_txn_id(transaction))
+            if snapshot == 0 { return true }
+            let problems = try unsafe PageChecker.check(
+                path, pageSize: pageSize(of: env), snapshot: snapshot)
+            if let problems { return problems.isEmpty }
+        }
     }
 
     /// The bytes of a page.
@@ -118,15 +159,21 @@ struct LMDBPlace: Sendable {
         return Int(stat.ms_psize)
     }
 
-    /// Refuses a file that is shorter than the two pages every one begins with, before it is mapped.
+    /// Refuses a file that is shorter than the two pages every one begins with, or whose two first pages
+    /// are not as LMDB makes them, before it is mapped.
     private func checkHeader() throws {
-        guard let size = FileSystem.size(of: path), size > 0, size < 8_192 else { return }
-        throw StorageError.truncated(size, expected: 8_192)
+        guard let size = FileSystem.size(of: path), size > 0 else { return }
+        guard size >= 8_192 else { throw StorageError.truncated(size, expected: 8_192) }
+        let isSound: Bool
+        do { isSound = try PageChecker.beginsSoundly(path) } catch { throw unreadable(error) }
+        guard isSound else { throw StorageError(lmdb: MDB_INVALID) }
     }
 
     /// A read-only opening that failed for want of permission.
-    private func unreadable(_ error: StorageError) -> StorageError {
-        guard isReadOnly, error.code == .readOnly else { return error }
+    private func unreadable(_ error: any Error) -> any Error {
+        guard let error = error as? StorageError, isReadOnly, error.code == .readOnly else {
+            return error
+        }
         return StorageError(
             .io,
             "Reading the database needs permission to read its file in \(directory) and, unless the "

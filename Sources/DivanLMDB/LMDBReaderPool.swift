@@ -20,8 +20,11 @@ internal import Darwin
 /// The pool can be *paused*: no reader begins then, and when those that run have ended, nobody looks at
 /// the mapped file, so it may be mapped anew or replaced.
 ///
+/// A transaction that never began, since its engine was closed or the file could not be read, is not kept:
+/// it would keep the environment, which keeps this pool, alive for ever.
+///
 /// State and its guards: everything is in `state`, under its mutex, which is held for a few
-/// instructions. `permits` counts what may still be borrowed; it is taken before the mutex.
+/// instructions; one taking of it lends a transaction, another gives it back.
 final class LMDBReaderPool: Sendable {
     // Safe because a loan's transaction is used only by the thread that borrowed it: it is idle while
     // its owner is 0, and owners change under the mutex. `interrupt()` alone is called from others.
@@ -33,32 +36,91 @@ final class LMDBReaderPool: Sendable {
     private struct State: Sendable {
         var loans: [Loan] = []
         var isPaused = false
+        /// The loans that have an owner.
+        var used = 0
+        /// The threads that wait in `freed` for a loan to come back.
+        var waiting = 0
+
+        mutating func lend(
+            to thread: UInt, _ limit: Int, _ make: () -> LMDBTransaction, _ enter: () throws -> Void
+        ) throws -> Answer {
+            var idle: Int?
+            for position in loans.indices {
+                let owner = loans[position].owner
+                if owner == thread {
+                    return .lent(loans[position], isOutermost: false)
+                }
+                if owner == 0, idle == nil { idle = position }
+            }
+            if isPaused {
+                return .isPaused
+            }
+            guard used < limit else {
+                waiting += 1
+                return .isExhausted
+            }
+            try enter()
+            used += 1
+            if let idle {
+                loans[idle].owner = thread
+                return .lent(loans[idle], isOutermost: true)
+            }
+            let made = Loan(transaction: make(), owner: thread)
+            loans.append(made)
+            return .lent(made, isOutermost: true)
+        }
+
+        /// Takes a loan back; returns whether a thread is to be woken that waits for one.
+        mutating func takeBack(from thread: UInt) -> Bool {
+            guard let position = loans.firstIndex(where: { $0.owner == thread }) else {
+                return false
+            }
+            loans[position].owner = 0
+            used -= 1
+            if !loans[position].transaction.isKept {
+                loans.remove(at: position)
+            }
+            guard waiting > 0 else { return false }
+            waiting -= 1
+            return true
+        }
     }
 
     private let state = Mutex(State())
-    private let permits: DispatchSemaphore
+    private let freed = DispatchSemaphore(value: 0)
+    private let limit: Int
 
     /// Makes a pool; `limit` is the most transactions in use at a time.
     init(limit: Int) {
-        permits = DispatchSemaphore(value: max(limit, 1))
+        self.limit = max(limit, 1)
     }
 
     /// Runs `body` with a transaction of the calling thread's own, which has not begun if it is the
     /// outermost use by this thread.
+    ///
+    /// - Parameters:
+    ///   - make: Makes a transaction when all are in use.
+    ///   - enter: Called before the outermost use, under the pool's mutex: nothing is lent when it throws.
+    ///   - body: What to do with it.
+    /// - Throws: what `enter` and `body` throw.
     func withTransaction(
-        making make: () -> LMDBTransaction,
+        making make: () -> LMDBTransaction, entering enter: () throws -> Void,
         _ body: (_ transaction: LMDBTransaction, _ isOutermost: Bool) throws -> Void
     ) throws {
         let me = ThreadIdentity.current
-        if let mine = loan(of: me) {
-            return try body(mine, false)
+        let (transaction, isOutermost) = try borrow(for: me, make, enter)
+        guard isOutermost else {
+            return try body(transaction, false)
         }
-        permits.wait()
-        defer { permits.signal() }
-        let transaction = borrow(for: me, make)
         defer { giveBack(from: me) }
         try body(transaction, true)
     }
+
+    /// How many transactions the pool has, in use and idle.
+    var count: Int { state.withLock { $0.loans.count } }
+
+    /// Whether any thread is inside a use.
+    var isUsed: Bool { state.withLock { $0.used > 0 } }
 
     /// Whether the calling thread is inside a use.
     var isUsedByCurrentThread: Bool { loan(of: ThreadIdentity.current) != nil }
@@ -87,7 +149,7 @@ final class LMDBReaderPool: Sendable {
         }
         guard isPossible else { return false }
         let deadline = ContinuousClock.now + patience
-        while state.withLock({ $0.loans.contains { $0.owner != 0 } }) {
+        while isUsed {
             if ContinuousClock.now >= deadline {
                 resume()
                 return false
@@ -121,38 +183,29 @@ final class LMDBReaderPool: Sendable {
         }
     }
 
-    /// Takes an idle transaction or makes one. Called with a permit.
-    private func borrow(for thread: UInt, _ make: () -> LMDBTransaction) -> LMDBTransaction {
+    private enum Answer: Sendable {
+        case lent(Loan, isOutermost: Bool)
+        case isPaused, isExhausted
+    }
+
+    /// Lends the thread's own transaction, an idle one, or a new one.
+    private func borrow(
+        for thread: UInt, _ make: () -> LMDBTransaction, _ enter: () throws -> Void
+    ) throws -> (LMDBTransaction, isOutermost: Bool) {
         while true {
-            let isPaused: Bool
-            var found: LMDBTransaction?
-            (isPaused, found) = state.withLock { state -> (Bool, LMDBTransaction?) in
-                if state.isPaused {
-                    return (true, nil)
-                }
-                for position in state.loans.indices where state.loans[position].owner == 0 {
-                    state.loans[position].owner = thread
-                    return (false, state.loans[position].transaction)
-                }
-                let made = Loan(transaction: make(), owner: thread)
-                state.loans.append(made)
-                return (false, made.transaction)
-            }
-            if let taken = found.take() {
-                return taken
-            }
-            if isPaused {
-                usleep(100)
+            let answer = try state.withLock { try $0.lend(to: thread, limit, make, enter) }
+            switch answer {
+            case .lent(let loan, let isOutermost): return (loan.transaction, isOutermost)
+            case .isPaused: usleep(100)
+            case .isExhausted: freed.wait()
             }
         }
     }
 
     private func giveBack(from thread: UInt) {
-        state.withLock { state in
-            guard let position = state.loans.firstIndex(where: { $0.owner == thread }) else {
-                return
-            }
-            state.loans[position].owner = 0
+        let isWaitedFor = state.withLock { $0.takeBack(from: thread) }
+        if isWaitedFor {
+            freed.signal()
         }
     }
 }

@@ -81,10 +81,11 @@ final class LMDBTransaction {
     ///   one's map. Then the map must be adopted while this transaction is not in use.
     func beginReading() throws -> Bool {
         while true {
+            let epoch = environment.handleEpoch
             guard try renew() else { return false }
             do {
                 if let fresh = try unsafe environment.catalogue(
-                    in: current, id: Int(mdb_txn_id(current)))
+                    in: current, id: Int(mdb_txn_id(current))), epoch == environment.handleEpoch
                 {
                     adopt(fresh)
                     break
@@ -140,6 +141,9 @@ final class LMDBTransaction {
         }
     }
 
+    /// Whether there is something to renew.
+    var isKept: Bool { unsafe current != nil }
+
     /// Lets the next step of the read that runs fail.
     func interrupt() {
         isInterrupted.store(true, ordering: .relaxed)
@@ -163,6 +167,7 @@ final class LMDBTransaction {
             guard let env = unsafe environment.handle else {
                 throw StorageError.closed()
             }
+            let epoch = environment.handleEpoch
             // SAFETY: the environment is open; `current` is filled in during the call.
             let code = unsafe mdb_txn_begin(env, nil, 0, &current)
             if code == MDB_MAP_RESIZED {
@@ -173,7 +178,9 @@ final class LMDBTransaction {
             id = unsafe Int(mdb_txn_id(current))
             do {
                 // It writes the state after the last commit's.
-                if let fresh = try unsafe environment.catalogue(in: current, id: id - 1) {
+                if let fresh = try unsafe environment.catalogue(in: current, id: id - 1),
+                    epoch == environment.handleEpoch
+                {
                     adopt(fresh)
                     break
                 }

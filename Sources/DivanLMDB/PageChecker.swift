@@ -14,47 +14,33 @@ internal import Darwin
 /// gives sentences and nothing worse. It must run in a read transaction, which keeps the pages of its
 /// snapshot from being used again.
 ///
-/// ## What a page holds (LMDB 0.9, 64 bits, little-endian)
-///
-///      offset  size  meaning
-///           0     8  the page's own number
-///          10     2  1 branch, 2 leaf, 4 overflow, 8 meta
-///          12     2  where the offsets of the nodes end        an overflow page: how many
-///          14     2  where the nodes begin                     pages follow on it, 4 bytes
-///          16     …  the offset of each node, 2 bytes
-///
-///      node    0     2  low half of the value's size           in a branch: of the page's number
-///              2     2  high half
-///              4     2  1 the value lies on overflow pages, 2 it is a database's record;
-///                       in a branch: the highest 16 bits of the page's number
-///              6     2  the size of the key, which follows; then the value
-///
 /// ## Invariants checked
 ///
-/// 1. Each page in use has its own number, a kind that fits its place, and is used once.
-/// 2. Nodes lie inside their page; keys ascend in a page, and lie between those around it in the branch
-///    above.
-/// 3. Leaves are all as deep as the database's record says, and have as many rows as it says.
-/// 4. A page is either in use or listed as unused, never both.
+/// 1. The two first pages tell of two commits, one after the other, each in its own of the two.
+/// 2. Each page in use has its own number, a kind that fits its place and nothing else in its flags, and is
+///    used once.
+/// 3. Nodes fill the used part of their page without a gap or an overlap; keys ascend in a page, and lie
+///    between those around it in the branch above.
+/// 4. Leaves are all as deep as the database's record says, which counts rows and pages of each kind.
+/// 5. A page is either in use or listed as unused, never both.
+///
+/// A file that passes leads LMDB nowhere outside its pages, whether it reads or writes. Which rows it then
+/// finds is a question of their checksums.
 struct PageChecker {
     private static let problemLimit = 100
     private static let magic: UInt32 = 0xBEEF_C0DE
     private static let headerSize = 16
-    private static let nodeSize = 8
     private static let noPage = UInt64.max
+    /// The list of unused pages has numbers as keys, and how the file was first opened among its flags:
+    /// here always as a file that is named itself, not its folder.
+    private static let unusedFlags: Set<UInt64> = [0x0008, 0x4008]
 
-    /// What the file says of one of its databases.
-    private struct Record {
-        var depth: Int
-        var entries: UInt64
-        var root: UInt64
-
-        /// Reads the 48 bytes of a record.
-        init(_ bytes: ArraySlice<UInt8>) {
-            depth = Int(bytes.number(at: 6, size: 2))
-            entries = bytes.number(at: 32, size: 8)
-            root = bytes.number(at: 40, size: 8)
-        }
+    /// What has been met of one database.
+    private struct Counts: Equatable {
+        var rows: UInt64 = 0
+        var branches: UInt64 = 0
+        var leaves: UInt64 = 0
+        var overflows: UInt64 = 0
     }
 
     private enum Use: UInt8 {
@@ -66,8 +52,10 @@ struct PageChecker {
     private let snapshot: UInt64
     private let extent: Extent
     private var uses: [Use] = []
+    /// The pages that the file has.
+    private var there: UInt64 = 0
     private var problems: [String] = []
-    private var rows: UInt64 = 0
+    private var counts = Counts()
 
     /// Which pages are looked at.
     enum Extent {
@@ -101,6 +89,28 @@ struct PageChecker {
         return try checker.run() ? checker.problems : nil
     }
 
+    /// Whether a file begins with two first pages that agree on what LMDB takes from them as it opens a
+    /// file: their kind and the size of a page. An empty file does.
+    static func beginsSoundly(_ path: String) throws -> Bool {
+        // SAFETY: the path is lent to the call.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StorageError(lmdb: errno) }
+        defer { close(descriptor) }
+        let start = PageChecker(
+            descriptor: descriptor, pageSize: 512, snapshot: 0, extent: .lists)
+        let first = try start.read(0, count: 1)[...]
+        guard !first.isEmpty else { return true }
+        let size = first.count == 512 ? first.number(at: 40, size: 4) : 0
+        guard size.nonzeroBitCount == 1, 512...65_536 ~= size else { return false }
+        let second = try start.read(size / 512, count: 1)[...]
+        return [first, second].enumerated().allSatisfy { number, page in
+            page.count == 512 && page.number(at: 0, size: 8) == UInt64(number)
+                && page.number(at: 10, size: 2) == 8
+                && page.number(at: 16, size: 4) == UInt64(magic)
+                && page.number(at: 40, size: 4) == size
+        }
+    }
+
     private init(descriptor: Int32, pageSize: Int, snapshot: UInt64, extent: Extent) {
         self.extent = extent
         self.descriptor = descriptor
@@ -112,14 +122,17 @@ struct PageChecker {
     private mutating func run() throws -> Bool {
         guard let meta = try meta() else { return false }
         let last = meta.number(at: 120, size: 8)
-        guard last < UInt64(1 << 32) else {
-            add("LMDB: the file's size is out of range.")
+        let size = try fileSize()
+        there = UInt64(size / pageSize)
+        // Pages at the end may never have been written, but then they are listed as unused, in the file.
+        guard last < there + UInt64(size / 8) else {
+            add("LMDB: the file is far shorter than it says.")
             return true
         }
         uses = Array(repeating: .unknown, count: Int(last) + 1)
         for page in uses.indices.prefix(2) { uses[page] = .used }
-        let unused = Record(meta[24..<72])
-        let main = Record(meta[72..<120])
+        let unused = DatabaseRecord(meta[24..<72])
+        let main = DatabaseRecord(meta[72..<120])
         try check(main, named: "the list of databases", isMain: true)
         if extent == .everything {
             try check(unused, named: "the list of unused pages", isUnused: true)
@@ -127,39 +140,67 @@ struct PageChecker {
         return true
     }
 
+    /// How often the first pages are read again while others commit.
+    private static let metaLimit = 20
+
     /// The part of a first page that tells of the snapshot.
-    private func meta() throws -> ArraySlice<UInt8>? {
-        for number in 0..<2 {
-            let page = try read(UInt64(number), count: 1)
-            guard page.count == pageSize else { continue }
-            let meta = ArraySlice(page.dropFirst(Self.headerSize))
-            let bytes = Array(meta)[...]
-            if bytes.number(at: 0, size: 4) == UInt64(Self.magic),
-                bytes.number(at: 128, size: 8) == snapshot
-            {
-                return bytes
+    private mutating func meta() throws -> ArraySlice<UInt8>? {
+        var isFollowing = false
+        for _ in 0..<Self.metaLimit where !isFollowing {
+            let metas = [try meta(on: 0), try meta(on: 1)]
+            let numbers = metas.map { $0?.number(at: 128, size: 8) }
+            // The commit n is told of by the first page of n's parity, the one before by the other.
+            isFollowing = metas.allSatisfy { $0 != nil } && Self.follow(numbers[0], numbers[1])
+            if isFollowing, let found = numbers.firstIndex(of: snapshot) {
+                return metas[found]
             }
         }
+        if !isFollowing {
+            add("LMDB: the two first pages do not tell of two commits, one after the other.")
+            // What they say is not worth following.
+            return try meta(on: Int(snapshot % 2)) ?? meta(on: Int((snapshot + 1) % 2))
+        }
         return nil
+    }
+
+    private static func follow(_ even: UInt64?, _ odd: UInt64?) -> Bool {
+        guard let even, let odd else { return false }
+        // Both are 0 in a new file.
+        if even == 0, odd == 0 { return true }
+        return even % 2 == 0 && odd % 2 == 1 && (even &+ 1 == odd || odd &+ 1 == even)
+    }
+
+    /// What a first page tells; `nil` when it is none.
+    private func meta(on number: Int) throws -> ArraySlice<UInt8>? {
+        let page = try read(UInt64(number), count: 1)
+        guard page.count == pageSize else { return nil }
+        let meta = Array(page.dropFirst(Self.headerSize))[...]
+        return meta.number(at: 0, size: 4) == UInt64(Self.magic) ? meta : nil
     }
 
     // MARK: - Trees
 
     private mutating func check(
-        _ record: Record, named name: String, isMain: Bool = false, isUnused: Bool = false
+        _ record: DatabaseRecord, named name: String, isMain: Bool = false, isUnused: Bool = false
     ) throws {
-        guard record.root != Self.noPage else {
-            if record.entries != 0 { add("LMDB: \(name) has rows and no page.") }
-            return
+        guard isUnused ? Self.unusedFlags.contains(record.flags) : record.flags == 0 else {
+            return add("LMDB: \(name) has flags that it should not have.")
         }
-        rows = 0
-        try check(
-            Subtree(
-                page: record.root, depth: record.depth, name: name, isMain: isMain,
-                isUnused: isUnused))
-        // The main database counts its records after their own trees have been walked.
-        if !isMain, rows != record.entries {
-            add("LMDB: \(name) has \(rows) rows and should have \(record.entries).")
+        let outer = counts
+        defer { counts = outer }
+        counts = Counts()
+        let before = problems.count
+        if record.root != Self.noPage {
+            try check(
+                Subtree(
+                    page: record.root, depth: record.depth, name: name, isMain: isMain,
+                    isUnused: isUnused))
+        }
+        let expected = Counts(
+            rows: record.entries, branches: record.branches, leaves: record.leaves,
+            overflows: record.overflows)
+        if problems.count == before, counts != expected {
+            add("LMDB: the rows or pages of \(name) are not as many as it says.")
         }
     }
 
@@ -184,13 +225,13 @@ struct PageChecker {
         guard page.count == pageSize, page.number(at: 0, size: 8) == tree.page else {
             return add("LMDB: page \(tree.page) of \(tree.name) is not itself.")
         }
-        let kind = page.number(at: 10, size: 2) & 0xF
-        guard kind == (tree.depth == 1 ? 2 : 1) else {
+        guard page.number(at: 10, size: 2) == (tree.depth == 1 ? 2 : 1) else {
             return add("LMDB: page \(tree.page) of \(tree.name) is of a wrong kind.")
         }
-        guard let nodes = nodes(of: page, isBranch: tree.depth > 1) else {
+        guard let nodes = PageNode.nodes(of: page, isBranch: tree.depth > 1) else {
             return add("LMDB: the nodes of page \(tree.page) of \(tree.name) are out of place.")
         }
+        if tree.depth == 1 { counts.leaves += 1 } else { counts.branches += 1 }
         checkOrder(nodes, tree)
         for (position, node) in nodes.enumerated() {
             if tree.depth == 1 {
@@ -206,45 +247,8 @@ struct PageChecker {
         }
     }
 
-    private struct Node {
-        var key: [UInt8]
-        var flags: UInt64
-        var size: Int
-        var child: UInt64
-        /// The value, or for one on overflow pages the number of the first.
-        var value: ArraySlice<UInt8>
-    }
-
-    /// Cuts a page into its nodes; `nil` when one is not inside the page.
-    private func nodes(of page: ArraySlice<UInt8>, isBranch: Bool) -> [Node]? {
-        let lower = Int(page.number(at: 12, size: 2))
-        let upper = Int(page.number(at: 14, size: 2))
-        guard lower >= Self.headerSize, lower <= upper, upper <= pageSize, lower % 2 == 0 else {
-            return nil
-        }
-        let count = (lower - Self.headerSize) / 2
-        guard count > (isBranch ? 1 : 0) else { return nil }
-        var nodes: [Node] = []
-        for position in 0..<count {
-            let offset = Int(page.number(at: Self.headerSize + 2 * position, size: 2))
-            guard offset >= upper, offset + Self.nodeSize <= pageSize else { return nil }
-            let flags = page.number(at: offset + 4, size: 2)
-            let low = page.number(at: offset, size: 4)
-            let start = offset + Self.nodeSize
-            let end = start + Int(page.number(at: offset + 6, size: 2))
-            guard end <= pageSize else { return nil }
-            let held = isBranch ? 0 : flags & 1 == 1 ? 8 : Int(low)
-            guard end + held <= pageSize else { return nil }
-            nodes.append(
-                Node(
-                    key: Array(page[start..<end]), flags: flags, size: Int(low),
-                    child: low | flags << 32, value: page[end..<end + held]))
-        }
-        return nodes
-    }
-
     /// Compares each key with the one before it. The first key of a branch is empty and not compared.
-    private mutating func checkOrder(_ nodes: [Node], _ tree: Subtree) {
+    private mutating func checkOrder(_ nodes: [PageNode], _ tree: Subtree) {
         // Numbers of transactions, in the order of the machine.
         func order(_ key: [UInt8]) -> [UInt8] { tree.isUnused ? key.reversed() : key }
         var last = tree.depth == 1 ? tree.least.map(order) : nil
@@ -269,59 +273,76 @@ struct PageChecker {
 
     // MARK: - Rows
 
-    private mutating func check(_ node: Node, of tree: Subtree) throws {
-        rows += 1
+    private mutating func check(_ node: PageNode, of tree: Subtree) throws {
+        counts.rows += 1
+        // Databases have records in the main one, and nothing else has.
+        guard node.isRecord == tree.isMain else {
+            return add("LMDB: a row of \(tree.name) is of a wrong kind.")
+        }
         var value = node.value
-        if node.flags & 1 == 1 {
+        if node.isLarge {
             let first = value.number(at: 0, size: 8)
-            let pages = (node.size + Self.headerSize + pageSize - 1) / pageSize
-            guard let whole = try overflow(first, pages, tree.name) else { return }
+            guard let whole = try overflow(first, node.size, tree) else { return }
             value = whole.dropFirst(Self.headerSize).prefix(node.size)
         }
         if tree.isUnused {
-            try noteUnused(Array(value)[...])
-        } else if tree.isMain, node.flags & 2 == 2 {
-            guard node.size == 48 else { return add("LMDB: the record of a database is damaged.") }
-            let counted = rows
+            noteUnused(Array(value)[...], freedBy: node.key)
+        } else if node.isRecord {
             let name = String(decoding: node.key, as: UTF8.self)
             guard extent == .everything || name == Catalogue.name else { return }
-            try check(Record(Array(value)[...]), named: "the database '\(name.prefix(20))'")
-            rows = counted
+            try check(
+                DatabaseRecord(Array(value)[...]), named: "the database '\(name.prefix(20))'")
         }
     }
 
+    /// Checks the pages of a large value, and returns them if they are to be read.
+    ///
+    /// There may be more than its size needs: one that is made smaller in the transaction that has made
+    /// it keeps its pages.
     private mutating func overflow(
-        _ first: UInt64, _ pages: Int, _ name: String
+        _ first: UInt64, _ size: Int, _ tree: Subtree
     ) throws -> ArraySlice<UInt8>? {
-        for page in 0..<UInt64(pages) where !use(first &+ page, as: .used, for: name) {
+        guard first >= 2, first < there else {
+            _ = use(first, as: .used, for: tree.name)
             return nil
         }
         let header = try read(first, count: 1)[...]
+        let pages = header.count == pageSize ? header.number(at: 12, size: 4) : 0
         guard header.count == pageSize, header.number(at: 0, size: 8) == first,
-            header.number(at: 10, size: 2) & 0xF == 4,
-            header.number(at: 12, size: 4) == UInt64(pages)
+            header.number(at: 10, size: 2) == 4,
+            pages >= UInt64((size + Self.headerSize + pageSize - 1) / pageSize)
         else {
-            add("LMDB: the large value on page \(first) of \(name) is not itself.")
+            add("LMDB: the large value on page \(first) of \(tree.name) is not itself.")
             return nil
         }
+        for page in 0..<pages where !use(first &+ page, as: .used, for: tree.name) {
+            return nil
+        }
+        counts.overflows += pages
         // Values are verified by their checksums; only the list of unused pages is read here.
-        return name == "the list of unused pages" ? try read(first, count: pages)[...] : []
+        return tree.isUnused ? try read(first, count: Int(pages))[...] : []
     }
 
-    private mutating func noteUnused(_ list: ArraySlice<UInt8>) throws {
+    /// Notes the pages that a commit has freed, which are listed from the last one down.
+    private mutating func noteUnused(_ list: ArraySlice<UInt8>, freedBy key: [UInt8]) {
         let count = list.count >= 8 ? list.number(at: 0, size: 8) : .max
-        guard count < UInt64(list.count / 8) else {
-            return add("LMDB: a row of the list of unused pages is too short.")
-        }
+        guard count < UInt64(list.count / 8), key.count == 8,
+            key[...].number(at: 0, size: 8) <= snapshot
+        else { return add("LMDB: a row of the list of unused pages is not one.") }
+        var above = UInt64.max
         for position in 0..<Int(count) {
             let page = list.number(at: 8 + 8 * position, size: 8)
+            guard page < above else {
+                return add("LMDB: a row of the list of unused pages is out of order.")
+            }
             if !use(page, as: .unused, for: "the list of unused pages") { return }
+            above = page
         }
     }
 
     /// Notes the use of a page; false, and a problem, when it has another one.
     private mutating func use(_ page: UInt64, as use: Use, for name: String) -> Bool {
-        guard page >= 2, page < UInt64(uses.count) else {
+        guard page >= 2, page < UInt64(uses.count), use == .unused || page < there else {
             add("LMDB: \(name) names page \(page), which the file does not have.")
             return false
         }
@@ -334,6 +355,12 @@ struct PageChecker {
     }
 
     // MARK: - Reading
+
+    private func fileSize() throws -> Int {
+        let end = lseek(descriptor, 0, SEEK_END)
+        guard end >= 0 else { throw StorageError(lmdb: errno) }
+        return Int(end)
+    }
 
     /// Reads pages; fewer bytes when the file ends before.
     private func read(_ page: UInt64, count: Int) throws -> [UInt8] {
@@ -357,24 +384,5 @@ struct PageChecker {
 
     private mutating func add(_ problem: String) {
         if problems.count < Self.problemLimit { problems.append(problem) }
-    }
-}
-
-extension ArraySlice where Element == UInt8 {
-    /// A little-endian number, at an offset from the slice's beginning.
-    fileprivate func number(at offset: Int, size: Int) -> UInt64 {
-        var number: UInt64 = 0
-        for position in (0..<size).reversed() {
-            number = number << 8 | UInt64(self[startIndex + offset + position])
-        }
-        return number
-    }
-}
-
-extension LMDBTransaction {
-    /// What is wrong with the pages of the snapshot; `nil` when another one must be taken.
-    func structureProblems() throws -> [String]? {
-        try PageChecker.check(
-            environment.place.path, pageSize: environment.pageSize, snapshot: snapshotID)
     }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import DivanLMDB
+import Dispatch
 import DivanStorage
 import Foundation
+import Synchronization
 import Testing
 
 /// How a file of LMDB's is opened, refused, mapped and shared.
@@ -47,6 +49,38 @@ import Testing
         try write(whole, to: scratch.file)
         let again = try scratch.open()
         defer { again.close() }
+        #expect(try again.verifyStructure(progress: nil) == [])
+    }
+
+    @Test func `pages given up where they were taken leave a file that is whole`() throws {
+        let engine = try scratch.open()
+        let rows = try fill(engine, 100)
+        let large = [UInt8](repeating: 1, count: 9_000)
+        // The third time there are unused pages in the file, and LMDB keeps those of the end for later
+        // instead of writing them.
+        for count in [200, 300, 400] {
+            try engine.write { (writer: any StorageWriter) throws -> Void in
+                for number in 1_000..<Int64(1_000 + count) {
+                    try writer.set(large.span, forKey: number, in: rows)
+                }
+                for number in 1_000..<Int64(1_000 + count) {
+                    #expect(try writer.remove(key: number, in: rows))
+                }
+            }
+            #expect(try engine.verifyStructure(progress: nil) == [])
+        }
+        engine.close()
+        // As a process that died at its commit leaves it.
+        let whole = try contents(of: scratch.file)
+        let end = (whole.lastIndex { $0 != 0 } ?? 0) / 4_096 * 4_096 + 4_096
+        #expect(end < whole.count)
+        #expect(truncate(scratch.file, off_t(end)) == 0)
+        let again = try scratch.open()
+        defer { again.close() }
+        #expect(try again.diskSize() == whole.count)
+        #expect(
+            try again.read { try $0.count(of: again.store(StoreName("rows", .integer))) } == 100)
+        _ = try fill(again, 3_000)
         #expect(try again.verifyStructure(progress: nil) == [])
     }
 
@@ -135,6 +169,61 @@ import Testing
         defer { again.close() }
         #expect(again.environment !== engine.environment)
         #expect(try again.read { try $0.count(of: again.store(StoreName("rows", .integer))) } == 10)
+    }
+
+    @Test func `a read on a closed engine is refused and leaves nothing behind`() throws {
+        weak var environment: LMDBEnvironment?
+        do {
+            let engine = try scratch.open()
+            let store = try fill(engine, 10)
+            #expect(try engine.read { try $0.count(of: store) } == 10)
+            environment = engine.environment
+            #expect(environment?.readers.count == 1)
+            engine.close()
+            for _ in 0..<3 {
+                #expect(
+                    StorageError.Code.thrown { _ = try engine.read { try $0.count(of: store) } }
+                        == .closed)
+                #expect(
+                    StorageError.Code.thrown {
+                        try engine.copy(to: scratch.makeDirectory(), progress: nil)
+                    } == .closed)
+            }
+            #expect(environment?.readers.count == 0)
+        }
+        #expect(environment == nil)
+    }
+
+    @Test func `readers of an engine that is opened or closed read all of it or nothing`() throws {
+        let first = try scratch.open()
+        _ = try fill(first, 10)
+        first.close()
+        let isOver = Atomic(false)
+        let engines = Mutex<LMDBEngine?>(nil)
+        let odd = Mutex<[String]>([])
+        let group = DispatchGroup()
+        for _ in 0..<3 {
+            DispatchQueue.global().async(group: group) {
+                while !isOver.load(ordering: .acquiring) {
+                    guard let engine = engines.withLock({ $0 }) else { continue }
+                    do {
+                        let rows = engine.store(StoreName("rows", .integer))
+                        let count = try engine.read { try $0.count(of: rows) }
+                        if count != 10 { odd.withLock { $0.append("\(count) rows") } }
+                    } catch let error as StorageError where error.code == .closed {
+                    } catch { odd.withLock { $0.append("\(error)") } }
+                }
+            }
+        }
+        for _ in 0..<300 {
+            let engine = try scratch.open()
+            engines.withLock { $0 = engine }
+            #expect(try engine.read { try $0.storeNames() }.count == 1)
+            engine.close()
+        }
+        isOver.store(true, ordering: .releasing)
+        group.wait()
+        #expect(odd.withLock { $0 } == [])
     }
 
     @Test func `an unchanging database is read without a trace`() throws {
