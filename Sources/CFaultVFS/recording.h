@@ -33,6 +33,12 @@ typedef struct {
 
 extern recording current_recording;
 
+// The number of a path's file in the recording; -1 for files elsewhere. Takes the mutex.
+int recorded_file_number(const char *path);
+
+// Whether the next write is the one that is to fail. Takes the mutex.
+int write_fails_now(void);
+
 // Appends an event, copying `size` bytes. Takes the mutex.
 void record(event_kind kind, int file, int64_t offset, const void *bytes, int size);
 

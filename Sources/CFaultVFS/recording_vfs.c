@@ -45,7 +45,7 @@ void record(event_kind kind, int file, int64_t offset, const void *bytes, int si
 
 // The number of a path's file in the recording; -1 for files elsewhere and for the log's index, which
 // does not survive anyway.
-static int file_number(const char *path) {
+int recorded_file_number(const char *path) {
     recording *r = &current_recording;
     int number = -1;
     pthread_mutex_lock(&r->mutex);
@@ -89,7 +89,7 @@ int divan_recording_fail_write(int number) {
     return has_failed;
 }
 
-static int fails_now(void) {
+int write_fails_now(void) {
     pthread_mutex_lock(&current_recording.mutex);
     int fails = writes_until_failure > 0 && --writes_until_failure == 0;
     if (fails) {
@@ -100,7 +100,7 @@ static int fails_now(void) {
 }
 
 static int recording_write(sqlite3_file *f, const void *bytes, int size, sqlite3_int64 offset) {
-    if (fails_now()) {
+    if (write_fails_now()) {
         REAL(f)->pMethods->xWrite(REAL(f), bytes, size / 2, offset);
         return SQLITE_FULL;
     }
@@ -128,7 +128,7 @@ static int recording_sync(sqlite3_file *f, int flags) {
 
 static int recording_delete(sqlite3_vfs *vfs, const char *path, int syncs) {
     (void)vfs;
-    int number = file_number(path);
+    int number = recorded_file_number(path);
     int result = standard->xDelete(standard, path, syncs);
     if (result == SQLITE_OK) {
         record(event_delete, number, 0, NULL, 0);
@@ -204,7 +204,7 @@ static sqlite3_io_methods recording_methods = {
 static int recording_open(
     sqlite3_vfs *vfs, const char *path, sqlite3_file *f, int flags, int *out_flags) {
     (void)vfs;
-    int number = file_number(path);
+    int number = recorded_file_number(path);
     if (number < 0) {
         // Not ours: the file is the default one's own, in the same memory.
         return standard->xOpen(standard, path, f, flags, out_flags);

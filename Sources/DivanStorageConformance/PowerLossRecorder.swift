@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CFaultVFS
+internal import Synchronization
 
-/// Records what SQLite does to the files of a directory, and makes the states a power loss could leave.
+/// Records what an engine does to the files of a directory, and makes the states a power loss could
+/// leave. SQLite's files are recorded by a file system of SQLite's, LMDB's by the system's calls (on Linux).
 ///
 /// ```swift
 /// try PowerLossRecorder.record(directory) { … work, and PowerLossRecorder.acknowledge(number) … }
@@ -12,7 +14,8 @@ internal import CFaultVFS
 /// }
 /// ```
 ///
-/// There is one recording in a process at a time. Other directories are not touched.
+/// There is one recording in a process at a time, so whoever records does it `alone`, to the end of looking
+/// at it. Other directories are not touched.
 public enum PowerLossRecorder {
     /// What becomes of what was written to a file after its last sync.
     public enum Loss: Sendable {
@@ -26,6 +29,13 @@ public enum PowerLossRecorder {
 
     /// The recording could not be made or replayed.
     public struct Failure: Error {}
+
+    private static let turn = Mutex(())
+
+    /// Runs `work` while nobody else records.
+    public static func alone(_ work: () throws -> Void) throws {
+        try turn.withLock { (_: inout Void) throws -> Void in try work() }
+    }
 
     /// Records while `work` runs.
     public static func record(_ directory: String, _ work: () throws -> Void) throws {

@@ -35,6 +35,10 @@ extension SQLiteEnginePowerLossTests {
     @Test func `whatever fails in a transaction that goes on, all of it is there or nothing`()
         throws
     {
+        try PowerLossRecorder.alone { try failStubborn() }
+    }
+
+    private func failStubborn() throws {
         var number = 1
         var undone = 0
         while true {

@@ -49,6 +49,10 @@ import Testing
     func `whichever write finds no room, whole transactions stay and the engine goes on`(
         sealed: Bool
     ) throws {
+        try PowerLossRecorder.alone { try failEachWrite(sealed: sealed) }
+    }
+
+    private func failEachWrite(sealed: Bool) throws {
         var number = 1
         while true {
             let scratch = try ScratchDirectory()
@@ -87,6 +91,10 @@ import Testing
     func `after a power loss there is a prefix of the commits, with all that were safe`(
         _ durability: StorageOptions.Durability, sealed: Bool
     ) throws {
+        try PowerLossRecorder.alone { try losePower(durability, sealed: sealed) }
+    }
+
+    private func losePower(_ durability: StorageOptions.Durability, sealed: Bool) throws {
         let scratch = try ScratchDirectory()
         try PowerLossRecorder.record(scratch.path) {
             var options = Self.options(sealed: sealed)

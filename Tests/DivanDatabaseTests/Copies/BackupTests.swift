@@ -211,6 +211,10 @@ import Testing
 
     @Test(.enabled(if: TestEngine.isSQLite, "It looks into files of SQLite's."))
     func `whichever write finds no room, there is no backup and nothing is left`() throws {
+        try PowerLossRecorder.alone { try failEachWrite() }
+    }
+
+    private func failEachWrite() throws {
         let directory = try TestDirectory("backup-full")
         let database = try filled()
         var number = 0
@@ -250,6 +254,10 @@ import Testing
 
     @Test(.enabled(if: TestEngine.isSQLite, "It looks into files of SQLite's."))
     func `a finished backup survives a power loss at once`() throws {
+        try PowerLossRecorder.alone { try losePower() }
+    }
+
+    private func losePower() throws {
         let directory = try TestDirectory("backup-power")
         let database = try filled()
         let data = directory.path("backup.divan/data-1")
