@@ -108,7 +108,8 @@ let package = Package(
             path: "Tests/TestSupport"
         ),
         .executableTarget(
-            name: "DivanTestChild", dependencies: ["Divan", "DivanLMDB", "DivanTestSupport"],
+            name: "DivanTestChild",
+            dependencies: ["Divan", "DivanLMDB", "DivanStorage", "DivanTestSupport"],
             path: "Tests/DivanTestChild"
         ),
 

@@ -21,14 +21,17 @@ struct BatchWriter {
     private var number = 0
 
     init(_ arguments: [String]) throws {
-        database = try .forTest(at: arguments.argument(0), create: true)
+        guard let keeping = Keeping(rawValue: try arguments.argument(2)) else {
+            throw WrongArguments()
+        }
+        database = try .forTest(at: arguments.argument(0), create: true, keeping: keeping)
         random = SeededRandom(seed: try arguments.number(1))
     }
 
     mutating func run() throws {
         Report.say("ready")
         while true {
-            if random.oneIn(15) { try database.compact() }
+            if random.oneIn(8) { try database.compact() }
             try writeBatch()
         }
     }

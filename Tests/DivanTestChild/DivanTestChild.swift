@@ -6,7 +6,9 @@ import FoundationEssentials
 
 /// The process that the robustness tests start, watch and kill.
 ///
-///     DivanTestChild batches DIRECTORY SEED          writes numbered batches until it is killed
+///     DivanTestChild batches DIRECTORY SEED KEEPING  writes numbered batches until it is killed
+///     DivanTestChild secrets DIRECTORY SEED          writes words that nobody may find until it is killed
+///     DivanTestChild mapped DIRECTORY SIZE           does what lines say with a small map of LMDB's
 ///     DivanTestChild expire DIRECTORY SEED           writes documents that expire until it is killed
 ///     DivanTestChild count DIRECTORY NAME BATCHES    counts up in a document that others count in
 ///     DivanTestChild attach DIRECTORY SEED           adds, removes and sweeps attachments until it is killed
@@ -38,6 +40,10 @@ enum DivanTestChild {
             case "batches":
                 var writer = try BatchWriter(arguments)
                 try writer.run()
+            case "secrets":
+                var writer = try SecretWriter(arguments)
+                try writer.run()
+            case "mapped": try MappedFile(arguments).run()
             case "expire":
                 var writer = try ExpiringWriter(arguments)
                 try writer.run()
@@ -95,7 +101,8 @@ extension Database {
     /// Opens a database with a short patience, so that a hang is found soon.
     package static func forTest(
         at path: String, create: Bool = false, readOnly: Bool = false,
-        busyTimeout: Duration = .seconds(30), indexingMemory: Int? = nil
+        busyTimeout: Duration = .seconds(30), indexingMemory: Int? = nil,
+        keeping: Keeping? = nil
     ) throws -> Database {
         _ = TestEncryption.isOn
         var options = DatabaseOptions()
@@ -103,6 +110,7 @@ extension Database {
         options.create = create
         options.readOnly = readOnly
         options.busyTimeout = busyTimeout
+        try keeping?.apply(to: &options)
         return try open(at: URL(filePath: path), options: options)
     }
 }

@@ -169,6 +169,49 @@ import Testing
         #expect(try again.verify().isEmpty)
     }
 
+    @Test(arguments: Keeping.allCases)
+    func `a disk that fills while an index is built costs the index only`(_ keeping: Keeping)
+        throws
+    {
+        let directory = try TestDirectory("full-index")
+        guard try Mounting.memory(at: directory.path, bytes: 96 << 20) else {
+            return print("Skipped: this process may not mount a file system in memory.")
+        }
+        defer { Mounting.unmount(directory.path) }
+        let database = try Database.forTest(
+            at: directory.path("app.divan"), create: true, keeping: keeping)
+        defer { database.close() }
+        let filler = directory.url("filler")
+        try Data(count: 91 << 20).write(to: filler)
+        for batch in 0..<10 {
+            try database.inBatch {
+                for n in 0..<40 { try database.save(Self.body("document-\(batch)-\(n)", n * 31)) }
+            }
+        }
+        // Rows that have no room: ten times what the documents take.
+        let padding = String(repeating: "wide ", count: 500)
+        func define() -> View {
+            let view = database.view(named: "wide")
+            view.setMap(version: "1") { document, emit in
+                let number = document["n"].int64 ?? 0
+                for copy in 0..<Int64(8) {
+                    emit([.integer(number), .integer(copy)] as JSONValue, "\(copy) \(padding)")
+                }
+            }
+            return view
+        }
+        let view = define()
+        #expect(code { try view.query().run() } == .storageFull)
+        #expect(try database.documentCount == 400)
+        #expect(try database.verify().isEmpty)
+        #expect(try database.document(withID: "document-3-7").map(KnownBody.isWhole) == true)
+        // What was built stays, and the rest follows once there is room.
+        try FileManager.default.removeItem(at: filler)
+        #expect(code { try view.query().run() } == nil)
+        #expect(try view.query().run().count == 3_200)
+        #expect(try database.verify().isEmpty)
+    }
+
     // MARK: - Support
 
     static func body(_ id: String, _ n: Int) -> MutableDocument {

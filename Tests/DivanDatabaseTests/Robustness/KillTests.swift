@@ -5,26 +5,31 @@ import DivanTestChild
 import DivanTestSupport
 import Testing
 
-/// A process that writes batches is killed at random moments, over and over, on one database.
+/// A process that writes batches and compacts is killed at random moments, over and over, on one
+/// database.
 ///
-/// Soak slices: 4.
+/// Soak slices: 10.
 @Suite struct KillTests {
-    @Test func `every acknowledged batch is there and whole after a kill`() async throws {
+    @Test(arguments: Keeping.allCases)
+    func `every acknowledged batch is there and whole after a kill`(_ keeping: Keeping)
+        async throws
+    {
         let directory = try TestDirectory("kill")
-        let rounds = Soak.rounds(test: 20, soak: 200)
+        let rounds = Soak.rounds(test: 20, soak: 500)
         let total = try await offPool {
             let path = directory.path("app.divan")
             var history = KillHistory()
             for round in rounds {
                 var random = Soak.random(round: round, salt: 0x6B69_6C6C)
-                let child = try TestChild("batches", path, "\(random.next())")
+                let child = try TestChild(
+                    "batches", path, "\(random.next())", keeping.rawValue)
                 // One round in five may die before it has opened the database.
                 if !random.oneIn(5) { _ = child.readLine() }
-                child.kill(afterMicroseconds: random.below(300_000))
+                child.kill(afterMicroseconds: random.below(150_000))
                 let lines = child.readLines()
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 try history.apply(lines)
-                try history.check(path, round: round)
+                try history.check(path, keeping, round: round)
             }
             return history.acknowledged
         }
@@ -70,8 +75,8 @@ struct KillHistory {
     }
 
     /// Compares the database with what the children said.
-    mutating func check(_ path: String, round: Int) throws {
-        let database = try Database.forTest(at: path, create: true)
+    mutating func check(_ path: String, _ keeping: Keeping, round: Int) throws {
+        let database = try Database.forTest(at: path, create: true, keeping: keeping)
         defer { database.close() }
         let found = "\(try database.lastSequence) \(try database.documentCount)"
         if let doubtful, found == doubtful.totals { keep(doubtful) }
