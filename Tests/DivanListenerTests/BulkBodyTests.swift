@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanDatabase
 import DivanHTTP
 import DivanJSON
 import Foundation
@@ -12,12 +13,9 @@ import Testing
 @Suite struct BulkBodyTests {
     /// A body that lies in a file, as the server makes one of a long body.
     private func file(_ text: String) throws -> RequestBody {
-        var template = Array("/tmp/divan-bulk-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
-        unlink(&template)
-        let bytes = Array(text.utf8)
-        #expect(write(descriptor, bytes, bytes.count) == bytes.count)
-        return .file(SpooledFile(descriptor: descriptor, length: bytes.count))
+        let spool = try SealedSpool()
+        try spool.write(Array(text.utf8))
+        return .file(try spool.finish())
     }
 
     private func send(_ text: String, to site: TestSite) throws -> TestAnswer {

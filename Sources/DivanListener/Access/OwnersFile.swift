@@ -33,8 +33,18 @@ enum OwnersFile {
         // SAFETY: the text lives through the call.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
-        let length = max(0, Int(lseek(descriptor, 0, SEEK_END)))
-        // It closes the descriptor.
-        return try? SpooledFile(descriptor: descriptor, length: length).read(at: 0, upTo: length)
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let offset = off_t(bytes.count)
+            // SAFETY: the call writes within the buffer.
+            let count = unsafe piece.withUnsafeMutableBytes { buffer in
+                unsafe pread(descriptor, buffer.baseAddress, buffer.count, offset)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count == 0 ? bytes : nil }
+            bytes += piece[..<count]
+        }
     }
 }
