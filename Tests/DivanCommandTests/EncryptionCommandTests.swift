@@ -54,6 +54,34 @@ import Testing
         #expect(try tool.run("verify", "db", "--encryption-key", "env:NOWHERE").status == 6)
     }
 
+    @Test func `a password is typed at the terminal, which does not show it`() throws {
+        let made = try tool.runTyping(
+            ["hunter2", "hunter2"], "create", "db", "--encryption-password", "prompt")
+        #expect(made.status == 0)
+        #expect(made.shown.contains("again: "))
+        #expect(!made.shown.contains("hunter"))
+        let right = try tool.runTyping(
+            ["hunter2"], "info", "db", "--encryption-password", "prompt")
+        #expect(right.status == 0)
+        #expect(!right.shown.contains("hunter"))
+        // It is the password that was typed, without the end of its line.
+        let put = try tool.run(
+            "put", "db", "a", "{\"n\":1}", "--encryption-password", "file:password")
+        #expect(put.status == 0)
+        let wrong = try tool.runTyping(
+            ["hunter3"], "get", "db", "a", "--encryption-password", "prompt")
+        #expect(wrong.status == 9)
+        #expect(!wrong.shown.contains("hunter"))
+    }
+
+    @Test func `a new password is typed twice alike`() throws {
+        let unlike = try tool.runTyping(
+            ["hunter2", "hunter3"], "create", "db", "--encryption-password", "prompt")
+        #expect(unlike.status == 6)
+        #expect(!FileManager.default.fileExists(atPath: tool.path("db.divan")))
+        #expect(!FileManager.default.fileExists(atPath: tool.path("db")))
+    }
+
     @Test func `a secret in an argument is refused and not repeated`() throws {
         for option in ["--encryption-key", "--encryption-password"] {
             let result = try tool.run("create", "db", option, "hunter2")

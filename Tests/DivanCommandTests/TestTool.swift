@@ -112,6 +112,58 @@ final class TestTool {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Runs a command at a terminal of its own, types an answer at each question, and returns its exit
+    /// code and what the terminal got to show.
+    func runTyping(_ answers: [String], _ words: String...) throws -> (status: Int32, shown: String)
+    {
+        var controller: Int32 = -1
+        var terminal: Int32 = -1
+        guard openpty(&controller, &terminal, nil, nil, nil) == 0 else {
+            throw CocoaError(.fileReadUnknown)
+        }
+        _ = fcntl(controller, F_SETFD, FD_CLOEXEC)
+        defer { close(controller) }
+        let process = Process()
+        // The tool asks at the terminal of its session, whatever its input is.
+        process.executableURL = URL(filePath: "/usr/bin/setsid")
+        process.arguments = ["--ctty", "--wait", Self.executable.path] + words
+        process.currentDirectoryURL = directory
+        process.environment = ["PATH": "/usr/bin:/bin", "TERM": "xterm"]
+        let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: false)
+        process.standardInput = handle
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+        close(terminal)
+        var shown = ""
+        for answer in answers {
+            guard Self.show(controller, until: ": ", in: &shown) else { break }
+            let line = Array((answer + "\n").utf8)
+            _ = Foundation.write(controller, line, line.count)
+            // What has been answered is no question any more.
+            shown += "\n"
+        }
+        _ = Self.show(controller, until: nil, in: &shown)
+        process.waitUntilExit()
+        return (process.terminationStatus, shown)
+    }
+
+    /// Reads what a terminal shows, up to a text at its end, or to the end of all; false when that does not
+    /// come for a minute.
+    private static func show(_ controller: Int32, until end: String?, in shown: inout String)
+        -> Bool
+    {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            if let end, shown.hasSuffix(end) { return true }
+            var ready = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
+            guard poll(&ready, 1, 60_000) > 0 else { return false }
+            let count = Foundation.read(controller, &buffer, buffer.count)
+            guard count > 0 else { return end == nil }
+            shown += String(decoding: buffer[..<count], as: UTF8.self)
+        }
+    }
+
     struct Child {
         let process: Process
         let out: URL

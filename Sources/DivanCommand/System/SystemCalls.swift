@@ -140,10 +140,13 @@ enum SystemCalls {
         if unsafe tcgetattr(terminal, &shown) != 0 { throw .current }
         var hidden = shown
         hidden.c_lflag &= ~tcflag_t(ECHO)
-        try writeAll(Array(question.utf8).span, to: terminal)
+        // Hidden before it is asked: whoever answers at once, a program above all, is not shown either,
+        // nor has his answer thrown away.
         // SAFETY: the structures are alive for the time of the calls.
         if unsafe tcsetattr(terminal, TCSAFLUSH, &hidden) != 0 { throw .current }
-        defer { unsafe _ = tcsetattr(terminal, TCSAFLUSH, &shown) }
+        defer { unsafe _ = tcsetattr(terminal, TCSADRAIN, &shown) }
+        let text = Array(question.utf8)
+        try writeAll(text.span, to: terminal)
         var line: [UInt8] = []
         var byte: [UInt8] = [0]
         while try readSome(terminal, into: &byte) == 1, byte[0] != UInt8(ascii: "\n") {

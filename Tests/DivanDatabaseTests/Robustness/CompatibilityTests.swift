@@ -10,7 +10,39 @@ import Testing
 /// Each format has a folder in Tests/Compatibility with a database and what it must answer. The README
 /// there says how a new one is made.
 @Suite struct CompatibilityTests {
-    @Test(arguments: [1])
+    /// The key of the encrypted ones.
+    private static func key(of format: String) throws -> EncryptionKey? {
+        format == "2" ? try EncryptionKey(rawBytes: (0..<32).map { $0 }) : nil
+    }
+
+    private static func open(
+        _ path: String, _ format: String, _ adjust: (inout DatabaseOptions) -> Void
+    ) throws -> Database {
+        var options = DatabaseOptions()
+        options.encryptionKey = try key(of: format)
+        if options.encryptionKey != nil { options.storageEngine = .sqlite }
+        adjust(&options)
+        return try Database.open(at: URL(filePath: path), options: options)
+    }
+
+    @Test func `an encrypted database of an earlier release is read with its key alone`() throws {
+        let folder = Self.folder.appending(path: "format-2")
+        let directory = try TestDirectory("compatibility")
+        let path = directory.path("app.divan")
+        try FileManager.default.copyItem(
+            atPath: folder.appending(path: "app.divan").path(percentEncoded: false), toPath: path)
+        let expected = try String(
+            contentsOf: folder.appending(path: "answers.txt"), encoding: .utf8)
+        let database = try Self.open(path, "2") { $0.readOnly = true }
+        #expect(database.isEncrypted)
+        #expect(try Self.answers(database) == expected.split(separator: "\n").map(String.init))
+        database.close()
+        let other = try EncryptionKey(rawBytes: [UInt8](repeating: 1, count: 32))
+        #expect(code { try Self.open(path, "2") { $0.encryptionKey = other } } == .unauthorized)
+        #expect(code { try Self.open(path, "1") { $0.readOnly = true } } == .unauthorized)
+    }
+
+    @Test(arguments: [1, 2])
     func `a database of an earlier format gives the answers it gave then`(_ format: Int) throws {
         let folder = Self.folder.appending(path: "format-\(format)")
         let directory = try TestDirectory("compatibility")
@@ -19,7 +51,7 @@ import Testing
             toPath: directory.path("app.divan"))
         let expected = try String(
             contentsOf: folder.appending(path: "answers.txt"), encoding: .utf8)
-        let database = try Database.forTest(at: directory.path("app.divan"))
+        let database = try Self.open(directory.path("app.divan"), "\(format)") { _ in }
         defer { database.close() }
         let answers = try Self.answers(database)
         for (now, then) in zip(answers, expected.split(separator: "\n")) { #expect(now == then) }
@@ -39,7 +71,7 @@ import Testing
         let folder = Self.folder.appending(path: "format-\(format)")
         try? FileManager.default.removeItem(at: folder)
         let path = folder.appending(path: "app.divan").path(percentEncoded: false)
-        let database = try Database.forTest(at: path, create: true)
+        let database = try Self.open(path, format) { $0.create = true }
         try Self.fill(database)
         let answers = try Self.answers(database).joined(separator: "\n") + "\n"
         database.close()
