@@ -21,10 +21,12 @@ import Testing
             for round in rounds {
                 var random = Soak.random(round: round, salt: 0x636F_6E76)
                 let child = try TestChild("convert", directory.path, "\(random.next())")
-                if !random.oneIn(5) { _ = child.readLine() }
-                child.kill(afterMicroseconds: random.below(250_000))
+                // It tells of each step: so far it comes on any machine.
+                var lines = (0..<random.below(24)).compactMap { _ in child.readLine() }
+                child.kill(afterMicroseconds: random.below(60_000))
+                lines += child.readLines()
                 var begun = saved
-                for line in child.readLines() {
+                for line in lines {
                     let words = line.split(separator: " ")
                     if words[0] == "begin" { begun = max(begun, Int(words[1]).map { $0 + 1 } ?? 0) }
                     if words[0] == "done" { saved = max(saved, Int(words[1]).map { $0 + 1 } ?? 0) }
