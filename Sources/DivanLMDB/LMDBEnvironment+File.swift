@@ -13,6 +13,14 @@ extension LMDBEnvironment {
     /// The bytes of a page.
     var pageSize: Int { unsafe place.pageSize(of: env) }
 
+    /// The number of the newest commit, whoever made it.
+    var newestCommit: Int {
+        var info = unsafe MDB_envinfo()
+        // SAFETY: as above.
+        unsafe mdb_env_info(env, &info)
+        return unsafe info.me_last_txnid
+    }
+
     /// The bytes of address space reserved for the file.
     var mapSize: Int {
         var info = unsafe MDB_envinfo()

@@ -182,7 +182,8 @@ final class LMDBEnvironment: Sendable {
         guard try openHandles(of: loaded) else { return nil }
         known.withLock { known in
             guard id > known.through else { return }
-            if known.catalogue != loaded || known.through < 0 {
+            // Behind commits that nobody here has looked at, what was before says nothing about them.
+            if known.catalogue != loaded || id != known.through + 1 {
                 known.catalogue = loaded
                 known.from = id
             }

@@ -52,7 +52,8 @@ extension LMDBTransaction {
         if !replaces {
             flags |= UInt32(MDB_NOOVERWRITE)
         }
-        if try unsafe isBeyondEnd(key, of: database) {
+        let isAtEnd = try unsafe isBeyondEnd(key, of: database)
+        if isAtEnd {
             flags |= UInt32(MDB_APPEND)
         }
         var stored = unsafe MDB_val(key)
@@ -60,7 +61,7 @@ extension LMDBTransaction {
         // SAFETY: LMDB reads the key during the call, and gives room for `size` bytes, which are written
         // before anything else changes.
         let code = unsafe mdb_put(current, database, &stored, &room, flags)
-        if code == MDB_KEYEXIST, !replaces {
+        if code == MDB_KEYEXIST, !replaces, !isAtEnd {
             return false
         }
         try check(code)

@@ -215,9 +215,11 @@ final class LMDBTransaction {
             ends.removeAll()
             throw failure(of: code)
         }
-        lastCommit = id
+        // To LMDB a transaction that changed nothing is no commit: the next one gets its number, and may
+        // be another process's. Nobody else commits before the writers' lock is given back.
+        lastCommit = environment.newestCommit
         environment.add(made)
-        environment.noteCommit(catalogue, id: id, isChanged: isCatalogueChanged)
+        environment.noteCommit(catalogue, id: lastCommit, isChanged: isCatalogueChanged)
     }
 
     /// Undoes everything.

@@ -54,6 +54,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [Keeping.sqlite, .lmdb])
+    func `what another process adds behind an empty transaction is seen by the next one`(
+        _ keeping: Keeping
+    ) async throws {
+        let directory = try TestDirectory("empty")
+        try await offPool {
+            let path = directory.path("app.divan")
+            let database = try Database.forTest(at: path, create: true, keeping: keeping)
+            defer { database.close() }
+            let child = try TestChild("serve", path)
+            #expect(child.readLine() == "ready")
+            // An engine that numbers commits gives the child's the number of the empty one.
+            try database.create("b")
+            try database.inBatch {}
+            _ = try child.ask("save d 1")
+            try database.create("c")
+            for id in ["b", "c", "d"] { #expect(try database.contains(id), "\(id)") }
+            #expect(try database.documentCount == 3)
+            #expect(try database.verify().isEmpty)
+            #expect(child.finish() == 0)
+        }
+    }
+
     @Test func `a depth that another process sets counts from its commit on`() async throws {
         let directory = try TestDirectory("depth")
         try await offPool {
