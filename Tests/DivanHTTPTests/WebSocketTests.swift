@@ -135,16 +135,16 @@ import Testing
     @Test func `silence ends it, and pings keep it`() async throws {
         let server = try serve { _, connection in
             // Longer in all than the silence that is borne, and each time far shorter.
-            for _ in 0..<10 {
+            for _ in 0..<9 {
                 connection.write(frame: 9, [])
                 _ = connection.readFrame()
-                LoopbackPause.milliseconds(1_000)
+                LoopbackPause.milliseconds(2_000)
             }
             connection.write(message: "late")
             connection.waitForClose()
         }
         defer { server.stop() }
-        var iterator = try await open(server) { $0.timeouts.silence = .seconds(8) }
+        var iterator = try await open(server) { $0.timeouts.silence = .seconds(15) }
             .makeAsyncIterator()
         #expect(try await iterator.next() == Array("late".utf8))
         let failure = await failure { _ = try await iterator.next() }

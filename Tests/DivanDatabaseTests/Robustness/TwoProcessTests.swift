@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Keeping.sqlite, .lmdb])
+    @Test(arguments: TestEncryption.isOn ? [Keeping.sqlite] : [.sqlite, .lmdb])
     func `what another process adds behind an empty transaction is seen by the next one`(
         _ keeping: Keeping
     ) async throws {
