@@ -97,7 +97,8 @@ struct ReferenceSelector {
         case "$type": type(of: value) == argument.string
         case "$size": value.array.map { Int64($0.count) == argument.int64 } ?? false
         case "$mod":
-            value.int64.map { $0 % (argument[0]?.int64 ?? 1) == argument[1]?.int64 } ?? false
+            remainder(of: value, by: argument[0]?.int64 ?? 1).map { $0 == argument[1]?.int64 }
+                ?? false
         case "$beginsWith":
             value.string.map { $0.utf8.starts(with: (argument.string ?? "").utf8) } ?? false
         case "$regex": value.string.map { $0.utf8.contains(UInt8(ascii: "a")) } ?? false
@@ -121,6 +122,12 @@ struct ReferenceSelector {
         }
         if wanted.count == 1, wanted[0].array != nil, isEqual(wanted[0], value) { return true }
         return wanted.allSatisfy { item in items.contains { isEqual($0, item) } }
+    }
+
+    /// What is left of an integer, also of one beyond the signed ones; nil for anything else.
+    private func remainder(of value: JSONValue, by divisor: Int64) -> Int64? {
+        if case .unsigned(let value) = value { return Int64(value % divisor.magnitude) }
+        return value.int64.map { $0 % divisor }
     }
 
     private func type(of value: JSONValue) -> String {
