@@ -6,7 +6,7 @@ import Testing
 
 @testable import DivanDatabase
 
-@Suite(.timeLimit(.minutes(1))) struct ChangeHubTests {
+@Suite(.timeLimit(.minutes(10))) struct ChangeHubTests {
     private let sandbox = Sandbox()
 
     /// What a follower was told, as text: the IDs of one event, or "closed".

@@ -8,7 +8,7 @@ import Testing
 
 @testable import DivanDatabase
 
-@Suite(.timeLimit(.minutes(5))) struct ChangeListenerTests {
+@Suite(.timeLimit(.minutes(10))) struct ChangeListenerTests {
     private let sandbox = Sandbox()
 
     @Test func `a listener gets each change after its commit, one call at a time`() async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import DivanDatabase
 
-@Suite(.timeLimit(.minutes(5))) struct ChangeNotificationTests {
+@Suite(.timeLimit(.minutes(10))) struct ChangeNotificationTests {
     private let sandbox = Sandbox()
 
     @Test func `a change names document, revision, place and source`() async throws {

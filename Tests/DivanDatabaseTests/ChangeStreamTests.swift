@@ -3,7 +3,7 @@
 import Divan
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ChangeStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct ChangeStreamTests {
     private let sandbox = Sandbox()
 
     @Test func `a stream gives what is there and then what comes`() async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import DivanDatabase
 
 /// Closing while others are at work in ways that could make it wait for itself.
-@Suite(.timeLimit(.minutes(1))) struct ClosingTests {
+@Suite(.timeLimit(.minutes(10))) struct ClosingTests {
     private let sandbox = Sandbox()
 
     @Test func `the last reference may go on the writer's queue`() async throws {

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Requests and WebSockets through proxies.
-@Suite(.timeLimit(.minutes(2))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(10))) struct ProxyTests {
     private func target() throws -> LoopbackServer {
         try LoopbackServer { request, connection in
             guard request.headers["upgrade"] == nil else {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DivanHTTP
 
-@Suite(.timeLimit(.minutes(2))) struct WebSocketTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketTests {
     /// Serves one WebSocket after the other.
     private func serve(
         _ talk: @escaping @Sendable (LoopbackRequest, LoopbackConnection) -> Void

@@ -10,7 +10,7 @@ import Testing
 @testable import DivanListener
 
 /// Continuous pulls by each kind of feed: from a listener, and from a server with a WebSocket.
-@Suite(.timeLimit(.minutes(3))) struct FeedReplicationTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedReplicationTests {
     /// A listener, and before it a server that notes requests for feeds and may take them itself.
     private final class Served: Sendable {
         typealias Fate = @Sendable (LoopbackRequest, LoopbackConnection) -> Bool

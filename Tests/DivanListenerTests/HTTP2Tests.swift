@@ -8,7 +8,7 @@ import Testing
 @testable import DivanListener
 
 /// Replications through a server that speaks HTTP/2 and hands on to a listener: nghttpx, where that is installed.
-@Suite(.timeLimit(.minutes(3))) struct HTTP2Tests {
+@Suite(.timeLimit(.minutes(10))) struct HTTP2Tests {
     /// Where nghttpx is; nil where it is not.
     private static let program: String? = {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""

@@ -12,7 +12,7 @@ import Testing
 @testable import DivanListener
 
 /// Two apps without a server between: a listener at one end, a replication at the other.
-@Suite(.timeLimit(.minutes(3))) struct PeerTests {
+@Suite(.timeLimit(.minutes(10))) struct PeerTests {
     private let site: TestSite
     private let there: Database
     private let here: Database

@@ -10,7 +10,7 @@ import Testing
 @testable import DivanListener
 
 /// Replications that a client has the listener run.
-@Suite(.timeLimit(.minutes(3))) struct ReplicateTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplicateTests {
     let site: TestSite
     let source: Database
 

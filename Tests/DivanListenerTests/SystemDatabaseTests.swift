@@ -10,7 +10,7 @@ import Testing
 @testable import DivanListener
 
 /// `_users`, `_replicator` and `_db_updates`, as clients of CouchDB use them.
-@Suite(.timeLimit(.minutes(3))) struct SystemDatabaseTests {
+@Suite(.timeLimit(.minutes(10))) struct SystemDatabaseTests {
     private static let admin: HTTPHeaders = ["Authorization": Self.basic("root", "secret")]
 
     private static func basic(_ name: String, _ password: String) -> String {

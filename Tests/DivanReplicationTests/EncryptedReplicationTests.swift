@@ -8,7 +8,7 @@ import Testing
 import struct Divan.Attachment
 
 /// Replications of databases whose files are encrypted.
-@Suite(.timeLimit(.minutes(2))) struct EncryptedReplicationTests {
+@Suite(.timeLimit(.minutes(10))) struct EncryptedReplicationTests {
     private let folder = FileManager.default.temporaryDirectory
         .appending(path: "divan-encrypted-\(UUID().uuidString)")
 

@@ -10,7 +10,7 @@ import Testing
 import struct Divan.Attachment
 
 /// The client's side of CouchDB's protocol, against a stand-in.
-@Suite(.timeLimit(.minutes(2))) struct HTTPPeerTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPPeerTests {
     let here: Database
     let there: Database
     let server: CouchStandIn

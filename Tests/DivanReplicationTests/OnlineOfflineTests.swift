@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// Servers that come and go, and what is left when a replication has stopped.
-@Suite(.timeLimit(.minutes(3))) struct OnlineOfflineTests {
+@Suite(.timeLimit(.minutes(10))) struct OnlineOfflineTests {
     let here: Database
     let there: Database
     let stand: CouchStandIn

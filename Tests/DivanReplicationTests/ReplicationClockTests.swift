@@ -36,7 +36,7 @@ private final class JumpingClock: Clock, Sendable {
 }
 
 /// What time does to replications: nothing.
-@Suite(.timeLimit(.minutes(3))) struct ReplicationClockTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplicationClockTests {
     @Test(arguments: [8, -8])
     func `a clock that jumps by hours delays nothing and loses nothing`(hours: Int) async throws {
         let here = try Database.inMemory(named: "here")

@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// What a replication does depends on what changed, not on what is there.
-@Suite(.timeLimit(.minutes(3))) struct ReplicationCostTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplicationCostTests {
     private func fill(_ database: Database, _ range: Range<Int>) throws {
         try database.inBatch {
             for n in range { try database.put("d\(n)", ["n": .integer(Int64(n))], parent: nil) }

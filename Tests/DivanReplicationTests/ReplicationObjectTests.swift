@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Replications as an app holds and sees them.
-@Suite(.timeLimit(.minutes(2))) struct ReplicationObjectTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplicationObjectTests {
     let here: Database
     let there: Database
 

@@ -150,7 +150,7 @@ extension SQLiteEnginePowerLossTests {
         #expect(problems.last?.contains("no store") == true)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `closing inside a read does not wait for that read`() throws {
         let scratch = try ScratchDirectory()
         let engine = try scratch.open()

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The samples of the reference of version 1.4: queries of all documents, and live queries.
-@Suite(.timeLimit(.minutes(2))) struct LiveQuerySamples {
+@Suite(.timeLimit(.minutes(10))) struct LiveQuerySamples {
     private let sample: Sample
     private var database: Database { sample.database }
 

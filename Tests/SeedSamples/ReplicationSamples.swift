@@ -6,7 +6,7 @@ import FoundationEssentials
 import Testing
 
 /// The samples of the reference of version 1.4: replication and the listener, between two of them.
-@Suite(.timeLimit(.minutes(2))) struct ReplicationSamples {
+@Suite(.timeLimit(.minutes(10))) struct ReplicationSamples {
     /// Another device, which listens.
     private final class Peer {
         let sample: Sample

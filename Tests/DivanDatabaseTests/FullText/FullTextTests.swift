@@ -5,7 +5,7 @@ import Testing
 
 @testable import DivanDatabase
 
-@Suite(.timeLimit(.minutes(5))) struct FullTextTests {
+@Suite(.timeLimit(.minutes(10))) struct FullTextTests {
     private let sandbox = Sandbox()
     private let database: Database
     private let index: FullTextIndex

@@ -25,7 +25,7 @@ final class Told: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct LiveQueryTests {
+@Suite(.timeLimit(.minutes(10))) struct LiveQueryTests {
     private let sandbox = Sandbox()
     private let database: Database
     private let numbers: View

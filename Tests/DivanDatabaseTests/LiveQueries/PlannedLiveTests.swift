@@ -24,7 +24,7 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
 }
 
 /// Live queries of selectors and of the builder.
-@Suite(.timeLimit(.minutes(5))) struct PlannedLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct PlannedLiveTests {
     private let sandbox = Sandbox()
     private let database: Database
 

@@ -13,7 +13,7 @@ import Glibc
 @testable import DivanDatabase
 
 /// A suspended manager holds no lock and no file, and takes up again where others left off.
-@Suite(.timeLimit(.minutes(2))) struct SuspensionTests {
+@Suite(.timeLimit(.minutes(10))) struct SuspensionTests {
     private let sandbox = Sandbox()
 
     /// The names of the files in the folder that this process has open.
