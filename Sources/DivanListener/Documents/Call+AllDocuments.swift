@@ -45,12 +45,15 @@ extension Call {
     private func manyQueries(_ listing: (JSONObject) throws -> AllDocumentsListing) throws
         -> ListenerResponse
     {
+        .json(steps: ListingSequence(try queriesInBody().map(listing)))
+    }
+
+    /// The options of each of the `queries` in the body.
+    func queriesInBody() throws -> [JSONObject] {
         guard let queries = try objectBody()["queries"]?.array else {
             throw HTTPFailure.badRequest("`queries` member must be an array.")
         }
-        let listings = try queries.map { try listing($0.object ?? [:]) }
-        let results = ListingSequence(listings)
-        return .json(steps: results)
+        return queries.map { $0.object ?? [:] }
     }
 }
 

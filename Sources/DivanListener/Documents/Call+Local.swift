@@ -121,18 +121,9 @@ extension Call {
 
     /// `POST /{db}/_local_docs/queries`
     func localDocumentsQueries() throws -> ListenerResponse {
-        guard let queries = try objectBody()["queries"]?.array else {
-            throw HTTPFailure.badRequest("`queries` member must be an array.")
+        try answerQueries { body, text in
+            try appendLocalDocuments(AllDocumentsRequest(query, body: body), to: &text)
         }
-        var text = JSONText()
-        text.raw("{\"results\":[\n")
-        for (index, item) in queries.enumerated() {
-            if index > 0 { text.raw(",\n") }
-            try appendLocalDocuments(
-                AllDocumentsRequest(query, body: item.object ?? [:]), to: &text)
-        }
-        text.raw("\n]}")
-        return .json(bytes: text.bytes)
     }
 
     private func appendLocalDocuments(_ options: AllDocumentsRequest, to text: inout JSONText)

@@ -21,18 +21,24 @@ extension Call {
     /// `POST /{db}/_design/{ddoc}/_view/{name}/queries`
     func queryViewMany() throws -> ListenerResponse {
         let view = try view(name(0), name(1))
-        guard let queries = try objectBody()["queries"]?.array else {
-            throw HTTPFailure.badRequest("`queries` member must be an array.")
-        }
-        var text = JSONText()
-        text.raw("{\"results\":[\n")
-        for (index, item) in queries.enumerated() {
-            if index > 0 { text.raw(",\n") }
+        return try answerQueries { body, text in
             var parameters = query
-            for (key, value) in item.object ?? [:] { parameters[key] = Self.parameter(key, value) }
+            for (key, value) in body { parameters[key] = Self.parameter(key, value) }
             text.bytes += try rows(of: view, parameters)
         }
-        text.raw("]}")
+    }
+
+    /// Answers each of the body's `queries`, in a list of results.
+    func answerQueries(
+        _ append: (JSONObject, inout JSONText) throws -> Void
+    ) throws -> ListenerResponse {
+        var text = JSONText()
+        text.raw("{\"results\":[\n")
+        for (index, options) in try queriesInBody().enumerated() {
+            if index > 0 { text.raw(",\n") }
+            try append(options, &text)
+        }
+        text.raw("\n]}")
         return .json(bytes: text.bytes)
     }
 
