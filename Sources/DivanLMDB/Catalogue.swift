@@ -55,6 +55,22 @@ struct Catalogue: Equatable, Sendable {
     /// The database with the ends of a number's long keys.
     static func longKeys(_ number: UInt32) -> String { "l\(number)" }
 
+    /// What one of LMDB's databases holds of a store, as its name tells.
+    struct Rows {
+        /// The number of the store.
+        let number: UInt32
+        /// Whether it holds the ends of long keys.
+        let isLong: Bool
+
+        /// Reads a name; `nil` for one that the engine does not make, and for the catalogue's.
+        init?(_ name: String) {
+            guard let number = UInt32(name.dropFirst()) else { return nil }
+            self.number = number
+            isLong = name == Catalogue.longKeys(number)
+            guard isLong || name == Catalogue.rows(number) else { return nil }
+        }
+    }
+
     /// The lowest number that no store has.
     var freeNumber: UInt32 {
         let taken = Set(entries.values.map(\.number))

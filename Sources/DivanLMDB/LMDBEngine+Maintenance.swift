@@ -98,8 +98,13 @@ extension LMDBEngine {
     /// only if all of them are sound are the rows read through LMDB.
     public func verifyStructure(progress: StorageProgressHandler?) throws -> [String] {
         for _ in 0..<LMDBEngine.snapshotLimit {
-            if let problems = try verifySnapshot(progress: progress) {
-                return Array(problems.prefix(LMDBEngine.problemLimit))
+            do {
+                if let problems = try verifySnapshot(progress: progress) {
+                    return Array(problems.prefix(LMDBEngine.problemLimit))
+                }
+            } catch let error as StorageError where error.code == .corrupted {
+                // So damaged that no reader can begin.
+                return [String(describing: error)]
             }
         }
         return ["LMDB: no first page of the file tells of its newest state."]
@@ -154,6 +159,24 @@ extension LMDBEngine {
             }
         } catch let error as StorageError where error.code == .corrupted {
             problems.append("\(error) The rest of the store \(name) was not checked.")
+        }
+    }
+}
+
+extension LMDBTransaction {
+    /// What is wrong with the pages of the snapshot and its list of stores; `nil` when another snapshot
+    /// must be taken.
+    func structureProblems() throws -> [String]? {
+        let problems = try PageChecker.check(
+            environment.place.path, pageSize: environment.pageSize, snapshot: snapshotID)
+        guard problems?.isEmpty ?? false else { return problems }
+        // The engine has the list in memory, so nobody else would look at what is in the file.
+        do {
+            // SAFETY: the transaction runs, and the environment copies what it reads.
+            return try unsafe environment.load(in: current) == catalogue
+                ? [] : ["LMDB: the list of stores is not what it was."]
+        } catch let error as StorageError where error.code == .corrupted {
+            return [String(describing: error)]
         }
     }
 }

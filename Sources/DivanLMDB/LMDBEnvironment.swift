@@ -215,7 +215,8 @@ final class LMDBEnvironment: Sendable {
         }
     }
 
-    private func load(in transaction: OpaquePointer?) throws -> Catalogue {
+    /// Reads the catalogue of a transaction's snapshot from the file.
+    func load(in transaction: OpaquePointer?) throws -> Catalogue {
         var catalogue = Catalogue()
         guard let database = handle(of: Catalogue.name) else {
             throw StorageError.closed()

@@ -23,6 +23,8 @@ internal import Darwin
 ///    between those around it in the branch above.
 /// 4. Leaves are all as deep as the database's record says, which counts rows and pages of each kind.
 /// 5. A page is either in use or listed as unused, never both.
+/// 6. The databases are those that the engine makes, the list of stores among them.
+/// 7. The ends of long keys lie in spaces that chunks name, each named once, and each space has some.
 ///
 /// A file that passes leads LMDB nowhere outside its pages, whether it reads or writes. Which rows it then
 /// finds is a question of their checksums.
@@ -56,6 +58,17 @@ struct PageChecker {
     private var there: UInt64 = 0
     private var problems: [String] = []
     private var counts = Counts()
+    /// Whether the list of stores has been met.
+    private var hasCatalogue = false
+    /// The spaces of long keys, by the number of their store.
+    private var spaces: [UInt32: Spaces] = [:]
+
+    /// The spaces that chunks name, and those that keys lie in. See `LongKeys`.
+    private struct Spaces {
+        var named: Set<UInt64> = []
+        var used: Set<UInt64> = []
+        var isNamedTwice = false
+    }
 
     /// Which pages are looked at.
     enum Extent {
@@ -90,7 +103,8 @@ struct PageChecker {
     }
 
     /// Whether a file begins with two first pages that agree on what LMDB takes from them as it opens a
-    /// file: their kind and the size of a page. An empty file does.
+    /// file: their kind, the size of a page, and how many pages there are, for which it takes address
+    /// space. An empty file does.
     static func beginsSoundly(_ path: String) throws -> Bool {
         // SAFETY: the path is lent to the call.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
@@ -103,12 +117,20 @@ struct PageChecker {
         let size = first.count == 512 ? first.number(at: 40, size: 4) : 0
         guard size.nonzeroBitCount == 1, 512...65_536 ~= size else { return false }
         let second = try start.read(size / 512, count: 1)[...]
+        let length = try start.fileSize()
         return [first, second].enumerated().allSatisfy { number, page in
             page.count == 512 && page.number(at: 0, size: 8) == UInt64(number)
                 && page.number(at: 10, size: 2) == 8
                 && page.number(at: 16, size: 4) == UInt64(magic)
                 && page.number(at: 40, size: 4) == size
+                && isPossible(last: page.number(at: 136, size: 8), length, pageSize: Int(size))
         }
+    }
+
+    /// Whether a file of a length can have a last page: pages at its end may never have been written, but
+    /// then they are listed as unused, each by 8 bytes in the file.
+    private static func isPossible(last: UInt64, _ length: Int, pageSize: Int) -> Bool {
+        last < UInt64(length / pageSize) + UInt64(length / 8)
     }
 
     private init(descriptor: Int32, pageSize: Int, snapshot: UInt64, extent: Extent) {
@@ -124,8 +146,7 @@ struct PageChecker {
         let last = meta.number(at: 120, size: 8)
         let size = try fileSize()
         there = UInt64(size / pageSize)
-        // Pages at the end may never have been written, but then they are listed as unused, in the file.
-        guard last < there + UInt64(size / 8) else {
+        guard Self.isPossible(last: last, size, pageSize: pageSize) else {
             add("LMDB: the file is far shorter than it says.")
             return true
         }
@@ -134,6 +155,10 @@ struct PageChecker {
         let unused = DatabaseRecord(meta[24..<72])
         let main = DatabaseRecord(meta[72..<120])
         try check(main, named: "the list of databases", isMain: true)
+        if main.entries > 0, !hasCatalogue { add("LMDB: the list of stores is not there.") }
+        for spaces in spaces.values where spaces.isNamedTwice || spaces.named != spaces.used {
+            add("LMDB: beginnings and ends of the long keys of a store are not of one another.")
+        }
         if extent == .everything {
             try check(unused, named: "the list of unused pages", isUnused: true)
         }
@@ -181,7 +206,8 @@ struct PageChecker {
     // MARK: - Trees
 
     private mutating func check(
-        _ record: DatabaseRecord, named name: String, isMain: Bool = false, isUnused: Bool = false
+        _ record: DatabaseRecord, named name: String, isMain: Bool = false, isUnused: Bool = false,
+        rows: Catalogue.Rows? = nil
     ) throws {
         guard isUnused ? Self.unusedFlags.contains(record.flags) : record.flags == 0 else {
             return add("LMDB: \(name) has flags that it should not have.")
@@ -194,7 +220,7 @@ struct PageChecker {
             try check(
                 Subtree(
                     page: record.root, depth: record.depth, name: name, isMain: isMain,
-                    isUnused: isUnused))
+                    isUnused: isUnused, rows: rows))
         }
         let expected = Counts(
             rows: record.entries, branches: record.branches, leaves: record.leaves,
@@ -210,6 +236,7 @@ struct PageChecker {
         var name: String
         var isMain: Bool
         var isUnused: Bool
+        var rows: Catalogue.Rows?
         var least: [UInt8]?
         var beyond: [UInt8]?
     }
@@ -289,10 +316,41 @@ struct PageChecker {
             noteUnused(Array(value)[...], freedBy: node.key)
         } else if node.isRecord {
             let name = String(decoding: node.key, as: UTF8.self)
+            let rows = Catalogue.Rows(name)
+            guard rows != nil || name == Catalogue.name else {
+                return add("LMDB: the list of databases has one that the engine does not make.")
+            }
+            if rows == nil { hasCatalogue = true }
             guard extent == .everything || name == Catalogue.name else { return }
             try check(
-                DatabaseRecord(Array(value)[...]), named: "the database '\(name.prefix(20))'")
+                DatabaseRecord(Array(value)[...]), named: "the database '\(name)'", rows: rows)
+        } else if let rows = tree.rows {
+            noteSpaces(node, rows)
         }
+    }
+
+    /// Notes the space that a long key lies in, and the one that a chunk names.
+    private mutating func noteSpaces(_ node: PageNode, _ rows: Catalogue.Rows) {
+        let isChunk = LongKeys.isChunk(length: node.key.count, inSpace: rows.isLong)
+        guard rows.isLong || isChunk else { return }
+        var found = spaces[rows.number] ?? Spaces()
+        spaces[rows.number] = nil
+        defer { spaces[rows.number] = found }
+        if rows.isLong {
+            guard node.key.count > LongKeys.spaceSize else {
+                return add("LMDB: the end of a long key is too short.")
+            }
+            found.used.insert(Self.space(node.key[...]))
+        }
+        if isChunk, !node.isLarge, node.value.count >= LongKeys.spaceSize {
+            let name = Self.space(node.value)
+            if !found.named.insert(name).inserted { found.isNamedTwice = true }
+        }
+    }
+
+    /// The number of a space, as a key begins with it.
+    private static func space(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+        bytes.number(at: 0, size: LongKeys.spaceSize).byteSwapped
     }
 
     /// Checks the pages of a large value, and returns them if they are to be read.

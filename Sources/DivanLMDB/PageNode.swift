@@ -135,11 +135,3 @@ extension ArraySlice where Element == UInt8 {
         return number
     }
 }
-
-extension LMDBTransaction {
-    /// What is wrong with the pages of the snapshot; `nil` when another one must be taken.
-    func structureProblems() throws -> [String]? {
-        try PageChecker.check(
-            environment.place.path, pageSize: environment.pageSize, snapshot: snapshotID)
-    }
-}

@@ -161,6 +161,29 @@ import Darwin
         #expect(missed > 0)
     }
 
+    @Test func `each byte of the structure counts: names, spaces of keys, and all others`() throws {
+        let whole = try make()
+        let map = FileMap(whole)
+        let names = Array("stores".utf8)
+        var found = 0
+        for place in whole.indices where map.use(place) == .structure {
+            // One bit of each byte in a soak; else of the list of stores' name, and of every fiftieth.
+            let isName = whole[place...].starts(with: names)
+            guard Soak.isOn || isName || place % 50 == 0 else { continue }
+            var random = Soak.random(round: place, salt: 0x6279_7465)
+            var file = whole
+            let bit = random.below(8)
+            file[place] ^= 1 << UInt8(bit)
+            try write(file, to: scratch.file)
+            found += isName ? 1 : 0
+            guard let engine = try? scratch.open() else { continue }
+            defer { engine.close() }
+            let problems = try engine.verifyStructure(progress: nil)
+            #expect(problems != [], "seed \(Soak.seed), byte \(place).\(bit)")
+        }
+        #expect(found == 1)
+    }
+
     /// A row, and where its stored value lies in the file.
     private struct Row {
         var store: StoreName

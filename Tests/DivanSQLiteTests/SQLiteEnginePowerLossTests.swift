@@ -120,14 +120,14 @@ import Testing
         var moments = events.filter {
             PowerLossRecorder.isSync($0) || PowerLossRecorder.isSync($0 - 1)
         }
-        let others = Soak.count(test: 25, soak: 2_000)
+        let others = Soak.count(test: 25, soak: 400)
         moments += stride(from: 0, to: events.upperBound, by: max(events.count / others, 1))
         moments.append(events.upperBound - 1)
         var images = 0
         for moment in moments {
             var random = Soak.random(round: moment, salt: 63)
             var losses: [PowerLossRecorder.Loss] = [.everything, .nothing]
-            for _ in 0..<Soak.count(test: 2, soak: 10) {
+            for _ in 0..<Soak.count(test: 2, soak: 6) {
                 losses.append(.someSectors(seed: random.next()))
             }
             for loss in losses {

@@ -13,24 +13,17 @@ internal import Darwin
 ///
 /// Reading is done by the connection's own thread; writing by the handler. ``interrupt()`` may come from anywhere.
 public final class LoopbackConnection: Sendable {
-    private struct State {
-        var descriptor: Int32
-        var buffer: [UInt8] = []
-        var isClosed = false
-    }
-
-    private let state: Mutex<State>
-    private let descriptor: Int32
+    /// What was read and not yet taken.
+    private let buffer = Mutex<[UInt8]>([])
+    private let socket: LoopbackSocket
+    private var descriptor: Int32 { socket.descriptor }
 
     init(_ descriptor: Int32) {
-        self.descriptor = descriptor
-        state = Mutex(State(descriptor: descriptor))
+        socket = LoopbackSocket(descriptor)
         var yes: Int32 = 1
         setsockopt(
             descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
     }
-
-    deinit { close() }
 
     // MARK: - Writing
 
@@ -73,7 +66,7 @@ public final class LoopbackConnection: Sendable {
 
     /// Hands everything on to a port of this machine, and back, until one end closes, or until a fault ends it.
     public func tunnel(toPort port: Int, fault: TunnelFault? = nil) {
-        let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let other = openSocket()
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
@@ -84,7 +77,7 @@ public final class LoopbackConnection: Sendable {
             }
         }
         guard code == 0 else {
-            _ = closeDescriptor(other)
+            close(other)
             return
         }
         let far = LoopbackConnection(other)
@@ -110,14 +103,14 @@ public final class LoopbackConnection: Sendable {
     // MARK: - Ending
 
     /// Shuts both directions down, so that the thread that reads goes on, and the client sees the end.
-    public func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    public func interrupt() { socket.interrupt() }
 
     /// Ends with a reset instead of an orderly close, as when the machine dies.
     public func reset() {
         var hard = linger(l_onoff: 1, l_linger: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
-        close()
+        end()
     }
 
     /// Waits until the client has closed, forgetting what it sends.
@@ -125,13 +118,8 @@ public final class LoopbackConnection: Sendable {
         while let bytes = receive(), !bytes.isEmpty {}
     }
 
-    func close() {
-        let mustClose = state.withLock { state in
-            defer { state.isClosed = true }
-            return !state.isClosed
-        }
-        if mustClose { _ = closeDescriptor(descriptor) }
-    }
+    /// Closes the connection.
+    func end() { socket.end() }
 
     // MARK: - Reading
 
@@ -182,18 +170,18 @@ public final class LoopbackConnection: Sendable {
         return take(count)
     }
 
-    private var held: [UInt8] { state.withLock { $0.buffer } }
+    private var held: [UInt8] { buffer.withLock { $0 } }
 
     private func take(_ count: Int) -> [UInt8] {
-        state.withLock { state in
-            defer { state.buffer.removeFirst(count) }
-            return Array(state.buffer.prefix(count))
+        buffer.withLock { buffer in
+            defer { buffer.removeFirst(count) }
+            return Array(buffer.prefix(count))
         }
     }
 
     private func fill() -> Bool {
         guard let bytes = receive(), !bytes.isEmpty else { return false }
-        state.withLock { $0.buffer += bytes }
+        buffer.withLock { $0 += bytes }
         return true
     }
 
@@ -233,5 +221,5 @@ public enum TunnelFault: Sendable {
     }
 }
 
-/// The system's function, whose name the method hides.
-private func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }
+/// The system's function, whose name the property hides.
+private func openSocket() -> Int32 { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }

@@ -33,7 +33,7 @@ public final class LoopbackServer: Sendable {
 
     /// The port that it listens on.
     public let port: Int
-    private let listener: Int32
+    private let listener: LoopbackSocket
     private let handler: Handler
     private let answersEarly: Bool
     private let isRaw: Bool
@@ -54,21 +54,20 @@ public final class LoopbackServer: Sendable {
     )
         throws
     {
-        (listener, self.port) = try Self.listen(port)
+        let (descriptor, port) = try Self.listen(port)
+        (listener, self.port) = (LoopbackSocket(descriptor), port)
         self.handler = handler
         self.answersEarly = answersEarly
         self.isRaw = isRaw
         let thread = Thread { [weak self, listener] in
             while true {
-                let descriptor = accept(listener, nil, nil)
+                let descriptor = accept(listener.descriptor, nil, nil)
                 if descriptor < 0 {
                     if errno == EINTR || errno == ECONNABORTED { continue }
                     return
                 }
-                guard let self, self.take(descriptor, isDeaf: isDeaf) else {
-                    close(descriptor)
-                    return
-                }
+                let connection = LoopbackConnection(descriptor)
+                guard let self, self.take(connection, isDeaf: isDeaf) else { return }
             }
         }
         thread.start()
@@ -90,8 +89,8 @@ public final class LoopbackServer: Sendable {
             return Array(state.connections.values)
         }
         guard let connections else { return }
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
+        listener.interrupt()
+        listener.end()
         for connection in connections { connection.interrupt() }
         state.withLock { $0.connections = [:] }
     }
@@ -120,8 +119,7 @@ public final class LoopbackServer: Sendable {
         return (descriptor, Int(in_port_t(bigEndian: address.sin_port)))
     }
 
-    private func take(_ descriptor: Int32, isDeaf: Bool) -> Bool {
-        let connection = LoopbackConnection(descriptor)
+    private func take(_ connection: LoopbackConnection, isDeaf: Bool) -> Bool {
         let isTaken = state.withLock { state in
             guard !state.isStopped else { return false }
             state.accepted += 1
@@ -141,7 +139,7 @@ public final class LoopbackServer: Sendable {
             while let request = connection.readRequest(withBody: !answersEarly) {
                 handler(request, connection)
             }
-            connection.close()
+            connection.end()
             _ = self?.state.withLock {
                 $0.connections.removeValue(forKey: ObjectIdentifier(connection))
             }

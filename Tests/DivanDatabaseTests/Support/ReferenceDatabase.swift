@@ -72,10 +72,13 @@ struct ReferenceDatabase {
         _ revision: String, to id: String, parent: String?, isDeleted: Bool, _ body: JSONObject
     ) {
         var record = documents[id] ?? Record()
-        // A revision that is known already only learns its parent; its body may be gone.
-        let known = record.revisions[revision]
-        record.revisions[revision] = Revision(
-            parent: parent, isDeleted: isDeleted, body: known.map(\.body) ?? body)
+        if let known = record.revisions[revision] {
+            // One that is known already only learns its parent, if that; its body may be gone.
+            guard known.parent == nil, parent != nil else { return }
+            record.revisions[revision]?.parent = parent
+        } else {
+            record.revisions[revision] = Revision(parent: parent, isDeleted: isDeleted, body: body)
+        }
         store(record, id)
     }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// A socket whose number stays its own until nobody uses it any more.
+///
+/// Several threads use a socket of a test server: one reads, one writes, one stops the server. The system gives
+/// the number of a closed socket to the next one that is opened, by another test as likely as not; whoever still
+/// used the number would read that test's requests and end its connections. So ``end()`` closes the socket and
+/// leaves something dead under its number, and the number is given back with the last reference.
+///
+/// State: whether it has ended, guarded by the mutex.
+final class LoopbackSocket: Sendable {
+    /// The number, for the system's calls.
+    let descriptor: Int32
+    private let hasEnded = Mutex(false)
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// Shuts both directions down: whoever waits for the socket goes on, and the other end sees the end.
+    func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// Closes the socket and keeps its number.
+    func end() {
+        hasEnded.withLock { hasEnded in
+            guard !hasEnded else { return }
+            hasEnded = true
+            let dead = open("/dev/null", O_RDWR)
+            guard dead >= 0 else { return interrupt() }
+            dup2(dead, descriptor)
+            close(dead)
+        }
+    }
+}
