@@ -154,7 +154,7 @@ final class LMDBEnvironment: Sendable {
         try unsafe check(mdb_txn_begin(env, nil, UInt32(MDB_RDONLY), &transaction))
         defer { unsafe mdb_txn_abort(transaction) }
         let snapshot = unsafe Int(mdb_txn_id(transaction))
-        guard snapshot > 0 else { return }
+        guard snapshot != 0 else { return }
         // Where others have committed meanwhile, they have read the lists.
         let problems = try PageChecker.check(
             place.path, pageSize: pageSize, snapshot: snapshot, extent: .lists)
@@ -183,7 +183,7 @@ final class LMDBEnvironment: Sendable {
         known.withLock { known in
             guard id > known.through else { return }
             // Behind commits that nobody here has looked at, what was before says nothing about them.
-            if known.catalogue != loaded || id != known.through + 1 {
+            if known.catalogue != loaded || id != known.through &+ 1 {
                 known.catalogue = loaded
                 known.from = id
             }

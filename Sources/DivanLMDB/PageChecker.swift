@@ -97,7 +97,8 @@ struct PageChecker {
         // LMDB holds no lock on this file that closing it could take away.
         defer { close(descriptor) }
         var checker = PageChecker(
-            descriptor: descriptor, pageSize: pageSize, snapshot: UInt64(snapshot),
+            descriptor: descriptor, pageSize: pageSize,
+            snapshot: UInt64(bitPattern: Int64(snapshot)),
             extent: extent)
         return try checker.run() ? checker.problems : nil
     }

@@ -33,6 +33,21 @@ enum FileSystem {
         return nil
     }
 
+    /// Whether the first bytes of a file are zeros; those behind its end count as such.
+    static func beginsWithZeros(_ path: String, count: Int) throws(StorageError) -> Bool {
+        // SAFETY: the system reads the path during the call.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StorageError.system("open", path, errno) }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: count)
+        // SAFETY: the call writes within the array, which lives through it.
+        let got = unsafe bytes.withUnsafeMutableBytes {
+            unsafe pread(descriptor, $0.baseAddress, count, 0)
+        }
+        guard got >= 0 else { throw StorageError.system("read", path, errno) }
+        return bytes.allSatisfy { $0 == 0 }
+    }
+
     /// statvfs(3): whether the file system of a file is mounted for reading only.
     static func isOnReadOnlyMedium(_ path: String) -> Bool {
         var status = statvfs()

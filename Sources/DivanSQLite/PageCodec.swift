@@ -11,6 +11,8 @@ internal import DivanStorage
 final class PageCodec: Sendable {
     /// The bytes at the end of each page that hold what sealing adds.
     static let reserved = Int32(DIVAN_CODEC_RESERVED)
+    /// The bytes at the head of a sealed file that say which file it is; never all zeros.
+    static let identitySize = 16
 
     // Safe because it is valid from the end of `init` to `deinit` and never changes; what it points to
     // is guarded by a mutex of its own, and the file system it registers may be used by any thread.

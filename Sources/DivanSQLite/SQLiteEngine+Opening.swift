@@ -45,6 +45,9 @@ extension SQLiteEngine {
             try FileSystem.createDirectories(directory)
         }
         guard options.isReadOnly else {
+            if codec != nil, options.createsIfMissing {
+                try removeUnborn(file, size: size ?? 0)
+            }
             return place
         }
         let isPlain = (FileSystem.size(of: file + "-wal") ?? 0) == 0
@@ -67,6 +70,19 @@ extension SQLiteEngine {
             }
             throw StorageError.unreadable(directory, error)
         }
+    }
+
+    /// Removes a sealed file whose creation was cut short by a power loss, so that it is made anew.
+    ///
+    /// The first commit journals, writes and syncs page 1, and only then is there a log. A file of one
+    /// page that begins with zeros, without a log, has never held a commit. SQLite would take back what
+    /// there is by the journal, but that is sealed for an identity which the lost sector had.
+    private static func removeUnborn(_ file: String, size: Int) throws(StorageError) {
+        guard 1...pageSize ~= size, (FileSystem.size(of: file + "-wal") ?? 0) == 0,
+            try FileSystem.beginsWithZeros(file, count: PageCodec.identitySize)
+        else { return }
+        FileSystem.remove(file)
+        FileSystem.remove(file + "-journal")
     }
 
     /// Opens the connection that writes, making the database when the file is empty.

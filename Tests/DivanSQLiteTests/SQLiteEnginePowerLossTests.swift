@@ -138,6 +138,28 @@ import Testing
         #expect(images > 200)
     }
 
+    @Test(arguments: [false, true])
+    func `a creation that a power loss cuts short, at any moment, is begun anew`(
+        sealed: Bool
+    ) throws {
+        try PowerLossRecorder.alone {
+            let scratch = try ScratchDirectory()
+            try PowerLossRecorder.record(scratch.path) {
+                let engine = try SQLiteEngine(
+                    directory: scratch.path, options: Self.options(sealed: sealed))
+                try transaction(1, on: engine, durably: true)
+                engine.close()
+            }
+            for moment in PowerLossRecorder.events {
+                var random = Soak.random(round: moment, salt: 64)
+                for _ in 0..<Soak.count(test: 10, soak: 500) {
+                    try checkImage(
+                        before: moment, .someSectors(seed: random.next()), sealed: sealed)
+                }
+            }
+        }
+    }
+
     /// Makes the image that a loss before an event leaves, and checks what is in it.
     private func checkImage(
         before moment: Int, _ loss: PowerLossRecorder.Loss, sealed: Bool
