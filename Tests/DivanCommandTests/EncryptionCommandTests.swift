@@ -138,6 +138,26 @@ import Testing
         }
     }
 
+    @Test func `a backup and an installed copy get a key of their own, or none`() throws {
+        let key = ["--encryption-key", "file:key"]
+        _ = try tool.start(["create", "db"] + key).wait()
+        _ = try tool.start(["put", "db", "a", "{}"] + key).wait()
+        let password = ["--new-password", "file:password"]
+        let opens = ["--encryption-password", "file:password"]
+        #expect(
+            try tool.start(["backup", "db", "saved.divan"] + key + password).wait().status == 0)
+        #expect(try tool.start(["get", "saved", "a"] + key).wait().status == 9)
+        #expect(try tool.start(["get", "saved", "a"] + opens).wait().status == 0)
+        let installed = try tool.start(["install", "saved.divan", "app", "--unencrypted"] + opens)
+            .wait()
+        #expect(installed.status == 0)
+        #expect(try tool.run("get", "app", "a").status == 0)
+        let both = try tool.start(["backup", "db", "x.divan", "--unencrypted"] + key + password)
+            .wait()
+        #expect(both.status == 2)
+        #expect(both.err.contains("--unencrypted"))
+    }
+
     @Test func `sources are read as they are written`() throws {
         #expect(try KeySource("fd:3", option: "key") == .descriptor(3))
         #expect(try KeySource("file:a:b", option: "key") == .file("a:b"))

@@ -30,4 +30,29 @@ struct GenerationForm {
         try Files.linkOrCopy(file, to: folder + "/" + store.fileName(of: key))
         return true
     }
+
+    /// Fills a generation in this form with every row of an engine's stores, forced to the disk.
+    ///
+    /// - Parameters:
+    ///   - dataPath: The directory of the generation, which is empty.
+    ///   - source: The engine, which may be in use: one snapshot of it is copied.
+    ///   - report: Gets the rows done and their number.
+    /// - Throws: `StorageError`, `DatabaseError` with code `.corrupted` when rows are missing in the end,
+    ///   and what `report` throws.
+    func fill(
+        _ dataPath: String, from source: any StorageEngine,
+        report: (_ rows: Int, _ total: Int) throws -> Void
+    ) throws {
+        var options = options
+        options.isReadOnly = false
+        options.createsIfMissing = true
+        // Nobody knows the data yet, so one sync at the end is enough.
+        options.durability = .normal
+        let target = try engine.open(directory: dataPath, options: options)
+        defer { target.close() }
+        try withoutActuallyEscaping(report) {
+            try StoreCopying(source: source, target: target, report: $0).run()
+        }
+        try target.sync()
+    }
 }

@@ -66,7 +66,9 @@ struct GenerationRewriting {
         try Files.makeDirectory(dataPath)
         let source = try openSource()
         defer { source.close() }
-        try fill(dataPath, from: source)
+        try form.fill(dataPath, from: source.engine) { done, total in
+            try progress?(Progress(phase: Self.copyPhase, completed: done, total: total))
+        }
         try transferAttachments(from: source, to: dataPath)
         try Files.synchroniseDirectory(dataPath)
         try check(dataPath)
@@ -82,20 +84,6 @@ struct GenerationRewriting {
                 unchanging: true),
             options: options, dataPath: directory.dataPath)
         return core
-    }
-
-    private func fill(_ dataPath: String, from source: DatabaseCore) throws {
-        var options = form.options
-        options.isReadOnly = false
-        options.createsIfMissing = true
-        // Nobody knows the data yet, so one sync at the end is enough.
-        options.durability = .normal
-        let target = try form.engine.open(directory: dataPath, options: options)
-        defer { target.close() }
-        try StoreCopying(source: source.engine, target: target) { done, total in
-            try progress?(Progress(phase: Self.copyPhase, completed: done, total: total))
-        }.run()
-        try target.sync()
     }
 
     private func transferAttachments(from source: DatabaseCore, to dataPath: String) throws {

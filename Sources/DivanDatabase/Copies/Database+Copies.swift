@@ -21,33 +21,40 @@ extension Database {
     /// - Parameters:
     ///   - url: Where the backup goes: a path where nothing is yet, an empty directory, or what an
     ///     interrupted backup left. A name that ends in `.divan` is best.
+    ///   - encryption: How the backup is encrypted: as the database is, unless told otherwise.
     ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.
     /// - Throws: `DatabaseError` with code `.databaseExists`, `.storageFull`, `.io`, `.corrupted` when
     ///   the file of an attachment is missing, `.databaseClosed`, `.databaseBusy` inside a batch of
-    ///   this thread, and what `progress` throws. Nothing is left at `url` then.
-    public func backup(to url: URL, progress: ProgressHandler? = nil) throws {
+    ///   this thread, `.unsupportedStorageEngine` when the engine cannot encrypt, and what `progress`
+    ///   throws. Nothing is left at `url` then.
+    public func backup(
+        to url: URL, encryption: CopyEncryption = .unchanged, progress: ProgressHandler? = nil
+    ) throws {
         try checkOpen()
         try checkNotInBatch()
-        try Self.backUp(core, to: url, progress)
+        try Self.backUp(core, to: url, encryption, progress)
     }
 
     /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
     ///
     /// - Throws: also `CancellationError`; nothing is left at `url` then.
     public func backup(
-        to url: URL, progress: (@Sendable (Progress) throws -> Void)? = nil
+        to url: URL, encryption: CopyEncryption = .unchanged,
+        progress: (@Sendable (Progress) throws -> Void)? = nil
     ) async throws {
         try checkOpen()
         try await BlockingWork.runReporting(to: progress) { [core] progress in
-            try Self.backUp(core, to: url, progress)
+            try Self.backUp(core, to: url, encryption, progress)
         }
     }
 
     private static func backUp(
-        _ core: DatabaseCore, to url: URL, _ progress: ProgressHandler?
+        _ core: DatabaseCore, to url: URL, _ encryption: CopyEncryption,
+        _ progress: ProgressHandler?
     ) throws {
         try Installation(
-            path: url.directoryPath, purpose: .backup, transfer: .linking, progress: progress
+            path: url.directoryPath, purpose: .backup, transfer: .linking, encryption: encryption,
+            progress: progress
         ).run(core)
     }
 
@@ -60,22 +67,22 @@ extension Database {
     /// - Parameters:
     ///   - source: The directory of the database to copy.
     ///   - destination: Where the copy goes, as for `backup(to:progress:)`.
-    ///   - encryptionKey: The key of the source; nil when it is not encrypted. The copy is encrypted as
-    ///     its source is, and opens with the same key.
+    ///   - encryptionKey: The key of the source; nil when it is not encrypted.
+    ///   - encryption: How the copy is encrypted: as its source is, unless told otherwise.
     ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.
     /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseExists`, `.databaseBusy` when
     ///   another process holds the source exclusively, `.unauthorized`, `.corrupted` when it is damaged,
-    ///   `.unsupportedVersion`, `.storageFull` or `.io`, and what `progress` throws.
+    ///   `.unsupportedVersion`, `.unsupportedStorageEngine` when the engine cannot encrypt, `.storageFull` or `.io`, and what `progress` throws.
     public static func copy(
         from source: URL, to destination: URL, encryptionKey: EncryptionKey? = nil,
-        progress: ProgressHandler? = nil
+        encryption: CopyEncryption = .unchanged, progress: ProgressHandler? = nil
     ) throws {
         try CopySource.withCore(
             at: source.directoryPath, key: encryptionKey, busyTimeout: DatabaseOptions().busyTimeout
         ) { core in
             try Installation(
                 path: destination.directoryPath, purpose: .copy, transfer: .copying,
-                progress: progress
+                encryption: encryption, progress: progress
             ).run(core)
         }
     }
@@ -83,11 +90,13 @@ extension Database {
     /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
     public static func copy(
         from source: URL, to destination: URL, encryptionKey: EncryptionKey? = nil,
+        encryption: CopyEncryption = .unchanged,
         progress: (@Sendable (Progress) throws -> Void)? = nil
     ) async throws {
         try await BlockingWork.runReporting(to: progress) { progress in
             try copy(
-                from: source, to: destination, encryptionKey: encryptionKey, progress: progress)
+                from: source, to: destination, encryptionKey: encryptionKey,
+                encryption: encryption, progress: progress)
         }
     }
 }

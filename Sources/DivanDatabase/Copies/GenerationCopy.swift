@@ -35,6 +35,8 @@ struct GenerationCopy {
 
     let source: DatabaseCore
     let transfer: FileTransfer
+    /// Another form for the copy; nil for that of its source, whose files are then copied as they are.
+    var form: GenerationForm?
     let progress: ProgressHandler?
 
     /// Makes the copy in a directory that does not exist, and forces it to the disk.
@@ -47,17 +49,27 @@ struct GenerationCopy {
         let lock = try lockAttachments()
         defer { lock?.unlock() }
         do { try Files.makeDirectory(dataPath) } catch { throw DatabaseError.io(error) }
-        try source.blaming(nil) {
-            try source.engine.copy(to: dataPath) { report in
-                try progress?(
-                    Progress(
-                        phase: Self.dataPhase, completed: report.completed, total: report.total)
-                )
-            }
-        }
+        try source.blaming(nil) { try copyData(to: dataPath) }
         let keys = try attachmentKeys(of: dataPath)
         if !keys.isEmpty { try copyAttachments(keys, to: dataPath) }
         do { try Files.synchroniseDirectory(dataPath) } catch { throw DatabaseError.io(error) }
+    }
+
+    private func copyData(to dataPath: String) throws {
+        if let form {
+            return try form.fill(dataPath, from: source.engine) { done, total in
+                try progress?(Progress(phase: Self.dataPhase, completed: done, total: total))
+            }
+        }
+        try source.engine.copy(to: dataPath) { report in
+            try progress?(
+                Progress(phase: Self.dataPhase, completed: report.completed, total: report.total))
+        }
+    }
+
+    /// The key of the copy's data.
+    var dataKey: DataKey? {
+        if let form { form.dataKey } else { source.options.dataKey }
     }
 
     /// Holds off the sweep.
@@ -85,7 +97,7 @@ struct GenerationCopy {
 
     /// The contents that the copied rows refer to, in order, and whether each must be there.
     private func attachmentKeys(of dataPath: String) throws -> [AttachmentReference.Content] {
-        var options = DatabaseOptions().unlocked(source.options.dataKey)
+        var options = DatabaseOptions().unlocked(dataKey)
         options.readOnly = true
         let engine = try DatabaseCore.openEngine(
             at: dataPath, named: source.engineName, options, unchanging: true)
@@ -102,9 +114,14 @@ struct GenerationCopy {
             for (number, content) in keys.enumerated() {
                 let key = content.key
                 try report(number, of: keys.count)
+                if let form {
+                    let isThere = try form.transfer(key, source.attachments, folder)
+                    guard isThere || !content.isNeeded else { throw missing(key) }
+                    continue
+                }
                 guard let file = source.attachments.path(of: key), Files.exists(file) else {
                     guard content.isNeeded else { continue }
-                    throw DatabaseError.corrupted("The attachment \(key.fileName)", nil)
+                    throw missing(key)
                 }
                 let copy = folder + "/" + source.attachments.fileName(of: key)
                 switch transfer {
@@ -115,6 +132,10 @@ struct GenerationCopy {
             try report(keys.count, of: keys.count)
             try Files.synchroniseDirectory(folder)
         } catch let error as SystemError { throw DatabaseError.io(error) }
+    }
+
+    private func missing(_ key: AttachmentKey) -> DatabaseError {
+        DatabaseError.corrupted("The attachment \(key.fileName)", nil)
     }
 
     private func report(_ completed: Int, of total: Int) throws {

@@ -33,6 +33,7 @@ struct Installation {
     let path: String
     let purpose: Purpose
     let transfer: GenerationCopy.FileTransfer
+    var encryption = CopyEncryption.unchanged
     let progress: ProgressHandler?
 
     /// Copies an open database.
@@ -40,14 +41,20 @@ struct Installation {
     /// - Throws: As `run(making:)`, or as `GenerationCopy`. The directory is then as it was.
     func run(_ source: DatabaseCore) throws {
         try run { dataPath in
-            try GenerationCopy(source: source, transfer: transfer, progress: progress)
-                .run(to: dataPath)
-            if purpose != .backup {
-                try check(dataPath, engine: source.engineName, source.options.dataKey)
+            let copy = GenerationCopy(
+                source: source, transfer: transfer, form: try encryption.form(of: source, at: path),
+                progress: progress)
+            try copy.run(to: dataPath)
+            if purpose != .backup || copy.form != nil {
+                try check(dataPath, engine: source.engineName, copy.dataKey)
             }
             let original = source.identity
             var manifest = Manifest(engine: source.engineName)
-            manifest.encryption = original.encryption
+            if let form = copy.form {
+                form.record(&manifest)
+            } else {
+                manifest.encryption = original.encryption
+            }
             if purpose == .backup {
                 manifest.publicUUID = original.publicUUID
                 manifest.privateUUID = original.privateUUID

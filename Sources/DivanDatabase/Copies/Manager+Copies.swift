@@ -29,17 +29,18 @@ extension Manager {
     /// - Parameters:
     ///   - name: The name here.
     ///   - source: The directory of the database to install.
-    ///   - encryptionKey: The key of the database at `source`; nil when it is not encrypted. The copy is
-    ///     encrypted as its source is, and opens with the same key.
+    ///   - encryptionKey: The key of the database at `source`; nil when it is not encrypted.
+    ///   - encryption: How the copy is encrypted: as its source is, unless told otherwise.
     ///   - progress: Gets reports; throwing stops the work, and all stays as it was.
     /// - Throws: `DatabaseError` with code `.invalidName`, `.databaseNotFound` when there is no database
     ///   at `source`, `.databaseBusy` when the one to be replaced is open, or another process holds the
-    ///   source exclusively, `.unauthorized` when the key is not the source's, `.corrupted` or `.unsupportedVersion` when the source is damaged or newer
-    ///   than this release, `.readOnly`, `.storageFull`, `.io`, or `.databaseClosed` after `close()`;
+    ///   source exclusively, `.unauthorized` when the key is not the source's, `.corrupted` or
+    ///   `.unsupportedVersion` when the source is damaged or newer than this release,
+    ///   `.unsupportedStorageEngine` when its engine cannot encrypt, `.readOnly`, `.storageFull`, `.io`, or `.databaseClosed` after `close()`;
     ///   and what `progress` throws. All is then as it was.
     public func replaceDatabase(
         named name: String, from source: URL, encryptionKey: EncryptionKey? = nil,
-        progress: ProgressHandler? = nil
+        encryption: CopyEncryption = .unchanged, progress: ProgressHandler? = nil
     ) throws {
         let target = try pathForCopy(name)
         guard !DatabaseRegistry.shared.isOpen(target) else {
@@ -49,7 +50,8 @@ extension Manager {
             at: source.directoryPath, key: encryptionKey, busyTimeout: copyTimeout
         ) { core in
             try Installation(
-                path: target, purpose: .replacement, transfer: .copying, progress: progress
+                path: target, purpose: .replacement, transfer: .copying, encryption: encryption,
+                progress: progress
             ).run(core)
         }
     }
@@ -57,11 +59,13 @@ extension Manager {
     /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
     public func replaceDatabase(
         named name: String, from source: URL, encryptionKey: EncryptionKey? = nil,
+        encryption: CopyEncryption = .unchanged,
         progress: (@Sendable (Progress) throws -> Void)? = nil
     ) async throws {
         try await BlockingWork.runReporting(to: progress) { [self] progress in
             try replaceDatabase(
-                named: name, from: source, encryptionKey: encryptionKey, progress: progress)
+                named: name, from: source, encryptionKey: encryptionKey, encryption: encryption,
+                progress: progress)
         }
     }
 
@@ -73,14 +77,14 @@ extension Manager {
     /// - Parameters:
     ///   - name: The database to copy.
     ///   - newName: The name of the copy, which must not exist.
-    ///   - encryptionKey: The key of the database; nil for that of the manager's options, if any. The
-    ///     copy opens with the same key.
+    ///   - encryptionKey: The key of the database; nil for that of the manager's options, if any.
+    ///   - encryption: How the copy is encrypted: as its source is, unless told otherwise.
     ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.
     /// - Throws: `DatabaseError` as `replaceDatabase(named:from:progress:)`, and with code
     ///   `.databaseExists` when there is a database of the new name.
     public func copyDatabase(
         named name: String, to newName: String, encryptionKey: EncryptionKey? = nil,
-        progress: ProgressHandler? = nil
+        encryption: CopyEncryption = .unchanged, progress: ProgressHandler? = nil
     ) throws {
         let source = try pathForCopy(name)
         let target = try pathForCopy(newName)
@@ -88,7 +92,8 @@ extension Manager {
             at: source, key: encryptionKey ?? copyKey, busyTimeout: copyTimeout
         ) { core in
             try Installation(
-                path: target, purpose: .copy, transfer: .linking, progress: progress
+                path: target, purpose: .copy, transfer: .linking, encryption: encryption,
+                progress: progress
             ).run(core)
         }
     }
@@ -96,11 +101,13 @@ extension Manager {
     /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
     public func copyDatabase(
         named name: String, to newName: String, encryptionKey: EncryptionKey? = nil,
+        encryption: CopyEncryption = .unchanged,
         progress: (@Sendable (Progress) throws -> Void)? = nil
     ) async throws {
         try await BlockingWork.runReporting(to: progress) { [self] progress in
             try copyDatabase(
-                named: name, to: newName, encryptionKey: encryptionKey, progress: progress)
+                named: name, to: newName, encryptionKey: encryptionKey, encryption: encryption,
+                progress: progress)
         }
     }
 }

@@ -23,23 +23,43 @@ struct EncryptionRewriting {
     func run() throws {
         let manifest = directory.currentManifest ?? directory.manifest
         let engine = try KnownEngines.engine(named: manifest.engine, keeping: directory.path)
-        if key != nil, !engine.canEncrypt {
-            throw DatabaseError.keyUnsupported(by: engine.identifier, directory.path)
-        }
-        let access = try DatabaseAccess(exactly: key)
+        let form = try GenerationForm(
+            engine: engine, encryptedWith: key, busyTimeout: busyTimeout, path: directory.path)
         var options = DatabaseOptions()
         options.busyTimeout = busyTimeout
-        var form = GenerationForm(
-            engine: engine, options: options.unlocked(access.dataKey).storageOptions)
-        let wrapping = access.wrapping
-        form.record = { $0.encryption = wrapping }
-        form.transfer = { content, store, folder in
-            try Self.transfer(content, from: store, to: folder, access.dataKey)
-        }
         try GenerationRewriting(
             directory: directory, form: form,
             options: options.unlocked(directory.access.dataKey), progress: progress
         ).run()
+    }
+}
+
+extension GenerationForm {
+    /// The form of data that are encrypted with a new key of their own, or not encrypted.
+    ///
+    /// - Parameters:
+    ///   - engine: The engine that keeps them.
+    ///   - key: The user's key; nil for no encryption.
+    ///   - busyTimeout: How long to wait for locks.
+    ///   - path: The database, for the error.
+    /// - Throws: `DatabaseError` with code `.unsupportedStorageEngine` when the engine cannot encrypt, or
+    ///   `.io` when there is not enough memory to derive the key.
+    init(
+        engine: StorageEngineFactory, encryptedWith key: EncryptionKey?, busyTimeout: Duration,
+        path: String
+    ) throws {
+        if key != nil, !engine.canEncrypt {
+            throw DatabaseError.keyUnsupported(by: engine.identifier, path)
+        }
+        let access = try DatabaseAccess(exactly: key)
+        var options = DatabaseOptions()
+        options.busyTimeout = busyTimeout
+        self.init(engine: engine, options: options.unlocked(access.dataKey).storageOptions)
+        let (dataKey, wrapping) = (access.dataKey, access.wrapping)
+        record = { $0.encryption = wrapping }
+        transfer = { content, store, folder in
+            try Self.transfer(content, from: store, to: folder, dataKey)
+        }
     }
 
     /// Writes one content in its new form; false when it is not there.
