@@ -10,7 +10,7 @@ struct FileMap {
         /// Nothing refers to it: an unused page, or room between or after what is used.
         case nothing
         /// Where a change moves the database to another sound state, or changes nothing: keys of
-        /// branches, the numbers of commits, the number of the last page.
+        /// branches, the numbers of commits and of unused pages, the number of the last page.
         case soft
         /// Pages, nodes, records, and keys.
         case structure
@@ -102,9 +102,11 @@ struct FileMap {
             mark(value.lowerBound + 4..<value.upperBound, .structure)
             follow(DatabaseRecord(file[value]), .rows)
         case .unused:
-            // A list says first how many there are, and may have room for more.
+            // A list says first how many there are, and may have room for more. Where it names fewer than
+            // there are, the others are never used again, and nothing else comes of it.
             let count = Int(file[value].number(at: 0, size: 8))
             mark(value.lowerBound..<value.lowerBound + 8 * (count + 1), .structure)
+            mark(value.lowerBound..<value.lowerBound + 8, .soft)
         }
     }
 }

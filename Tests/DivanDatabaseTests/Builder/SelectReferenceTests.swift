@@ -16,7 +16,7 @@ import Testing
     private static let order = ValueOrder(.raw, strings: ICUCollator.root)
 
     @Test func `random conditions and orders agree with the naive model`() throws {
-        for round in Soak.rounds(test: 60, soak: 5_000) {
+        for round in Soak.rounds(test: 60, soak: 6_500) {
             var random = Soak.random(round: round, salt: 0xB17D)
             let database = try Database.inMemory()
             for number in 0..<random.below(4) {
