@@ -64,6 +64,7 @@ struct Workload: Sendable {
             + conflicts(min(10_000, count))
             + indexes(count)
             + lives(count)
+            + keys(count)
             + wire(count)
     }
 
@@ -83,6 +84,15 @@ struct Workload: Sendable {
             work("attachment_read", 1, .nothing, .copy),
             work("compact_revisions", count, .copy), work("expire", count, .copy),
         ]
+    }
+
+    /// The storage engines by themselves: keys of 16 bytes, and the same behind 2,000 that all share.
+    private static func keys(_ count: Int) -> [Workload] {
+        ["keys_short", "keys_long"].map { work in
+            Workload(
+                name: work, work: work, ids: .generated, operations: count, start: .nothing,
+                floors: .none)
+        }
     }
 
     /// Replication and the listener, over loopback, both ends in one process.
@@ -117,7 +127,7 @@ struct Workload: Sendable {
             work("reduce_range", 1000), work("reduce_after_edit", 200),
             work("index_map_one_core", count), work("index_property", count),
             work("group_count", count), work("query_100", 2000),
-            work("query_beside_large", 2000), work("live_update", 500),
+            work("query_beside_large", 2000), work("live_query", 500),
         ]
     }
 

@@ -24,7 +24,7 @@ extension DivanWork {
         case "query_beside_large":
             try saveLarge(database)
             return try queryRanges(database)
-        case "live_update": return try followUpdates(database)
+        case "live_query": return try followUpdates(database)
         default: return nil
         }
     }

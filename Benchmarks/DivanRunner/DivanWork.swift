@@ -47,7 +47,7 @@ struct DivanWork {
             }
         default:
             let known = try runIndexWork(work, on: database) ?? runQueryWork(work, on: database)
-            let other = try known ?? runLifeWork(work, on: database)
+            let other = try known ?? runLifeWork(work, on: database) ?? runKeyWork(work)
             guard let timing = try other ?? runWireWork(work, on: database) else {
                 throw UnknownWork(name: work)
             }

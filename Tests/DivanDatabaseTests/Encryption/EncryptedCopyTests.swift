@@ -161,6 +161,14 @@ import Testing
         #expect(try copy.problems() == [])
     }
 
+    @Test func `a database in memory is backed up with a key`() throws {
+        let database = try Database.inMemory()
+        try database.save(EncryptionSamples.document(1))
+        try database.backup(to: sandbox.url("copy"), encryption: .key(second))
+        #expect(try sandbox.encrypted("copy", key: second).existing("secret-id-1")["text"].exists)
+        try sandbox.expectNoPlaintext()
+    }
+
     @Test func `a copy that is stopped, or that the engine cannot make, leaves nothing`() throws {
         let database = try sandbox.database { $0.encryptionKey = nil }
         for number in 0..<100 { try database.save(EncryptionSamples.document(number)) }
