@@ -67,6 +67,7 @@ final class LMDBTransaction {
     }
 
     deinit {
+        takeOver()
         // SAFETY: nobody has the transaction any more; LMDB frees it.
         if let current = unsafe current {
             unsafe mdb_txn_abort(current)
@@ -80,6 +81,7 @@ final class LMDBTransaction {
     /// - Returns: Whether it could be taken: not when another process has made the file larger than this
     ///   one's map. Then the map must be adopted while this transaction is not in use.
     func beginReading() throws -> Bool {
+        takeOver()
         while true {
             let epoch = environment.handleEpoch
             guard try renew() else { return false }
@@ -139,7 +141,13 @@ final class LMDBTransaction {
         if let current = unsafe current {
             unsafe mdb_txn_reset(current)
         }
+        handOver()
     }
+
+    // The pool's mutex orders one thread's use before the next one's. The thread sanitizer does not see
+    // Swift's `Mutex`, so the same is said by an atomic, which costs nothing.
+    private func handOver() { isInterrupted.store(false, ordering: .releasing) }
+    private func takeOver() { _ = isInterrupted.load(ordering: .acquiring) }
 
     /// Whether there is something to renew.
     var isKept: Bool { unsafe current != nil }
