@@ -30,7 +30,7 @@
 /// and 01 02, and zero can end a text too. `docs/collation.md` gives every byte, with an example.
 ///
 /// Numbers that are equal have equal bytes: `1` and `1.0` are one key. Which of them was encoded is kept
-/// apart, in ``NumberForms``; without these, decoding gives the plainest.
+/// apart, in `NumberForms`; without these, decoding gives the plainest.
 ///
 /// ## Invariants
 ///
