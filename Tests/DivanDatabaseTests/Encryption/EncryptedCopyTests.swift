@@ -162,6 +162,7 @@ import Testing
     }
 
     @Test func `a database in memory is backed up with a key`() throws {
+        guard TestEngine.isSQLite else { return }
         let database = try Database.inMemory()
         try database.save(EncryptionSamples.document(1))
         try database.backup(to: sandbox.url("copy"), encryption: .key(second))
