@@ -145,7 +145,7 @@ final class LMDBTransaction {
     }
 
     // The pool's mutex orders one thread's use before the next one's. The thread sanitizer does not see
-    // Swift's `Mutex`, so the same is said by an atomic, which costs nothing.
+    // Swift's `Mutex`, so the same is said by an atomic.
     private func handOver() { isInterrupted.store(false, ordering: .releasing) }
     private func takeOver() { _ = isInterrupted.load(ordering: .acquiring) }
 

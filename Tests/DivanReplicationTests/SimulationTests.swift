@@ -27,7 +27,7 @@ import struct Divan.Attachment
 
     @Test(arguments: Flaw.allCases)
     func `a replication that is wrong on purpose is found out`(flaw: Flaw) async throws {
-        // One world in some twenty shows the flaw; the first one is enough.
+        // Not every world shows the flaw; the first one that does is enough.
         var found = 0
         for round in 0..<2_000 where found == 0 {
             var world = try World(round: round)

@@ -13,10 +13,11 @@ extension Database {
     /// The backup holds exactly what was committed when it began, attachments included, and is on the
     /// disk when this returns. Readers and writers of all processes go on meanwhile; only the removal
     /// of unused attachments waits. Attachments take no space of their own on the same file system,
-    /// since both directories then name the same files, which nobody ever changes.
+    /// since both directories then name the same files, which nobody ever changes; with another
+    /// encryption they are written anew.
     ///
     /// A backup is a database like any other: it can be opened, copied while closed, or installed by
-    /// `Manager.replaceDatabase(named:from:progress:)`. It has the UUIDs of the original.
+    /// `Manager.replaceDatabase`. It has the UUIDs of the original.
     ///
     /// - Parameters:
     ///   - url: Where the backup goes: a path where nothing is yet, an empty directory, or what an
@@ -66,7 +67,7 @@ extension Database {
     ///
     /// - Parameters:
     ///   - source: The directory of the database to copy.
-    ///   - destination: Where the copy goes, as for `backup(to:progress:)`.
+    ///   - destination: Where the copy goes, as for `backup`.
     ///   - encryptionKey: The key of the source; nil when it is not encrypted.
     ///   - encryption: How the copy is encrypted: as its source is, unless told otherwise.
     ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.

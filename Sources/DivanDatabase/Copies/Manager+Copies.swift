@@ -80,7 +80,7 @@ extension Manager {
     ///   - encryptionKey: The key of the database; nil for that of the manager's options, if any.
     ///   - encryption: How the copy is encrypted: as its source is, unless told otherwise.
     ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.
-    /// - Throws: `DatabaseError` as `replaceDatabase(named:from:progress:)`, and with code
+    /// - Throws: `DatabaseError` as `replaceDatabase`, and with code
     ///   `.databaseExists` when there is a database of the new name.
     public func copyDatabase(
         named name: String, to newName: String, encryptionKey: EncryptionKey? = nil,
