@@ -56,6 +56,10 @@ final class TestTool {
         return try child.wait()
     }
 
+    /// How a sanitizer is to report, which holds for the command as it does for its tests.
+    private static let sanitizing = ProcessInfo.processInfo.environment
+        .filter { ["TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
+
     /// Starts a command that the test goes on beside.
     func start(
         _ words: [String], input: String = "", environment: [String: String] = [:]
@@ -67,7 +71,8 @@ final class TestTool {
         process.executableURL = Self.executable
         process.arguments = words
         process.currentDirectoryURL = directory
-        process.environment = ["PATH": "/usr/bin:/bin", "TMPDIR": directory.path]
+        process.environment = Self.sanitizing
+            .merging(["PATH": "/usr/bin:/bin", "TMPDIR": directory.path]) { $1 }
             .merging(environment) { $1 }
         func file(_ suffix: String) -> URL { directory.appendingPathComponent("\(name).\(suffix)") }
         process.standardInput = try FileHandle(forReadingFrom: file("in"))
@@ -91,7 +96,7 @@ final class TestTool {
         process.executableURL = Self.executable
         process.arguments = words
         process.currentDirectoryURL = directory
-        process.environment = environment
+        process.environment = Self.sanitizing.merging(environment) { $1 }
         let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = handle
@@ -128,7 +133,8 @@ final class TestTool {
         process.executableURL = URL(filePath: "/usr/bin/setsid")
         process.arguments = ["--ctty", "--wait", Self.executable.path] + words
         process.currentDirectoryURL = directory
-        process.environment = ["PATH": "/usr/bin:/bin", "TERM": "xterm"]
+        process.environment = Self.sanitizing
+            .merging(["PATH": "/usr/bin:/bin", "TERM": "xterm"]) { $1 }
         let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: false)
         process.standardInput = handle
         process.standardOutput = handle
