@@ -13,6 +13,8 @@ struct Row: Encodable {
     /// The plain floor's figure, in the same unit, and what this engine is of it.
     var floorPerCPUSecond: Double?
     var ratio: Double?
+    /// What it is of the floor on the clock, where another core may take its share.
+    var wallRatio: Double?
     /// The same for the floor of Divan's own rows.
     var layoutFloorPerCPUSecond: Double?
     var layoutRatio: Double?
@@ -31,6 +33,7 @@ struct Row: Encodable {
         case floorPerCPUSecond = "floor_per_cpu_second"
         case layoutFloorPerCPUSecond = "layout_floor_per_cpu_second"
         case layoutRatio = "layout_ratio"
+        case wallRatio = "wall_ratio"
         case p50 = "p50_ms"
         case p99 = "p99_ms"
     }
@@ -55,6 +58,7 @@ struct Row: Encodable {
                 diskMegabytes: rounded(found.diskMegabytes, 10),
                 floorPerCPUSecond: plain.map { rounded($0, 1) },
                 ratio: plain.map { rounded(found.perCPUSecond / $0, 1000) },
+                wallRatio: floor.map { rounded(found.perWallSecond / $0.perWallSecond, 1000) },
                 layoutFloorPerCPUSecond: layout.map { rounded($0, 1) },
                 layoutRatio: layout.map { rounded(found.perCPUSecond / $0, 1000) },
                 p50: found.p50.map { rounded($0, 1000) },

@@ -2,7 +2,8 @@
 
 import Foundation
 
-/// The floor of work on attachments: what cp(1) takes for a file of the same size.
+/// The floor of work on attachments: what cp(1) takes for a file of the same size, and sync(1) to have the
+/// copy on the disk where the attachment is to be there.
 struct CopyWork {
     let directory: URL
 
@@ -13,16 +14,22 @@ struct CopyWork {
         let copy = file.appendingPathExtension("copy")
         let before = Self.childSeconds()
         var timing = try measuring {
-            let process = Process()
-            process.executableURL = URL(filePath: "/bin/cp")
-            process.arguments = ["--reflink=never", file.path, copy.path]
-            try process.run()
-            process.waitUntilExit()
-            return Int(process.terminationStatus)
+            let status = try Self.run("/bin/cp", ["--reflink=never", file.path, copy.path])
+            guard status == 0, work == "attachment_write" else { return status }
+            return try Self.run("/bin/sync", [copy.path])
         }
         timing.cpu = Self.childSeconds() - before
         timing.units = ContentFile.size
         return timing
+    }
+
+    private static func run(_ path: String, _ arguments: [String]) throws -> Int {
+        let process = Process()
+        process.executableURL = URL(filePath: path)
+        process.arguments = arguments
+        try process.run()
+        process.waitUntilExit()
+        return Int(process.terminationStatus)
     }
 
     /// User and system time of the processes that have ended.

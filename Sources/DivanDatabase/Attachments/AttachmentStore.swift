@@ -161,7 +161,7 @@ final class AttachmentStore: Sendable {
         do { file = try makeTemporary() } catch { throw DatabaseError.io(error) }
         // Should something fail from here on, its deinit removes the file.
         let temporary = TemporaryFile(file)
-        let hasher = digest.makeHasher(.sha1)
+        let sha1 = ContentDigest(.sha1, by: digest)
         let writer: ContentWriter
         do { writer = try ContentWriter(file, dataKey: dataKey) } catch {
             throw DatabaseError.io(error)
@@ -169,17 +169,17 @@ final class AttachmentStore: Sendable {
         while true {
             let piece = try next(Self.chunkSize)
             if piece.isEmpty { break }
-            hasher.update(piece.span)
+            sha1.update(piece)
             do { try writer.write(piece) } catch { throw DatabaseError.io(error) }
         }
-        return try staged(temporary, writer, hasher)
+        return try staged(temporary, writer, sha1)
     }
 
     /// Names what was written into a temporary file, and makes it durable.
     ///
     /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
     func staged(
-        _ file: TemporaryFile, _ writer: ContentWriter, _ sha1: any DigestHasher
+        _ file: TemporaryFile, _ writer: ContentWriter, _ sha1: ContentDigest
     ) throws -> StagedAttachment {
         guard let key = AttachmentKey(sha1.finish().span) else {
             throw DatabaseError(.io, "The digest of an attachment has the wrong length.")

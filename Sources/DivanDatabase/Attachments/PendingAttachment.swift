@@ -107,7 +107,7 @@ private struct ContentCheck {
     private let content: AttachmentContent
     private let label: String
     private let id: String
-    private let md5: (any DigestHasher)?
+    private let md5: ContentDigest?
     private var decoder: GzipDecoder?
     private var length = 0
     private var decodedLength = 0
@@ -123,7 +123,7 @@ private struct ContentCheck {
         self.label = label
         self.id = id
         let isMD5 = content.expectedDigest?.hasPrefix("md5-") ?? false && knownMD5 == nil
-        md5 = isMD5 ? digest.makeHasher(.md5) : nil
+        md5 = isMD5 ? ContentDigest(.md5, by: digest) : nil
         decoder = content.encoding == AttachmentEncoding.gzip ? GzipDecoder() : nil
     }
 
@@ -136,7 +136,7 @@ private struct ContentCheck {
         if let expected = content.expectedLength, length > expected {
             throw DatabaseError.attachmentLength(label, id, found: nil, declared: expected)
         }
-        md5?.update(piece.span)
+        md5?.update(piece)
         guard let decoder else { return }
         do {
             try decoder.decode(piece.span) { decodedLength += $0.count }

@@ -138,16 +138,3 @@ struct StoredContent: Sendable {
         } catch { throw DatabaseError.io(error) }
     }
 }
-
-/// Hashes what a reader gives.
-enum ContentDigest {
-    static func key(of reader: any AttachmentReader, digest: any Digest) throws -> AttachmentKey? {
-        let hasher = digest.makeHasher(.sha1)
-        while true {
-            let piece = try reader.read(upTo: AttachmentStore.chunkSize)
-            if piece.isEmpty { break }
-            hasher.update(piece.span)
-        }
-        return AttachmentKey(hasher.finish().span)
-    }
-}

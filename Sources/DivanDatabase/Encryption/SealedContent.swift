@@ -72,8 +72,14 @@ final class ContentWriter {
     private let salt: [UInt8]
     private var buffer: [UInt8] = []
     private var chunks = 0
+    /// The bytes of the file so far, and how many of them the system was told to write.
+    private var fileLength = 0
+    private var begunLength = 0
     /// The bytes so far.
     private(set) var length = 0
+
+    /// How much the system is told to write at a time.
+    private static let writingSize = 8 << 20
 
     /// Begins to write an empty file.
     init(_ file: FileHandle, dataKey: DataKey?) throws(SystemError) {
@@ -82,14 +88,22 @@ final class ContentWriter {
         cipher = dataKey.map { [salt] in SealedContent.cipher($0, salt: salt) }
         // The header is known at the end.
         if cipher != nil {
-            try file.write([UInt8](repeating: 0, count: SealedContent.headerSize))
+            try append([UInt8](repeating: 0, count: SealedContent.headerSize))
         }
+    }
+
+    private func append(_ bytes: [UInt8]) throws(SystemError) {
+        try file.write(bytes)
+        fileLength += bytes.count
+        guard fileLength - begunLength >= Self.writingSize else { return }
+        file.beginWriting(begunLength..<fileLength)
+        begunLength = fileLength
     }
 
     /// Appends a piece.
     func write(_ piece: [UInt8]) throws(SystemError) {
         length += piece.count
-        guard let cipher else { return try file.write(piece) }
+        guard let cipher else { return try append(piece) }
         buffer += piece
         var start = 0
         while buffer.count - start >= SealedContent.chunkSize {
@@ -114,7 +128,7 @@ final class ContentWriter {
         let buffer = buffer
         let sealed = cipher.seal(
             buffer.span.extracting(range), nonce: SealedContent.nonce(chunks), associated: [])
-        try file.write(sealed)
+        try append(sealed)
     }
 }
 

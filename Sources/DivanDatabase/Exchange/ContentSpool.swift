@@ -12,18 +12,14 @@ internal import Synchronization
 /// let content = try spool.finish()          // goes with the revision that refers to it
 /// ```
 ///
-/// A spool that is dropped, or content that is never saved, leaves nothing behind. State: the hashers
-/// and the length, guarded by the mutex.
+/// A spool that is dropped, or content that is never saved, leaves nothing behind. State: the writer,
+/// guarded by the mutex, under which the digests are fed, too.
 package final class ContentSpool: Sendable {
-    private struct State {
-        var sha1: any DigestHasher
-        var md5: any DigestHasher
-        var writer: ContentWriter
-    }
-
     private let store: AttachmentStore
     private let file: TemporaryFile
-    private let state: Mutex<State>
+    private let sha1: ContentDigest
+    private let md5: ContentDigest
+    private let writer: Mutex<ContentWriter>
 
     /// Makes a temporary file for content that will be saved in a database.
     ///
@@ -39,24 +35,24 @@ package final class ContentSpool: Sendable {
             throw DatabaseError.io(error)
         }
         let digest = store.digest
-        state = Mutex(
-            State(
-                sha1: digest.makeHasher(.sha1), md5: digest.makeHasher(.md5), writer: writer))
+        sha1 = ContentDigest(.sha1, by: digest)
+        md5 = ContentDigest(.md5, by: digest)
+        self.writer = Mutex(writer)
     }
 
     /// The bytes so far.
-    package var length: Int { state.withLock { $0.writer.length } }
+    package var length: Int { writer.withLock { $0.length } }
 
     /// Appends a piece.
     ///
     /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
     package func write(_ piece: [UInt8]) throws {
-        try state.withLock { state in
-            do throws(SystemError) { try state.writer.write(piece) } catch {
+        try writer.withLock { writer in
+            do throws(SystemError) { try writer.write(piece) } catch {
                 throw DatabaseError.io(error)
             }
-            state.sha1.update(piece.span)
-            state.md5.update(piece.span)
+            sha1.update(piece)
+            md5.update(piece)
         }
     }
 
@@ -65,10 +61,10 @@ package final class ContentSpool: Sendable {
     /// - Returns: The content, which knows its digests and need not be copied again.
     /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
     package func finish() throws -> AttachmentContent {
-        let (staged, md5) = try state.withLock { state in
-            (try store.staged(file, state.writer, state.sha1), state.md5.finish())
+        let staged = try writer.withLock { writer throws -> StagedAttachment in
+            try store.staged(file, writer, sha1)
         }
-        return AttachmentContent(.spooled(staged, md5: "md5-" + Base64.encode(md5)))
+        return AttachmentContent(.spooled(staged, md5: "md5-" + Base64.encode(md5.finish())))
     }
 }
 

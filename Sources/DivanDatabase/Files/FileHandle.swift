@@ -153,6 +153,18 @@ final class FileHandle: Sendable {
         }
     }
 
+    /// Has the system begin to write a range to the disk, without waiting for it; a hint that may be ignored.
+    ///
+    /// Long content is on the disk then soon after its last byte came, where `synchronise` would wait for
+    /// all of it. Errors are told by `synchronise`.
+    func beginWriting(_ range: Range<Int>) {
+        #if canImport(Glibc)
+        // Linux writes what is dirty and keeps it in memory; only what it has written already may go.
+        _ = posix_fadvise(
+            descriptor, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_DONTNEED)
+        #endif
+    }
+
     /// Forces the file's content to the disk.
     func synchronise() throws(SystemError) {
         guard fsync(descriptor) == 0 else { throw SystemError("fsync", path) }
