@@ -35,7 +35,7 @@ package struct EmissionBatch: Sendable {
     private(set) var rows: [Row] = []
     private(set) var documents: [Document] = []
     /// The document that is being mapped.
-    private var current: (id: DocumentID, idBytes: [UInt8], firstRow: Int, start: Int)?
+    private var current: (id: DocumentID, firstRow: Int, start: Int)?
     /// How the numbers of the last key are written.
     private var forms = NumberForms()
 
@@ -55,7 +55,7 @@ package struct EmissionBatch: Sendable {
 
     /// Begins the next document.
     package mutating func begin(_ id: DocumentID) {
-        current = (id, Array(id.text.utf8), rows.count, bytes.count)
+        current = (id, rows.count, bytes.count)
     }
 
     /// Adds a row of the document that was begun.
@@ -74,7 +74,7 @@ package struct EmissionBatch: Sendable {
             throw error
         }
         let emittedEnd = bytes.count
-        bytes.append(contentsOf: current.idBytes)
+        bytes.append(contentsOf: current.id.text.utf8)
         bytes.append(0)
         // The ordinal is zero until the document is complete.
         if !forms.bytes.isEmpty { bytes.append(0) }
@@ -105,18 +105,16 @@ package struct EmissionBatch: Sendable {
     package mutating func append(_ other: EmissionBatch) {
         let (start, row) = (bytes.count, rows.count)
         bytes.append(contentsOf: other.bytes)
-        for next in other.rows {
-            rows.append(
+        rows.append(
+            contentsOf: other.rows.lazy.map {
                 Row(
-                    start: start + next.start, emittedEnd: start + next.emittedEnd,
-                    keyEnd: start + next.keyEnd, end: start + next.end))
-        }
-        for document in other.documents {
-            documents.append(
-                Document(
-                    id: document.id, firstRow: row + document.firstRow,
-                    endRow: row + document.endRow))
-        }
+                    start: start + $0.start, emittedEnd: start + $0.emittedEnd,
+                    keyEnd: start + $0.keyEnd, end: start + $0.end)
+            })
+        documents.append(
+            contentsOf: other.documents.lazy.map {
+                Document(id: $0.id, firstRow: row + $0.firstRow, endRow: row + $0.endRow)
+            })
     }
 
     /// Numbers the rows of a document that have the same key.

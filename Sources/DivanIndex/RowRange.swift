@@ -39,6 +39,12 @@ package struct RowRange: Sendable, Equatable {
         (lower.map { !key.precedes($0) } ?? true) && isBelowUpper(key)
     }
 
+    /// Whether a lent key is in it.
+    package func contains(_ key: Span<UInt8>) -> Bool {
+        (lower.map { compare(key, $0.span) >= 0 } ?? true)
+            && (upper.map { compare(key, $0.span) < 0 } ?? true)
+    }
+
     func isBelowUpper(_ key: [UInt8]) -> Bool { upper.map { key.precedes($0) } ?? true }
 
     /// The rows that are in both ranges.

@@ -26,6 +26,14 @@ final class ExpressionScope {
         self.patterns = patterns
     }
 
+    /// Serves another document of the same snapshot.
+    func reset(_ document: Document) {
+        self.document = document
+        if !joined.isEmpty { joined = [:] }
+        if !variables.isEmpty { variables = [:] }
+        if !expirations.isEmpty { expirations = [:] }
+    }
+
     /// The document of a source.
     func document(of source: String?) -> Document? {
         source == nil || source == name ? document : joined[source ?? ""]

@@ -21,7 +21,9 @@ final class SelectRun {
     private let examined: ExaminedDocuments?
     private let patterns = PatternCache()
     /// The scope of the document that was looked at last: where, order and columns ask for the same.
-    private var last: (id: DocumentID, scope: ExpressionScope?)?
+    private var last: (id: DocumentID, isRow: Bool)?
+    /// That scope. It serves the next document, too, unless a group has kept it.
+    private var scope: ExpressionScope?
     private var keys: [String] { plan.keys }
 
     init(
@@ -67,7 +69,7 @@ final class SelectRun {
         var rows: [[JSONValue?]] = []
         var seen = Set<[UInt8]>()
         let begin = { [self] in
-            (rows, seen, last) = ([], [], nil)
+            (rows, seen, last, scope) = ([], [], nil, nil)
         }
         let report = try planned(isWindowed: !query.isDistinct).run(begin: begin) {
             document, snapshot in
@@ -134,14 +136,25 @@ final class SelectRun {
 
     /// What expressions of a document are computed in; nil when the document gives no row.
     private func scope(_ document: Document, _ snapshot: Snapshot) throws -> ExpressionScope? {
-        if let last, last.id == document.documentID { return last.scope }
-        let scope = ExpressionScope(
-            document, name: query.source.name, snapshot: snapshot, patterns: patterns)
+        if let last, last.id == document.documentID { return last.isRow ? scope : nil }
+        let scope = scope(of: document, snapshot)
         var isRow = try join(scope)
         // What is unknown is not true.
         if isRow, let condition = plan.condition { isRow = try condition.truth(in: scope) ?? false }
-        last = (document.documentID, isRow ? scope : nil)
+        last = (document.documentID, isRow)
         return isRow ? scope : nil
+    }
+
+    private func scope(of document: Document, _ snapshot: Snapshot) -> ExpressionScope {
+        last = nil
+        if isKnownUniquelyReferenced(&scope), let scope {
+            scope.reset(document)
+            return scope
+        }
+        let new = ExpressionScope(
+            document, name: query.source.name, snapshot: snapshot, patterns: patterns)
+        scope = new
+        return new
     }
 
     /// Finds the documents of the other sources; false when one is missing that must be there.
@@ -167,7 +180,7 @@ final class SelectRun {
         var groups = SelectGroups(plan)
         var result: [[JSONValue?]] = []
         let begin = { [self] in
-            (groups, last) = (SelectGroups(plan), nil)
+            (groups, last, scope) = (SelectGroups(plan), nil, nil)
         }
         let report = try planned(isWindowed: false).run(begin: begin) { document, snapshot in
             guard let scope = try scope(document, snapshot) else { return true }

@@ -41,8 +41,8 @@ struct IndexMapping {
     /// stands for all.
     private static let sampling = 16
 
-    /// The outcomes by index.
-    func run() -> [Outcome] {
+    /// Maps the documents and adds the outcomes, by index, to those of the documents before.
+    func run(adding whole: inout [Outcome], offset: Int) {
         let chunks = (items.count + Self.chunkSize - 1) / Self.chunkSize
         let outcomes = Mutex<[Int: [Outcome]]>([:])
         let (items, indexes) = (items, indexes)
@@ -55,14 +55,11 @@ struct IndexMapping {
             outcomes.withLock { $0[chunk] = mapped }
         }
         var mapped = outcomes.withLock { $0 }
-        return indexes.indices.map { index in
-            var whole = Outcome()
-            for chunk in 0..<chunks {
-                guard let part = mapped[chunk]?[index] else { continue }
-                whole.append(part, offset: chunk * Self.chunkSize)
-                mapped[chunk]?[index] = Outcome()
+        for chunk in 0..<chunks {
+            // Taken out, so that each part is freed when it has been added.
+            for (index, part) in (mapped.removeValue(forKey: chunk) ?? []).enumerated() {
+                whole[index].append(part, offset: offset + chunk * Self.chunkSize)
             }
-            return whole
         }
     }
 

@@ -144,14 +144,11 @@ struct IndexPass {
             mapped = Array(repeating: IndexMapping.Outcome(), count: indexes.count)
         }
 
-        mutating func add(_ feed: IndexFeed, _ outcomes: [IndexMapping.Outcome]) {
-            let offset = items.count
+        mutating func add(_ feed: IndexFeed, _ mapping: IndexMapping) {
+            mapping.run(adding: &mapped, offset: items.count)
             for item in feed.items {
                 items.append(
                     Item(id: item.id, sequence: item.sequence, isConsulted: item.isConsulted))
-            }
-            for (index, outcome) in outcomes.enumerated() {
-                mapped[index].append(outcome, offset: offset)
             }
             self.feed.lastSequence = feed.lastSequence
         }
@@ -247,11 +244,11 @@ struct IndexPass {
             Progress(
                 phase: "indexing", completed: report.documents,
                 total: report.documents + Int(clamping: piece.remaining)))
-        let mapped = IndexMapping(
-            items: piece.feed.items,
-            indexes: piece.indexes.map { ($0.definition, $0.record.lastSequence) }
-        ).run()
-        batch.add(piece.feed, mapped)
+        batch.add(
+            piece.feed,
+            IndexMapping(
+                items: piece.feed.items,
+                indexes: piece.indexes.map { ($0.definition, $0.record.lastSequence) }))
         report.documents += piece.feed.items.count
     }
 

@@ -37,8 +37,9 @@ final class ScannedIndex: Sendable {
         while !isAtEnd {
             let start = mark
             let feed = try core.read { try $0.indexFeed(after: start.sequence, purge: start.purge) }
-            let mapped = IndexMapping(items: feed.items, indexes: [(definition, start.sequence)])
-                .run()
+            var mapped = [IndexMapping.Outcome()]
+            IndexMapping(items: feed.items, indexes: [(definition, start.sequence)])
+                .run(adding: &mapped, offset: 0)
             try Self.write(feed, mapped[0], definition, to: stores, of: engine, &failures)
             mark = DatabaseMark(sequence: feed.lastSequence, purge: feed.lastPurge)
             isAtEnd = feed.isAtEnd

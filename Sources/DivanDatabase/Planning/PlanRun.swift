@@ -10,8 +10,11 @@ final class PlanRun {
     /// A document on the way.
     struct Candidate {
         var document: Document
-        /// Where it stands in the order of the way: the key of its row, or its ID.
-        var position: [UInt8]
+        /// The key of the row that led to it; nil where IDs are the order of the way.
+        var row: [UInt8]?
+
+        /// Where it stands in the order of the way.
+        var position: [UInt8] { row ?? Array(document.id.utf8) }
     }
 
     /// What was read.
@@ -71,8 +74,7 @@ final class PlanRun {
                 return false
             }
             counters.documents += 1
-            let id = Array(document.id.utf8)
-            if try body(Candidate(document: document, position: id)) { return true }
+            if try body(Candidate(document: document, row: nil)) { return true }
             ending = .stopped
             return false
         }
@@ -93,7 +95,7 @@ final class PlanRun {
                 throw IndexCorruption("A row belongs to no document.")
             }
             counters.documents += 1
-            if try body(Candidate(document: document, position: key)) { return true }
+            if try body(Candidate(document: document, row: key)) { return true }
             ending = .stopped
             return false
         }
@@ -147,7 +149,7 @@ final class PlanRun {
                 let document = try snapshot.document(id, includingDeleted: includesDeleted)
             else { return true }
             counters.documents += 1
-            if try body(Candidate(document: document, position: item.payload)) { return true }
+            if try body(Candidate(document: document, row: item.payload)) { return true }
             ending = .stopped
             return false
         }

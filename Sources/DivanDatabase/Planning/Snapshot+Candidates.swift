@@ -53,8 +53,7 @@ extension Snapshot {
             var row: DocumentRow?
             var isInside = false
             try cursor.withRow { key, value in
-                let keyBytes = [UInt8](copying: key)
-                isInside = range.contains(keyBytes)
+                isInside = range.contains(key)
                 guard isInside else { return }
                 let id = DocumentID(unchecked: String(utf8: key))
                 let head = try core.decoding(id) { try DocumentRecord.head(value) }
