@@ -73,7 +73,7 @@ package enum RowKey {
         do throws(RowKeyCoder.Failure) {
             var offset = 0
             let value = try coder.decode(key, at: &offset)
-            while offset < key.count, key[offset] != 0 { offset += 1 }
+            offset = key.firstZero(from: offset)
             guard offset + 1 < key.count else { return value }
             let size = max(0, Int(key[offset + 1]) - largestShortOrdinal)
             let forms = min(key.count, offset + 2 + size)
@@ -93,16 +93,11 @@ package enum RowKey {
     package static func documentID(
         in key: Span<UInt8>, at offset: Int
     ) throws(IndexCorruption) -> DocumentID {
-        var end = offset
-        while end < key.count, key[end] != 0 { end += 1 }
+        let end = key.firstZero(from: offset)
         guard end > offset, end < key.count else {
             throw IndexCorruption("A row's key has no document ID.")
         }
-        // SAFETY: the buffer is read before the closure returns.
-        let text = unsafe key.extracting(offset..<end).withUnsafeBufferPointer {
-            unsafe String(validating: $0, as: UTF8.self)
-        }
-        guard let text else {
+        guard let text = String(validUTF8: key.extracting(offset..<end)) else {
             throw IndexCorruption("A row's key has a document ID that is not UTF-8.")
         }
         return DocumentID(unchecked: text)

@@ -48,7 +48,9 @@ final class ChangeHub: Sendable {
     }
 
     struct State {
-        weak var core: DatabaseCore?
+        /// Nil once it is closed. Not weak: what is held weakly is counted apart from then on, and each
+        /// of the many references to a core that a query takes would cost several times as much.
+        var core: DatabaseCore?
         var nextNumber = 0
         var followers: [Int: Follower] = [:]
         /// The numbers of those that follow all documents, in the order in which they came.
@@ -215,16 +217,19 @@ final class ChangeHub: Sendable {
 
     /// Tells all followers that the database is closed, and lets them go.
     func finish() {
-        let (followers, watcher) = state.withLock { state in
+        let (followers, watcher, core) = state.withLock { state in
             state.isFinished = true
+            defer { state.core = nil }
             let followers = Array(state.followers.values)
             state.followers = [:]
             state.general = []
             state.byDocument = [:]
             count.store(0, ordering: .relaxed)
-            return (followers, state.rest())
+            return (followers, state.rest(), state.core)
         }
         watcher?.stop()
+        // Whoever closes it holds it, too; it must not go while the lock is held.
+        withExtendedLifetime(core) {}
         guard !followers.isEmpty else { return }
         queue.async { for follower in followers { follower.handler(.closed) } }
     }

@@ -29,12 +29,14 @@ internal import Synchronization
 /// 1. Passes and looks run on `queue`, one at a time.
 /// 2. While something can expire and this is not stopped, the timer is set for the first row behind
 ///    the last pass, or a look at it is on its way (`isLooking`).
-/// 3. Nothing here keeps the database alive: the timer's closures hold it weakly.
+/// 3. The database is held while it is open, and let go of by `stop`, which closing calls. The timer's
+///    closures hold this weakly.
 ///
 /// State: `state`, guarded by its mutex; never held while the database is read or written.
 final class ExpirationTimer: Sendable {
     private struct State {
-        weak var core: DatabaseCore?
+        /// Nil before `start` and after `stop`.
+        var core: DatabaseCore?
         var clock: @Sendable () -> ExpirationTime = { .now }
         var source: (any DispatchSourceTimer)?
         var deadline: ExpirationTime?
@@ -63,9 +65,6 @@ final class ExpirationTimer: Sendable {
 
     init(name: String) { queue = DispatchQueue(label: "divan.expiration.\(name)") }
 
-    /// A source that is not cancelled would outlive whoever let go of its core without closing it.
-    deinit { stop() }
-
     /// Begins with a core that was just opened, and catches up with what expired meanwhile.
     ///
     /// Without any date this costs one look for the first row. Damage there is no reason not to open.
@@ -74,6 +73,8 @@ final class ExpirationTimer: Sendable {
             state.core = core
             state.isStopped = false
         }
+        // Closing may have come first, and then nobody else would let go of the core.
+        guard !core.isClosed else { return stop() }
         do {
             arm(at: try core.read { try $0.nextExpiration() }?.time)
         } catch {
@@ -84,10 +85,14 @@ final class ExpirationTimer: Sendable {
 
     /// Ends for good, or until `start`. A pass that runs ends with its batch.
     func stop() {
-        state.withLock { state in
+        let core = state.withLock { state in
             state.isStopped = true
             Self.disarm(&state)
+            defer { state.core = nil }
+            return state.core
         }
+        // Whoever closes it holds it, too; it must not go while the lock is held.
+        withExtendedLifetime(core) {}
     }
 
     /// Says that a date was committed in this process.

@@ -86,7 +86,7 @@ extension QueryRow {
     fileprivate var identity: Identity {
         switch content {
         case .index(let row): .emission(row.rowKey)
-        case .made(let key, _, let documentID): .key(key, documentID)
+        case .made(let made): .key(made.key, made.documentID)
         }
     }
 }

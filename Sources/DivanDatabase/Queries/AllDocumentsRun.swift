@@ -94,18 +94,20 @@ struct AllDocumentsRun {
     private func row(_ document: DocumentRow, _ snapshot: Snapshot) throws -> QueryRow {
         var value: JSONObject = ["rev": .string(document.revisionID)]
         if document.isDeleted { value["deleted"] = true }
-        var row = QueryRow(
-            .made(key: .string(document.id), value: .object(value), documentID: document.id),
-            core: core)
-        row.includedDocument = document.document
         let showsConflicts =
             query.allDocumentsMode == .showConflicts || query.allDocumentsMode == .onlyConflicts
+        var conflicts: [Document]?
         if showsConflicts, document.isConflicted {
             let id = DocumentID(unchecked: document.id)
-            row.conflictingRevisions = try snapshot.record(id)?.tree.leaves
+            conflicts = try snapshot.record(id)?.tree.leaves
                 .filter { !$0.isTombstone }.map { try snapshot.document(id, node: $0) }
         }
-        return row
+        return QueryRow(
+            .made(
+                .init(
+                    key: .string(document.id), value: .object(value), documentID: document.id,
+                    core: core)),
+            including: document.document, conflicts: conflicts)
     }
 
     // MARK: - Single IDs
@@ -118,7 +120,8 @@ struct AllDocumentsRun {
             let id = try DocumentID.parse(text)
             guard let head = try snapshot.head(id) else {
                 rows.append(
-                    QueryRow(.made(key: key, value: nil, documentID: nil), core: core))
+                    QueryRow(
+                        .made(.init(key: key, value: nil, documentID: nil, core: core))))
                 continue
             }
             let found = DocumentRow(

@@ -23,19 +23,27 @@ struct IndexedRow: Sendable {
     final class Block: Sendable {
         let bytes: [UInt8]
         let coder: RowKeyCoder
+        let core: DatabaseCore
 
-        init(bytes: [UInt8], coder: RowKeyCoder) {
+        init(bytes: [UInt8], coder: RowKeyCoder, core: DatabaseCore) {
             self.bytes = bytes
             self.coder = coder
+            self.core = core
         }
     }
 
-    /// Where a row stands in its block.
+    /// Where a row stands in its block, which is small, or has one row that an engine can hold.
     struct Place: Sendable {
-        var start: Int
-        var keyEnd: Int
-        var rowEnd: Int
-        var end: Int
+        private let offsets: (start: UInt32, keyEnd: UInt32, rowEnd: UInt32, end: UInt32)
+
+        init(start: Int, keyEnd: Int, rowEnd: Int, end: Int) {
+            offsets = (UInt32(start), UInt32(keyEnd), UInt32(rowEnd), UInt32(end))
+        }
+
+        var start: Int { Int(offsets.start) }
+        var keyEnd: Int { Int(offsets.keyEnd) }
+        var rowEnd: Int { Int(offsets.rowEnd) }
+        var end: Int { Int(offsets.end) }
     }
 
     private let block: Block
@@ -45,6 +53,8 @@ struct IndexedRow: Sendable {
         self.block = block
         self.place = place
     }
+
+    var core: DatabaseCore { block.core }
 
     /// What was emitted as the key.
     var key: JSONValue {
@@ -83,12 +93,14 @@ struct IndexedRowCollector {
     private static let blockSize = 64 << 10
 
     private let coder: RowKeyCoder
+    private let core: DatabaseCore
     private var bytes: [UInt8] = []
     private var places: [IndexedRow.Place] = []
     private var collected: [IndexedRow] = []
 
-    init(_ coder: RowKeyCoder) {
+    init(_ coder: RowKeyCoder, core: DatabaseCore) {
         self.coder = coder
+        self.core = core
     }
 
     /// How many rows there are.
@@ -118,7 +130,7 @@ struct IndexedRowCollector {
     }
 
     private mutating func closeBlock() {
-        let block = IndexedRow.Block(bytes: bytes, coder: coder)
+        let block = IndexedRow.Block(bytes: bytes, coder: coder, core: core)
         collected.reserveCapacity(collected.count + places.count)
         for place in places { collected.append(IndexedRow(block, place)) }
         bytes = []

@@ -8,31 +8,69 @@ public import DivanModel
 /// Key and value are decoded when they are asked for. A row of a view is found by its key; a reduced
 /// or grouped row stands for many and has no document.
 public struct QueryRow: Sendable {
+    // A result has many rows and hands out copies of them, so a row is a place in a block and two
+    // references; what few rows have lies behind the second.
     enum Content: Sendable {
         /// A row as it lies in the index.
         case index(IndexedRow)
         /// A row that a query made.
-        case made(key: JSONValue, value: JSONValue?, documentID: String?)
+        case made(Made)
+    }
+
+    /// What a query makes a row of.
+    final class Made: Sendable {
+        let key: JSONValue
+        let value: JSONValue?
+        let documentID: String?
+        let core: DatabaseCore
+
+        init(key: JSONValue, value: JSONValue?, documentID: String?, core: DatabaseCore) {
+            self.key = key
+            self.value = value
+            self.documentID = documentID
+            self.core = core
+        }
+    }
+
+    /// The documents that came with a row.
+    private final class Documents: Sendable {
+        let included: Document?
+        let conflicting: [Document]?
+
+        init(_ included: Document?, _ conflicting: [Document]?) {
+            self.included = included
+            self.conflicting = conflicting
+        }
     }
 
     let content: Content
-    let core: DatabaseCore
+    private let documents: Documents?
+
+    init(_ content: Content, including document: Document? = nil, conflicts: [Document]? = nil) {
+        self.content = content
+        let hasNone = document == nil && conflicts == nil
+        documents = hasNone ? nil : Documents(document, conflicts)
+    }
+
     /// The document, when the query includes documents.
-    public internal(set) var includedDocument: Document?
+    public var includedDocument: Document? { documents?.included }
+
     /// The leaf revisions of the document, the current one first, when the query shows conflicts and
     /// the document has some.
-    public internal(set) var conflictingRevisions: [Document]?
+    public var conflictingRevisions: [Document]? { documents?.conflicting }
 
-    init(_ content: Content, core: DatabaseCore) {
-        self.content = content
-        self.core = core
+    private var core: DatabaseCore {
+        switch content {
+        case .made(let made): made.core
+        case .index(let row): row.core
+        }
     }
 
     /// What was emitted as the key; for a row of all documents its ID; for a reduced row null, for a
     /// group its key.
     public var key: JSONValue {
         switch content {
-        case .made(let key, _, _): key
+        case .made(let made): made.key
         case .index(let row): row.key
         }
     }
@@ -40,7 +78,7 @@ public struct QueryRow: Sendable {
     /// What was emitted as the value, or what the rows were reduced to; nil for nothing.
     public var value: JSONValue? {
         switch content {
-        case .made(_, let value, _): value
+        case .made(let made): made.value
         case .index(let row): row.value?.jsonValue()
         }
     }
@@ -60,7 +98,7 @@ public struct QueryRow: Sendable {
     /// The ID of the document that emitted the row; nil for a reduced or grouped row.
     public var sourceDocumentID: String? {
         switch content {
-        case .made(_, _, let documentID): documentID
+        case .made(let made): made.documentID
         case .index(let row): row.documentID?.text
         }
     }
@@ -120,9 +158,11 @@ extension QueryRow: Equatable {
     /// Rows are equal when key, value and document ID are, and the documents and the leaves in
     /// conflict, where they came along.
     public static func == (left: QueryRow, right: QueryRow) -> Bool {
-        guard left.includedDocument == right.includedDocument,
-            left.conflictingRevisions == right.conflictingRevisions
-        else { return false }
+        if left.documents != nil || right.documents != nil {
+            guard left.includedDocument == right.includedDocument,
+                left.conflictingRevisions == right.conflictingRevisions
+            else { return false }
+        }
         if case .index(let leftRow) = left.content, case .index(let rightRow) = right.content {
             return IndexedRow.isSame(leftRow, rightRow)
         }

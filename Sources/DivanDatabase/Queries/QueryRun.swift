@@ -134,7 +134,7 @@ private struct IndexRun {
         let isWindowed = query.filter != nil || query.sort != nil
         var skip = isWindowed ? 0 : query.skip
         let limit = isWindowed ? Int.max : query.limit ?? .max
-        var found = IndexedRowCollector(coder)
+        var found = IndexedRowCollector(coder, core: snapshot.core)
         for range in ranges where found.count < limit {
             if ranges.count > 1, skip > 0 {
                 let count = try index.count(in: range)
@@ -165,11 +165,10 @@ private struct IndexRun {
     }
 
     private func row(_ indexed: IndexedRow) throws -> QueryRow {
-        var row = QueryRow(.index(indexed), core: snapshot.core)
-        if query.includeDocuments, let id = row.documentID {
-            row.includedDocument = try snapshot.document(DocumentID.parse(id))
-        }
-        return row
+        let row = QueryRow(.index(indexed))
+        guard query.includeDocuments, let id = row.documentID else { return row }
+        return QueryRow(
+            .index(indexed), including: try snapshot.document(DocumentID.parse(id)))
     }
 
     /// Applies the filter and the order of the query, and then skip and limit.
@@ -213,7 +212,8 @@ private struct IndexRun {
     }
 
     private func made(_ key: JSONValue, _ value: JSONValue?) -> QueryRow {
-        QueryRow(.made(key: key, value: value, documentID: nil), core: snapshot.core)
+        QueryRow(
+            .made(.init(key: key, value: value, documentID: nil, core: snapshot.core)))
     }
 
     /// The groups of a range: each is found from its first row, and skipped as a whole.

@@ -47,6 +47,7 @@ extension RowKeyCoder {
     }
 
     private static func skipToEnd(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) {
-        while try take(key, at: &offset, "the end of a text") != end {}
+        offset = key.firstZero(from: offset)
+        _ = try take(key, at: &offset, "the end of a text")
     }
 }

@@ -54,7 +54,8 @@ extension RowKeyCoder {
         guard collation == .unicode else {
             return try decodeEscaped(key, at: &offset)
         }
-        while try RowKeyCoder.take(key, at: &offset, "a sort key") != RowKeyCoder.end {}
+        offset = key.firstZero(from: offset)
+        _ = try RowKeyCoder.take(key, at: &offset, "the end of a sort key")
         guard
             try RowKeyCoder.take(key, at: &offset, "01 after a sort key") == RowKeyCoder.textFollows
         else { throw Failure(offset: offset - 1, expectation: "01 after a sort key") }
@@ -64,22 +65,20 @@ extension RowKeyCoder {
     /// Reads escaped bytes up to their end as UTF-8.
     func decodeEscaped(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) -> String {
         let start = offset
-        var isPlain = true
-        while true {
-            let byte = try RowKeyCoder.take(key, at: &offset, "the end of a text")
-            if byte == RowKeyCoder.end { break }
-            if byte == RowKeyCoder.escape { isPlain = false }
-        }
+        offset = key.firstZero(from: start)
+        _ = try RowKeyCoder.take(key, at: &offset, "the end of a text")
         let escaped = key.extracting(start..<offset - 1)
-        // SAFETY: the bytes are lent to the closure and copied there.
         let text =
-            isPlain
-            ? unsafe escaped.withUnsafeBufferPointer {
-                unsafe String(validating: $0, as: UTF8.self)
-            }
-            : RowKeyCoder.unescape(escaped)
+            hasEscape(escaped)
+            ? RowKeyCoder.unescape(escaped) : String(validUTF8: escaped)
         guard let text else { throw Failure(offset: start, expectation: "a text in UTF-8") }
         return text
+    }
+
+    private func hasEscape(_ bytes: Span<UInt8>) -> Bool {
+        var isFound = false
+        for index in bytes.indices { isFound = isFound || bytes[index] == RowKeyCoder.escape }
+        return isFound
     }
 
     /// The text that was escaped, or nil if these bytes are not what escaping makes of UTF-8.
@@ -99,6 +98,6 @@ extension RowKeyCoder {
                 bytes.append(byte)
             }
         }
-        return isEscape ? nil : String(validating: bytes, as: UTF8.self)
+        return isEscape ? nil : String(validUTF8: bytes.span)
     }
 }
