@@ -18,8 +18,11 @@ public struct ReplicationError: Error, Sendable {
         case unauthorized
         /// The other end refuses: the whole replication, or one document.
         case forbidden
-        /// There is no database at the other end; see `createTarget`.
+        /// There is no database at the other end, see `createTarget`; or not the attachment that was asked for.
         case notFound
+        /// A document cannot go, since the content of one of its attachments is not here. It goes once that has
+        /// been downloaded.
+        case contentMissing
         /// The other end cannot be reached, or the connection broke.
         case unreachable
         /// The other end did not answer in time.
@@ -85,6 +88,18 @@ extension ReplicationError: CustomStringConvertible {
 }
 
 extension ReplicationError {
+    /// A revision that cannot be sent whole. It is not tried again before its document changes; the
+    /// content's arrival is such a change.
+    package static func contentMissing(_ name: String, _ id: String, _ revision: String)
+        -> ReplicationError
+    {
+        ReplicationError(
+            .contentMissing,
+            "The revision \(revision) of '\(id)' cannot be sent, since the content of its attachment "
+                + "'\(name.prefix(200))' is not here, or not whole; it goes once that is downloaded.",
+            documentID: id)
+    }
+
     /// Takes any error as one of a replication.
     init(_ error: any Error) {
         switch error {

@@ -52,7 +52,7 @@ public struct Attachment: Sendable {
         digest = metadata.digest
         revisionPosition = metadata.revisionPosition
         stored = StoredContent(
-            store: store, key: AttachmentKey(digest: metadata.digest), length: length,
+            store: store, key: AttachmentKey(ofStub: metadata.digest), length: length,
             encoding: metadata.encoding,
             encodedLength: metadata.encodedLength.flatMap { Int(exactly: $0) },
             label: DatabaseError.label(ofAttachment: name), documentID: documentID,

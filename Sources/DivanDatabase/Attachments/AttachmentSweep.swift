@@ -66,7 +66,7 @@ struct AttachmentSweep {
     }
 
     /// Takes the lock exclusively; nil while somebody holds it for longer than the patience.
-    private func takeLock(_ path: String) throws -> FileHandle? {
+    func takeLock(_ path: String) throws -> FileHandle? {
         do throws(SystemError) {
             let lock = try FileHandle(path: path, flags: O_RDWR | O_CREAT)
             let deadline = ContinuousClock.now + min(Self.patience, core.options.busyTimeout)

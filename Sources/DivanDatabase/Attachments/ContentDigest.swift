@@ -61,17 +61,6 @@ final class ContentDigest: Sendable {
         return hasher.withLock { $0.finish() }
     }
 
-    /// The name of the content that a reader gives; nil never happens with a digest of the right length.
-    static func key(of reader: any AttachmentReader, digest: any Digest) throws -> AttachmentKey? {
-        let sha1 = ContentDigest(.sha1, by: digest)
-        while true {
-            let piece = try reader.read(upTo: AttachmentStore.chunkSize)
-            if piece.isEmpty { break }
-            sha1.update(piece)
-        }
-        return AttachmentKey(sha1.finish().span)
-    }
-
     /// Hashes the first piece that waits; false when none does.
     private func hashNext() -> Bool {
         hasher.withLock { hasher in

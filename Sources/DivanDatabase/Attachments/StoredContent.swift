@@ -104,8 +104,8 @@ struct StoredContent: Sendable {
         let (file, length) = try openStored()
         guard
             let store = AttachmentStores.store(store),
-            try ContentDigest.key(
-                of: FileReader(file, range: 0..<length), digest: store.digest) == key
+            try KeyCheck.isContent(
+                of: key, FileReader(file, range: 0..<length), by: store.digest)
         else { throw DatabaseError.attachmentDamaged(label, documentID, revision) }
     }
 

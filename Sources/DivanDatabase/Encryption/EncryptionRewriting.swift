@@ -70,15 +70,15 @@ extension GenerationForm {
         let path = folder + "/" + AttachmentNames(key: dataKey?.names).name(of: key)
         let target = try FileHandle(path: path, flags: FileHandle.newFile)
         let writer = try ContentWriter(target, dataKey: dataKey)
-        let sha1 = ContentDigest(.sha1, by: store.digest)
+        let check = KeyCheck(key, by: store.digest)
         let reader = FileReader(source, length: nil)
         while true {
             let piece = try reader.read(upTo: AttachmentStore.chunkSize)
             if piece.isEmpty { break }
-            sha1.update(piece)
+            check.update(piece)
             try writer.write(piece)
         }
-        guard AttachmentKey(sha1.finish().span) == key else {
+        guard check.finish() else {
             throw DatabaseError.corrupted("The attachment \(key.fileName)", nil)
         }
         try writer.finish(key)

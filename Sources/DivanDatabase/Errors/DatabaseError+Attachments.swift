@@ -93,4 +93,20 @@ extension DatabaseError {
             "The content of \(label)\(owner) is damaged; run verify to list the damage, and set it "
                 + "anew from its source.", documentID: id, revisionID: revision?.description)
     }
+
+    /// Content that was waited for, of a revision that went meanwhile.
+    static func attachmentUnwanted(_ id: String?) -> DatabaseError {
+        DatabaseError(
+            .documentNotFound,
+            "No stored revision of document '\(id ?? "")' refers to the content any more; it was purged "
+                + "or compacted meanwhile, and nothing was kept.", documentID: id)
+    }
+
+    /// Content that cannot be let go of.
+    static func attachmentShared(_ id: String) -> DatabaseError {
+        DatabaseError(
+            .conflict,
+            "The content of an attachment of document '\(id)' belongs to another document or to a blob, "
+                + "too, and stays.", documentID: id)
+    }
 }

@@ -15,6 +15,8 @@ package struct ExistingRevision: Sendable {
     package let id: DocumentID
     /// The revision and its ancestors.
     package let history: RevisionHistory
+    /// Whether attachments may come without their content, to be downloaded later.
+    package var isDeferring = false
     let content: RevisionContent
 
     /// Checks and takes apart a revision.
@@ -41,6 +43,15 @@ package struct ExistingRevision: Sendable {
             given: body, isDeleted: isDeleted, following: attachments, id: id)
     }
 
+    /// Whether the stub of an attachment tells enough to download the content later and to know it then.
+    package static func canDefer(_ stub: JSONObject) -> Bool {
+        var stub = stub
+        // Where it is not given, it is the revision's own generation.
+        if stub["revpos"] == nil { stub["revpos"] = 1 }
+        guard let metadata = try? AttachmentMetadata(stub) else { return false }
+        return AttachmentKey(ofStub: metadata.digest) != nil
+    }
+
     /// Brings the content of its attachments into the database's temporary files.
     ///
     /// - Throws: `DatabaseError` with code `.invalidDocument` when content is not as declared, `.io`,
@@ -57,7 +68,8 @@ extension WriteTransaction {
     /// - Throws: As `putExistingRevision`; the transaction goes on after a refusal.
     package func insert(_ revision: ExistingRevision) throws -> Bool {
         try context.operation {
-            try context.putExisting(revision.id, revision.history, revision.content)
+            try context.putExisting(
+                revision.id, revision.history, revision.content, isDeferring: revision.isDeferring)
         }
     }
 }

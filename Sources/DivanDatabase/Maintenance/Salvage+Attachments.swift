@@ -30,11 +30,14 @@ extension Salvage {
         }
         let reader = FileReader(file, length: nil)
         let store = copy.core.attachments
-        let staged = try store.stage { count in
-            // What cannot be read ends the content, whose digest is then another one.
-            attempt(id) { try reader.read(upTo: count) } ?? []
+        let writer = try KeyedWriter(key, in: store)
+        // What cannot be read ends the content, whose digest is then another one.
+        while let piece = attempt(id, { try reader.read(upTo: AttachmentStore.chunkSize) }),
+            !piece.isEmpty
+        {
+            try writer.write(piece)
         }
-        guard staged.key == key else {
+        guard let staged = try writer.finish() else {
             return add("The attachment \(key.fileName) of document '\(id)' is damaged.", id)
         }
         do throws(SystemError) { try store.place(staged) } catch { throw DatabaseError.io(error) }

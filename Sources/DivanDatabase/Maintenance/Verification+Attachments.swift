@@ -34,7 +34,7 @@ struct AttachmentAudit {
         }
         body["_attachments"]?.forEachProperty { _, stub in
             let length = stub[stub["encoding"] == nil ? "length" : "encoded_length"]?.int64
-            guard let key = stub["digest"]?.string.flatMap(AttachmentKey.init(digest:)),
+            guard let key = stub["digest"]?.string.flatMap(AttachmentKey.init(ofStub:)),
                 let length
             else { return }
             uses[key]?.fileLength = Int(length)
@@ -110,16 +110,13 @@ extension Verification {
     private func isIntact(_ key: AttachmentKey) throws -> Bool {
         do throws(SystemError) {
             guard let file = try core.attachments.open(key) else { return true }
-            return Self.key(of: FileReader(file, length: nil), core.digest) == key
+            // What cannot be read is as bad as other bytes.
+            let reader = FileReader(file, length: nil)
+            return (try? KeyCheck.isContent(of: key, reader, by: core.digest)) ?? false
         } catch {
             if error.isDamage { return false }
             throw DatabaseError.io(error)
         }
-    }
-
-    /// What a file hashes to; nil when it cannot be read, which is as bad as other bytes.
-    private static func key(of reader: FileReader, _ digest: any Digest) -> AttachmentKey? {
-        try? ContentDigest.key(of: reader, digest: digest)
     }
 }
 

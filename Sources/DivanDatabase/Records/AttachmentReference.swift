@@ -7,10 +7,11 @@ internal import DivanStorage
 /// A row of `attachmentReferences`: that a stored revision refers to a content.
 ///
 ///     key     offset  size  meaning
-///                  0    20  the content's SHA-1
+///                  0    20  the content's key: its SHA-1, or its MD5 and four bytes (AttachmentKey)
 ///                 20     8  sequence of the revision that refers to it, big-endian
 ///     value        0     0  the content is stored
-///                  0     1  flags: 1 the content was not here when the revision was stored
+///                  0     1  flags: 1 the content need not be here: it was not when the revision was
+///                           stored, or somebody let go of it
 ///
 /// As long as there is one row for a content, its file stays. The rows of a revision come and go with
 /// the revision's own row, in one transaction.
@@ -96,14 +97,15 @@ extension PackedValue {
     /// A body without either costs one search for the bytes that every blob has.
     var attachmentKeys: [AttachmentKey] {
         var keys: [AttachmentKey] = []
-        func add(_ digest: PackedValue?) {
-            guard let text = digest?.string, let key = AttachmentKey(digest: text),
-                !keys.contains(key)
-            else { return }
-            keys.append(key)
+        func add(_ key: AttachmentKey?) {
+            if let key, !keys.contains(key) { keys.append(key) }
         }
-        self["_attachments"]?.forEachProperty { _, stub in add(stub["digest"]) }
-        if mayHoldBlobs { forEachBlob { add($0["digest"]) } }
+        self["_attachments"]?.forEachProperty { _, stub in
+            add(stub["digest"]?.string.flatMap(AttachmentKey.init(ofStub:)))
+        }
+        if mayHoldBlobs {
+            forEachBlob { add($0["digest"]?.string.flatMap(AttachmentKey.init(digest:))) }
+        }
         return keys
     }
 

@@ -12,6 +12,8 @@ struct AttachmentRules {
     var isExisting = false
     /// Whether a stub may stand for content that is not here.
     var allowsMissing = false
+    /// Whether such a stub must tell enough to fetch the content later, and to know it then.
+    var isDeferring = false
     /// The stubs of the parent, or of the nearest stored ancestor; nil when its body is not here.
     var parent: JSONObject?
 }
@@ -115,12 +117,18 @@ extension WriteContext {
             stub["revpos"] = revisionPosition(given, rules)
             return stub
         }
-        guard let text = stub["digest"]?.string else {
+        guard let key = stub["digest"]?.string.flatMap(AttachmentKey.init(ofStub:)) else {
             throw DatabaseError.attachmentUnknown(label, id.text)
         }
-        guard let key = AttachmentKey(digest: text),
-            let length = snapshot.core.attachments.length(of: key)
-        else { throw DatabaseError.attachmentUnknown(label, id.text) }
+        guard let length = snapshot.core.attachments.length(of: key) else {
+            stub["revpos"] = revisionPosition(given, rules)
+            // An edit may go on with what a revision here waits for; a merge does.
+            let isAwaited = try !rules.isExisting && snapshot.isAwaited(key)
+            guard rules.isDeferring || isAwaited, (try? AttachmentMetadata(stub)) != nil else {
+                throw DatabaseError.attachmentUnknown(label, id.text)
+            }
+            return stub
+        }
         let declared = stub[stub["encoding"] == nil ? "length" : "encoded_length"]
         if let declared, declared.int64 != Int64(length) {
             throw DatabaseError.attachmentLength(

@@ -104,12 +104,13 @@ extension WriteContext {
     }
 
     /// Stores a revision that was made elsewhere.
-    func putExisting(_ id: DocumentID, _ history: RevisionHistory, _ content: RevisionContent)
-        throws -> Bool
-    {
+    func putExisting(
+        _ id: DocumentID, _ history: RevisionHistory, _ content: RevisionContent,
+        isDeferring: Bool = false
+    ) throws -> Bool {
         let (_, snapshot) = try transaction()
         try check(content, of: id, limit: snapshot.core.options.maximumDocumentSize)
-        return try addExisting(id, history, content)
+        return try addExisting(id, history, content, isDeferring: isDeferring)
     }
 
     // MARK: - Purging

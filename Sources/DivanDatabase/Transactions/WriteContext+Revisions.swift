@@ -177,10 +177,11 @@ extension WriteContext {
 
     /// Adds a revision made elsewhere, with its history; false when it is already here.
     ///
-    /// Attachments whose content is not here are refused unless `allowsMissing`.
+    /// Attachments whose content is not here are refused, unless `allowsMissing`, or `isDeferring` and their
+    /// stubs tell what to fetch later.
     func addExisting(
         _ id: DocumentID, _ history: RevisionHistory, _ content: RevisionContent,
-        allowsMissing: Bool = false
+        allowsMissing: Bool = false, isDeferring: Bool = false
     ) throws -> Bool {
         let (_, snapshot) = try transaction()
         let record = try snapshot.record(id)
@@ -194,7 +195,7 @@ extension WriteContext {
             content, of: id,
             AttachmentRules(
                 generation: history.newest.generation, isExisting: true,
-                allowsMissing: allowsMissing,
+                allowsMissing: allowsMissing, isDeferring: isDeferring,
                 parent: stubs(id, nearest: history, in: record?.tree)))
         try validate(
             record,
@@ -228,6 +229,14 @@ extension WriteContext {
         try replace(id, revision, old: old, new: &new) { tree in
             if let winner = tree.winner { try writePointer(sequence, id, winner) }
         }
+    }
+
+    /// Gives a document a new place in the feed though its revisions stay as they are.
+    func republish(_ id: DocumentID) throws {
+        let (_, snapshot) = try transaction()
+        guard let record = try snapshot.record(id), let winner = record.tree.winner else { return }
+        var updated = record
+        try store(id, link: winner.id, old: record, new: &updated)
     }
 
     /// Gives a document its next place in the feed with a new tree, of which `revision` is the news.

@@ -69,6 +69,10 @@ extension Call {
                         Self.append(failure, item, document.revisionID, to: &text)
                         continue
                     }
+                    if let failure = format.missingContent(of: document, tree) {
+                        Self.append(failure, item, document.revisionID, to: &text)
+                        continue
+                    }
                     text.raw("{\"ok\":")
                     try format.append(document, tree, to: &text)
                     text.bytes.append(JSONByte.closeBrace)
@@ -116,7 +120,13 @@ extension Call {
             case .failure: answers = [.missing(item.revision ?? "undefined")]
             }
             for answer in answers {
-                if case .found(let document, _) = answer, !mayRead(document) { continue }
+                var answer = answer
+                if case .found(let document, let tree) = answer {
+                    guard mayRead(document) else { continue }
+                    if format.missingContent(of: document, tree) != nil {
+                        answer = .missing(document.revisionID)
+                    }
+                }
                 parts.append("--\(boundary)\r\nX-Doc-ID: \(PercentEncoding.encode(item.id))\r\n")
                 try Self.append(answer, format, to: &parts)
                 parts.append("\r\n")

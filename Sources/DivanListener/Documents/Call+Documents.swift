@@ -20,6 +20,7 @@ extension Call {
         if format.isPlain, Self.matches(headers["If-None-Match"], tag) {
             return ListenerResponse(status: 304).with("ETag", tag)
         }
+        if let failure = format.missingContent(of: document, tree) { throw failure }
         var response = try write(document, tree, format)
         if format.isPlain || format.attachments != .stubs { response.headers["ETag"] = tag }
         return response

@@ -11,11 +11,23 @@ enum RevisionAnswer: Sendable {
     case missing(String)
 }
 
+extension DocumentFormat {
+    /// The answer, or that the revision is missing where it cannot be sent whole.
+    fileprivate func whole(_ answer: RevisionAnswer) -> RevisionAnswer {
+        guard case .found(let document, let tree) = answer,
+            missingContent(of: document, tree) != nil
+        else { return answer }
+        return .missing(document.revisionID)
+    }
+}
+
 // Several leaves of one document: how replicators fetch what `_bulk_get` cannot give them.
 extension Call {
     /// `GET /{db}/{doc}?open_revs=all|["rev",…]`
     func openRevisions(of id: String, _ wanted: String) throws -> ListenerResponse {
-        let format = try DocumentFormat(query)
+        var format = try DocumentFormat(query)
+        let isMultipart = accepts("multipart/mixed") && headers["Accept"] != "application/json"
+        if isMultipart { format.attachments = .following }
         var revisions: [String]?
         if wanted != "all" {
             guard let list = try query.json("open_revs") else { throw HTTPFailure.invalidJSON }
@@ -27,9 +39,8 @@ extension Call {
         }
         let allowed = answers.filter {
             if case .found(let document, _) = $0 { mayRead(document) } else { true }
-        }
-        return accepts("multipart/mixed") && headers["Accept"] != "application/json"
-            ? try multipart(allowed, format) : try list(allowed, format)
+        }.map(format.whole)
+        return isMultipart ? try multipart(allowed, format) : try list(allowed, format)
     }
 
     /// What becomes of each revision that was asked for; all leaves when none was named.
@@ -93,8 +104,6 @@ extension Call {
     private func multipart(_ answers: [RevisionAnswer], _ format: DocumentFormat) throws
         -> ListenerResponse
     {
-        var format = format
-        format.attachments = .following
         let outer = DocumentParts.boundary()
         var parts = DocumentParts()
         for answer in answers {

@@ -37,6 +37,17 @@ extension DocumentFormat {
         return document.attachments.filter { $0.revisionPosition > common || common == 0 }
     }
 
+    /// Why a document cannot be sent as it is asked for: content that is to go along is not here. Nil when all is.
+    ///
+    /// Who replicates would take it without for damage, or for the whole of it.
+    func missingContent(of document: Document, _ tree: RevisionTree?) -> HTTPFailure? {
+        guard let lacking = contents(of: document, tree).first(where: { !$0.isContentAvailable })
+        else { return nil }
+        return HTTPFailure(
+            412, "missing_content",
+            "The content of the attachment '\(lacking.name.prefix(200))' is not here.")
+    }
+
     /// The generation of the newest ancestor that the client has; 0 for none.
     private func commonGeneration(of document: Document, _ tree: RevisionTree?) -> UInt64 {
         guard let tree, !knownRevisions.isEmpty, let id = try? RevisionID(document.revisionID)
@@ -55,7 +66,8 @@ extension DocumentFormat {
             entry["encoding"] = nil
             entry["encoded_length"] = nil
         }
-        guard isSent else { return entry }
+        // In a list, what is not here is what it is: a stub.
+        guard isSent, attachment.isContentAvailable else { return entry }
         entry["stub"] = nil
         if attachments == .following {
             entry["follows"] = true

@@ -26,6 +26,8 @@ package struct LocalPeer: ReplicationPeer {
     package var filter: (@Sendable (Document) throws -> Bool)?
     /// As a source: whether of each document only the winning revision is told of.
     package var tellsWinnersOnly = false
+    /// As a source: whether the content of attachments goes along with their documents.
+    package var sendsContents = true
     /// As a target: what becomes of what comes in.
     package var reception: Reception
 
@@ -98,7 +100,8 @@ package struct LocalPeer: ReplicationPeer {
 
     /// Reads revisions with their histories, and attachments newer than what the target may have.
     package func revisions(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
-        try await database.read { transaction in
+        let sendsContents = sendsContents
+        return try await database.read { transaction in
             var fetched: [FetchedRevision] = []
             var bytes = 0
             for document in wanted {
@@ -109,7 +112,8 @@ package struct LocalPeer: ReplicationPeer {
                     continue
                 }
                 for revision in document.revisions {
-                    let one = try Self.read(revision, document, tree, transaction)
+                    let one = try Self.read(
+                        revision, document, tree, transaction, sendsContents: sendsContents)
                     fetched.append(one)
                     if case .document(let document) = one.outcome {
                         bytes += document.body.byteCount
@@ -123,7 +127,7 @@ package struct LocalPeer: ReplicationPeer {
 
     private static func read(
         _ revision: RevisionID, _ wanted: MissingRevisions, _ tree: RevisionTree,
-        _ transaction: borrowing ReadTransaction
+        _ transaction: borrowing ReadTransaction, sendsContents: Bool
     ) throws -> FetchedRevision {
         // A revision that is no leaf any more, and whose body may be gone, has a newer one in the feed.
         guard let node = tree.node(revision), node.sequence != nil else {
@@ -139,7 +143,14 @@ package struct LocalPeer: ReplicationPeer {
         let ids = tree.history(of: revision)
         let known = ids.first { wanted.possibleAncestors.contains($0) }?.generation ?? 0
         var contents: [String: AttachmentContent] = [:]
-        for attachment in document.attachments where attachment.revisionPosition > known {
+        for attachment in document.attachments
+        where sendsContents && attachment.revisionPosition > known {
+            // Begun and broken off, it would be tried again for ever; sent without, it would be damage.
+            guard attachment.isContentAvailable else {
+                return FetchedRevision(
+                    id: wanted.id, revision: revision,
+                    .failed(.contentMissing(attachment.name, wanted.id.text, revision.description)))
+            }
             contents[attachment.name] = attachment.transferContent
         }
         return FetchedRevision(

@@ -32,6 +32,8 @@ package struct Reception: Sendable {
     package var noteID = "pull-conflicts"
     /// What becomes of documents that are no longer to be seen.
     package var removal = AccessRemoval.purge
+    /// Whether attachments may come without their content, to be downloaded later.
+    package var isDeferring = false
 
     /// Makes a reception without a resolver.
     package init(source: String) { self.source = source }
@@ -80,9 +82,10 @@ package struct Reception: Sendable {
     private func prepare(_ document: WireDocument, in database: Database) -> Prepared {
         do {
             let id = try document.requiredID()
-            let revision = try ExistingRevision(
+            var revision = try ExistingRevision(
                 id: id, history: try document.requiredHistory(), isDeleted: document.isDeleted,
                 body: document.body, attachments: document.inlineContents)
+            revision.isDeferring = isDeferring
             try revision.stage(in: database)
             return .revision(revision, isRemoved: document.isRemoved)
         } catch {

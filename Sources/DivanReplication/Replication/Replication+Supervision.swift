@@ -126,6 +126,7 @@ struct Ends {
         var reception = Reception(source: replication.remote.description)
         reception.removal = settings.accessRemoval
         reception.resolver = settings.conflictResolver
+        reception.isDeferring = !isPush && !settings.downloadsAttachments
         reception.noteID = "pull-conflicts-\(id.text)"
         var local = LocalPeer(database, reception: reception)
         let filter = try SourceFilter(settings, isPush ? database : replication.remote.database)
@@ -139,6 +140,7 @@ struct Ends {
             var peer = LocalPeer(other, reception: Reception(source: local.name))
             if !isPush {
                 peer.filter = filter.function
+                peer.sendsContents = settings.downloadsAttachments
                 peer.tellsWinnersOnly = settings.winningRevisionsOnly
             }
             remote = peer

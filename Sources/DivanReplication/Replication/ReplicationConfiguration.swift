@@ -113,6 +113,9 @@ public struct ReplicationConfiguration: Sendable {
     public var usesCheckpoints = true
     /// How a continuous pull waits for changes.
     public var changesFeed = ChangesFeedMode.automatic
+    /// Whether a pull brings the content of attachments along with their documents. Without that the documents say
+    /// what attachments they have, and `Replication.downloadAttachment(_:progress:)` brings one when it is wanted.
+    public var downloadsAttachments = true
     /// Fields added to each HTTP request.
     public var headers: [String: String] = [:]
     /// How it tells the server who it is; a name and password in the URL will do, too.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
@@ -12,9 +13,12 @@ extension HTTPPeer {
     /// - Throws: `ReplicationError`.
     package func revisions(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
         var singles: [(MissingRevisions, RevisionID)] = []
+        // Of a document that came without content, the content is known to be needed.
+        var bringsContents = true
         var fetched: [FetchedRevision] = []
         if lacks.withLock({ $0.bulkGet }) {
             singles = wanted.flatMap { one in one.revisions.map { (one, $0) } }
+            bringsContents = feed.bringsContents
         } else if let bulk = try await bulk(wanted) {
             for (one, result) in bulk {
                 if case .document(let document) = result.outcome,
@@ -32,9 +36,12 @@ extension HTTPPeer {
         // In small groups, so that few are open at a time.
         for start in stride(from: 0, to: singles.count, by: Self.singles) {
             let group = singles[start..<min(start + Self.singles, singles.count)]
-            fetched += try await withThrowingTaskGroup(of: FetchedRevision.self) { tasks in
+            fetched += try await withThrowingTaskGroup(of: FetchedRevision.self) {
+                [bringsContents] tasks in
                 for (one, revision) in group {
-                    tasks.addTask { try await self.single(one, revision) }
+                    tasks.addTask {
+                        try await self.single(one, revision, bringsContents: bringsContents)
+                    }
                 }
                 return try await tasks.reduce(into: []) { $0.append($1) }
             }
@@ -42,12 +49,18 @@ extension HTTPPeer {
         return fetched
     }
 
-    /// Whether a document has attachments newer than what is here.
+    /// Whether a document has attachments newer than what is here, whose content is wanted now, or must come
+    /// now since nobody could know it later.
     private func lacksContent(_ document: WireDocument, _ known: [RevisionID]) -> Bool {
         let ancestor = document.history?.ids.first { known.contains($0) }?.generation ?? 0
         var isLacking = false
         document.body["_attachments"]?.forEachProperty { name, stub in
             guard document.inlineContents[name] == nil else { return }
+            if !feed.bringsContents, let stub = stub.jsonValue().object,
+                ExistingRevision.canDefer(stub)
+            {
+                return
+            }
             if UInt64(stub["revpos"]?.int64 ?? .max) > ancestor { isLacking = true }
         }
         return isLacking
@@ -73,10 +86,11 @@ extension HTTPPeer {
             }
         }
         text.append(ascii: "]}")
+        var query = [(name: "revs", value: "true"), (name: "attachments", value: "false")]
+        // Who downloads content later must know how it is coded.
+        if !feed.bringsContents { query.append(("att_encoding_info", "true")) }
         let response = try await connection.respond(
-            to: WireRequest(
-                .post, "_bulk_get", query: [("revs", "true"), ("attachments", "false")],
-                body: .json(text)))
+            to: WireRequest(.post, "_bulk_get", query: query, body: .json(text)))
         if [400, 404, 405, 501].contains(response.status) {
             try await response.drain()
             return nil
@@ -171,14 +185,24 @@ extension HTTPPeer {
 
     // MARK: - One by one
 
-    private func single(_ wanted: MissingRevisions, _ revision: RevisionID) async throws
-        -> FetchedRevision
-    {
+    private func single(
+        _ wanted: MissingRevisions, _ revision: RevisionID, bringsContents: Bool
+    ) async throws -> FetchedRevision {
+        let fetched = try await oneAlone(wanted, revision, bringsContents: bringsContents)
+        guard !bringsContents, case .document(let document) = fetched.outcome,
+            lacksContent(document, wanted.possibleAncestors)
+        else { return fetched }
+        return try await oneAlone(wanted, revision, bringsContents: true)
+    }
+
+    private func oneAlone(
+        _ wanted: MissingRevisions, _ revision: RevisionID, bringsContents: Bool
+    ) async throws -> FetchedRevision {
         var query = [
-            ("rev", revision.description), ("revs", "true"), ("attachments", "true"),
-            ("att_encoding_info", "true"),
+            ("rev", revision.description), ("revs", "true"),
+            ("attachments", bringsContents ? "true" : "false"), ("att_encoding_info", "true"),
         ]
-        if !wanted.possibleAncestors.isEmpty {
+        if bringsContents, !wanted.possibleAncestors.isEmpty {
             let ancestors = wanted.possibleAncestors.map { JSONValue.string($0.description) }
             query.append(("atts_since", JSONWriter.string(.array(ancestors))))
         }
@@ -193,7 +217,7 @@ extension HTTPPeer {
         case 404, 410:
             try await response.drain()
             return FetchedRevision(id: wanted.id, revision: revision, .gone)
-        case 400, 403, 406, 500:
+        case 400, 403, 406, 412, 500:
             var error = ReplicationError(
                 response, try await response.bytes(), "'\(wanted.id)'", at: name)
             error.documentID = wanted.id.text

@@ -46,6 +46,8 @@ package final class HTTPPeer: ReplicationPeer {
         package var selector: JSONObject?
         /// Whether of each document only the winning revision is told of.
         package var isOfWinnersOnly = false
+        /// Whether the content of attachments is fetched with the documents.
+        package var bringsContents = true
         /// How often the server shows that it is alive while it waits for changes.
         package var heartbeat = Duration.seconds(30)
         /// How it waits for changes.

@@ -12,7 +12,7 @@ enum RemotePeers {
     /// - Throws: `ReplicationError` with code `.invalidSetting` when the URL or a header is none.
     static func make(
         _ url: String, _ settings: ReplicationConfiguration, for local: Database, isPush: Bool
-    ) throws -> any ReplicationPeer {
+    ) throws -> HTTPPeer {
         let address: HTTPURL
         do { address = try HTTPURL(url) } catch {
             throw ReplicationError(.invalidSetting, "The URL of a replication is none: \(error)")
@@ -58,6 +58,7 @@ enum RemotePeers {
         }
         feed.documentIDs = settings.documentIDs
         feed.selector = settings.selector
+        feed.bringsContents = settings.downloadsAttachments
         feed.isOfWinnersOnly = settings.winningRevisionsOnly
         feed.mode = settings.changesFeed
         if settings.customProperties["websocket"]?.bool == false, feed.mode == .automatic {

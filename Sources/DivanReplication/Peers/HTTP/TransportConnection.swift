@@ -90,6 +90,8 @@ struct TransportConnection: WireConnection {
             isDatabase ? database : database.appending(request.path, query: request.query))
         sent.headers["Accept"] = request.accept
         sent.headers.merge(headers)
+        sent.headers.merge(request.headers)
+        sent.decodesGzip = !request.keepsCoding
         if let kept = cookies?.header(for: sent.url) {
             sent.headers["Cookie"] = sent.headers["Cookie"].map { "\($0); \(kept)" } ?? kept
         }

@@ -28,6 +28,10 @@ package struct WireRequest: Sendable {
     package var longestSilence: Duration?
     /// Whether the answer may be as long as attachments are.
     package var wantsContent = false
+    /// Fields of its own.
+    package var headers: HTTPHeaders = [:]
+    /// Whether a coded answer comes as it is.
+    package var keepsCoding = false
     /// Whether it may take long, or wait for whoever reads or writes: it then shares its connection with no other.
     var isLong: Bool {
         if case .pieces = body { return true }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+
+/// Streams content into a temporary file of a store that must turn out to be that of a known key.
+///
+/// One thread at a time. A writer that is dropped leaves nothing behind.
+final class KeyedWriter {
+    private let store: AttachmentStore
+    private let key: AttachmentKey
+    private let file: TemporaryFile
+    private let writer: ContentWriter
+    private let check: KeyCheck
+
+    /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
+    init(_ key: AttachmentKey, in store: AttachmentStore) throws {
+        self.store = store
+        self.key = key
+        do throws(SystemError) {
+            file = TemporaryFile(try store.makeTemporary())
+            writer = try ContentWriter(file.handle, dataKey: store.dataKey)
+        } catch { throw DatabaseError.io(error) }
+        check = KeyCheck(key, by: store.digest)
+    }
+
+    /// The bytes so far.
+    var length: Int { writer.length }
+
+    /// Appends a piece.
+    func write(_ piece: [UInt8]) throws {
+        check.update(piece)
+        do throws(SystemError) { try writer.write(piece) } catch { throw DatabaseError.io(error) }
+    }
+
+    /// Ends the content and makes it durable; nil when it is another one.
+    func finish() throws -> StagedAttachment? {
+        guard check.finish() else { return nil }
+        do throws(SystemError) {
+            try writer.finish(key)
+            try file.handle.synchronise()
+        } catch { throw DatabaseError.io(error) }
+        return StagedAttachment(store: store, key: key, length: writer.length, file: file)
+    }
+}

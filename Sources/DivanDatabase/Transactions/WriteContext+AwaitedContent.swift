@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+
+extension Snapshot {
+    /// The stored revisions that refer to a content, and which of them do without it.
+    func references(to key: AttachmentKey) throws -> [(sequence: SequenceNumber, isAbsent: Bool)] {
+        var references: [(sequence: SequenceNumber, isAbsent: Bool)] = []
+        let cursor = try reader.cursor(in: core.stores.attachmentReferences)
+        defer { cursor.close() }
+        var found = try cursor.seek(toAtLeast: AttachmentReference.rowKey(key, 0).span)
+        while found {
+            var isOfOther = false
+            try cursor.withRow { row, value in
+                let decoded = try core.decoding(nil) { try AttachmentReference.decode(row) }
+                isOfOther = decoded.key != key
+                if !isOfOther { references.append((decoded.sequence, value.count > 0)) }
+            }
+            if isOfOther { break }
+            found = try cursor.next()
+        }
+        return references
+    }
+
+    /// Whether a stored revision does without a content that others may bring.
+    func isAwaited(_ key: AttachmentKey) throws -> Bool {
+        try references(to: key).contains { $0.isAbsent }
+    }
+
+    /// Whose row stands under a sequence; nil when there is none.
+    func owner(of sequence: SequenceNumber) throws -> (id: DocumentID, revision: RevisionID)? {
+        var owner: (id: DocumentID, revision: RevisionID)?
+        _ = try core.blaming(nil) {
+            try reader.withValue(forKey: Int64(sequence), in: core.stores.revisions) { row in
+                let head = try core.decoding(nil) { try RevisionRow(row) }
+                owner = (head.documentID, head.revisionID)
+            }
+        }
+        return owner
+    }
+}
+
+// Content that comes after the revisions that refer to it, and content that is let go of before them.
+//
+//     absent ── supply: the file, then the rows, in one transaction ──► here
+//       ▲                                                                │
+//       └─ unlink ◄── no row needs it? ◄── the log synced ◄── release ───┘
+//
+// Letting go takes two transactions, since the file must not go before it is on the disk that no revision
+// needs it. A revision that is stored between them finds the file, needs it, and so keeps it.
+extension WriteContext {
+    /// Gives content to the revisions that came without it, and to their documents a new place in the
+    /// feed: whoever could not send them for want of it, tries again.
+    ///
+    /// - Throws: `.documentNotFound` when no stored revision refers to it any more, `.io`, `.storageFull`.
+    func supply(_ staged: StagedAttachment, of id: String?) throws {
+        let (writer, snapshot) = try transaction()
+        let references = try snapshot.references(to: staged.key)
+        guard !references.isEmpty else { throw DatabaseError.attachmentUnwanted(id) }
+        do { try staged.store.place(staged) } catch { throw DatabaseError.io(error) }
+        hasPlacedAttachments = true
+        beginWrites()
+        var waiting: [DocumentID] = []
+        for reference in references where reference.isAbsent {
+            let row = AttachmentReference(key: staged.key)
+            try writer.set(
+                row.value.span, forKey: row.rowKey(reference.sequence).span,
+                in: snapshot.core.stores.attachmentReferences)
+            guard let owner = try snapshot.owner(of: reference.sequence),
+                waiting.last != owner.id
+            else { continue }
+            waiting.append(owner.id)
+        }
+        for id in Set(waiting) { try republish(id) }
+    }
+
+    /// Has the revisions of a document do without a content.
+    ///
+    /// - Throws: `.conflict` when another document refers to it, or a blob, which nobody could bring back.
+    func release(_ key: AttachmentKey, of id: DocumentID) throws {
+        let (writer, snapshot) = try transaction()
+        let references = try snapshot.references(to: key)
+        for reference in references {
+            guard let owner = try snapshot.owner(of: reference.sequence), owner.id == id,
+                let body = try snapshot.body(id, reference.sequence, expecting: owner.revision),
+                !body.hasBlob(of: key)
+            else { throw DatabaseError.attachmentShared(id.text) }
+        }
+        beginWrites()
+        for reference in references where !reference.isAbsent {
+            let row = AttachmentReference(key: key, isAbsent: true)
+            try writer.set(
+                row.value.span, forKey: row.rowKey(reference.sequence).span,
+                in: snapshot.core.stores.attachmentReferences)
+        }
+        touch(id)
+    }
+
+    /// Removes the file of a content that was released; false when a revision needs it again.
+    func removeReleased(_ key: AttachmentKey) throws -> Bool {
+        let (writer, snapshot) = try transaction()
+        guard try snapshot.references(to: key).allSatisfy(\.isAbsent) else { return false }
+        try writer.syncEarlierCommits()
+        do { try snapshot.core.attachments.remove(key) } catch { throw DatabaseError.io(error) }
+        return true
+    }
+}
+
+extension PackedValue {
+    /// Whether a blob, at any depth, has a content.
+    fileprivate func hasBlob(of key: AttachmentKey) -> Bool {
+        guard mayHoldBlobs else { return false }
+        var isFound = false
+        forEachBlob { blob in
+            if blob["digest"]?.string.flatMap(AttachmentKey.init(digest:)) == key { isFound = true }
+        }
+        return isFound
+    }
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanJSON
+import DivanReplication
+import Foundation
+import Synchronization
+import Testing
+
+@testable import DivanListener
+
+import struct Divan.Attachment
+
+/// Documents first, content later, from a listener over real sockets.
+@Suite(.timeLimit(.minutes(10))) struct DeferredDownloadTests {
+    private static let large = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 3) }
+    private static let plain = [UInt8](repeating: 0x61, count: 200_000)
+
+    private let site: TestSite
+    private let there: Database
+    private let here: Database
+    private let listener: Listener
+
+    init() throws {
+        site = try TestSite()
+        there = try site.manager.database(named: "notes")
+        here = try Database.inMemory(named: "here")
+        var options = ListenerOptions()
+        options.access = .everybodyOnLoopback
+        listener = Listener(site.manager, options)
+        try listener.start()
+    }
+
+    private var url: URL { get throws { try #require(listener.url(of: there)) } }
+
+    private func fill() throws {
+        let coded = try #require(GzipCoding.encode(Self.plain))
+        try there.put(
+            "a", ["n": 1], parent: nil,
+            attachments: [
+                "large": .bytes(Self.large), "small": .bytes([1, 2, 3]), "empty": .bytes([]),
+                "coded/\u{e9}": .bytes(coded).gzipped(decodedLength: Self.plain.count),
+            ])
+        try there.put("b", ["n": 2], parent: nil)
+    }
+
+    private func pulled() async throws -> Replication {
+        let pull = here.createPullReplication(from: try url)
+        pull.downloadsAttachments = false
+        await run(pull)
+        return pull
+    }
+
+    private func run(_ replication: Replication) async {
+        replication.start()
+        await replication.finished()
+        #expect(replication.lastError == nil)
+    }
+
+    private func attachment(_ name: String, of id: String = "a") async throws -> Attachment {
+        try #require(try await here.document(withID: id)?.attachment(named: name))
+    }
+
+    private func eventually(
+        sourceLocation: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
+    ) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while try !condition(), ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(try condition(), sourceLocation: sourceLocation)
+    }
+
+    @Test func `documents come without content, and each content when it is asked for`()
+        async throws
+    {
+        defer { listener.stop() }
+        try fill()
+        let pull = try await pulled()
+        #expect(try here.documentCount == 2)
+        let document = try #require(try await here.document(withID: "a"))
+        #expect(document.attachmentNames == ["coded/\u{e9}", "empty", "large", "small"])
+        for attachment in document.attachments {
+            #expect(!attachment.isContentAvailable)
+            #expect(throws: DatabaseError.self) { try attachment.content() }
+        }
+        #expect(try await here.verify().isEmpty)
+        let large = try await attachment("large")
+        #expect(large.length == Self.large.count)
+        let seen = Mutex<[Int]>([])
+        try await pull.downloadAttachment(large) { progress in
+            seen.withLock { $0.append(progress.completed) }
+        }
+        #expect(try large.content() == Self.large)
+        #expect(seen.withLock { $0.last } == Self.large.count)
+        #expect(seen.withLock { $0.count } > 5)
+        // The others still wait.
+        #expect(try await !attachment("small").isContentAvailable)
+        for name in ["small", "empty", "coded/\u{e9}"] {
+            try await pull.downloadAttachment(try await attachment(name))
+        }
+        #expect(try await attachment("small").content() == [1, 2, 3])
+        #expect(try await attachment("empty").content() == [])
+        #expect(try await attachment("coded/\u{e9}").content() == Self.plain)
+        try await here.compact()
+        #expect(try await here.verify().isEmpty)
+        #expect(try large.content() == Self.large)
+        // The same revision, so nothing is left to do either way.
+        await run(here.createPushReplication(to: try url))
+        #expect(
+            try await here.document(withID: "a")?.revisionID
+                == there.document(withID: "a")?.revisionID)
+    }
+
+    @Test func `a content that comes is news to who watches its document`() async throws {
+        defer { listener.stop() }
+        try fill()
+        let pull = try await pulled()
+        let before = try here.lastSequence
+        let live = try #require(try here.existingLiveDocument(withID: "a"))
+        #expect(live["n"].int == 1)
+        let told = Mutex(0)
+        let token = try here.addDocumentChangeListener(for: "a") { _ in told.withLock { $0 += 1 } }
+        try await pull.downloadAttachment(try await attachment("small"))
+        try await eventually { told.withLock { $0 } > 0 }
+        token.remove()
+        let changes = try await here.changes(since: before).changes
+        #expect(changes.map(\.id) == ["a"])
+        #expect(try await here.document(withID: "a")?["n"].int == 1)
+    }
+
+    @Test func `a peer between two tells that it lacks a content, and hands it on when it comes`()
+        async throws
+    {
+        defer { listener.stop() }
+        try fill()
+        let middle = try site.manager.database(named: "middle")
+        let first = middle.createPullReplication(from: try url)
+        first.downloadsAttachments = false
+        await run(first)
+        let last = here.createPullReplication(from: try #require(listener.url(of: middle)))
+        last.isContinuous = true
+        let errors = Mutex<[ReplicationError]>([])
+        let token = last.addDocumentListener { event in
+            if let error = event.error { errors.withLock { $0.append(error) } }
+        }
+        last.start()
+        try await eventually { try here.contains("b") && last.activity == .idle }
+        try await eventually { errors.withLock { !$0.isEmpty } }
+        #expect(try await !here.contains("a"))
+        #expect(errors.withLock { $0.first?.status } == 412)
+        #expect(errors.withLock { $0.first?.documentID } == "a")
+        let names = ["coded/\u{e9}", "empty", "large", "small"]
+        for name in names {
+            let attachment = try #require(
+                try await middle.document(withID: "a")?.attachment(named: name))
+            try await first.downloadAttachment(attachment)
+        }
+        try await eventually { try here.contains("a") }
+        for name in names { #expect(try await attachment(name).isContentAvailable) }
+        await last.stopped()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func `a listener sends no half of a revision`() async throws {
+        defer { listener.stop() }
+        try fill()
+        let middle = try site.manager.database(named: "middle")
+        let pull = middle.createPullReplication(from: there)
+        pull.downloadsAttachments = false
+        await run(pull)
+        let revision = try #require(try await middle.document(withID: "a")).revisionID
+        #expect(site.send("GET", "/middle/a").status == 200)
+        let whole = site.send("GET", "/middle/a?attachments=true")
+        #expect(whole.status == 412)
+        #expect(whole.json["error"]?.string == "missing_content")
+        #expect(
+            site.send("GET", "/middle/a?attachments=true", "", ["Accept": "multipart/related"])
+                .status == 412)
+        let open = site.send(
+            "GET", "/middle/a?open_revs=all&attachments=true", "", ["Accept": "application/json"])
+        #expect(open.json[0]?["missing"]?.string == revision)
+        let mixed = site.send("GET", "/middle/a?open_revs=all", "", ["Accept": "multipart/mixed"])
+        #expect(mixed.status == 200)
+        #expect(mixed.text.contains(#"{"missing":"\#(revision)"}"#))
+        let asked = #"{"docs":[{"id":"a"},{"id":"b"}]}"#
+        let bulk = site.send("POST", "/middle/_bulk_get?attachments=true", asked)
+        let results = bulk.json["results"]
+        #expect(results?[0]?["docs"]?[0]?["error"]?["error"]?.string == "missing_content")
+        #expect(results?[1]?["docs"]?[0]?["ok"]?["n"]?.int64 == 2)
+        #expect(
+            site.send("POST", "/middle/_bulk_get", asked).json["results"]?[0]?["docs"]?[0]?["ok"]
+                != nil)
+        #expect(site.send("GET", "/middle/a/small").status == 404)
+        // In a list, a stub says what is there.
+        let rows = site.send("GET", "/middle/_all_docs?include_docs=true&attachments=true")
+        #expect(
+            rows.json["rows"]?[0]?["doc"]?["_attachments"]?["small"]?["stub"]?.bool == true)
+    }
+
+    // MARK: - Letting go
+
+    @Test func `content goes when the other end shows that it has it, and comes back`()
+        async throws
+    {
+        defer { listener.stop() }
+        try await here.put("a", ["n": 1], parent: nil, attachments: ["large": .bytes(Self.large)])
+        let push = here.createPushReplication(to: try url)
+        let large = try await attachment("large")
+        // Nobody else has it yet.
+        await #expect(throws: ReplicationError.self) {
+            try await push.removeLocalContent(of: large)
+        }
+        #expect(large.isContentAvailable)
+        await run(push)
+        #expect(try await push.removeLocalContent(of: large) == Self.large.count)
+        #expect(!large.isContentAvailable)
+        #expect(try await here.verify().isEmpty)
+        #expect(try await push.removeLocalContent(of: large) == 0)
+        // An edit goes over without it.
+        try await here.update("a") { $0["n"] = 2 }
+        await run(push)
+        #expect(try await there.document(withID: "a")?["n"].int == 2)
+        try await push.downloadAttachment(large)
+        #expect(try large.content() == Self.large)
+        #expect(try await here.verify().isEmpty)
+    }
+
+    @Test func `content stays that the other end only knows of`() async throws {
+        defer { listener.stop() }
+        try fill()
+        let middle = try site.manager.database(named: "middle")
+        let first = middle.createPullReplication(from: try url)
+        first.downloadsAttachments = false
+        await run(first)
+        await run(here.createPullReplication(from: try url))
+        let small = try await attachment("small")
+        for remote in [try #require(listener.url(of: middle))] {
+            let error = await #expect(throws: ReplicationError.self) {
+                try await here.createPushReplication(to: remote).removeLocalContent(of: small)
+            }
+            #expect(error?.code == .rejected)
+        }
+        await #expect(throws: ReplicationError.self) {
+            try await here.createPushReplication(to: middle).removeLocalContent(of: small)
+        }
+        #expect(small.isContentAvailable)
+        let coded = try await attachment("coded/\u{e9}")
+        #expect(try await here.createPushReplication(to: try url).removeLocalContent(of: coded) > 0)
+        #expect(!coded.isContentAvailable)
+    }
+
+    @Test func `content stays that another document or a blob has, too`() async throws {
+        defer { listener.stop() }
+        try fill()
+        await run(here.createPullReplication(from: try url))
+        let small = try await attachment("small")
+        let push = here.createPushReplication(to: try url)
+        try await here.put("c", [:], parent: nil, attachments: ["s": .bytes([1, 2, 3])])
+        await #expect(throws: ReplicationError.self) {
+            try await push.removeLocalContent(of: small)
+        }
+        #expect(small.isContentAvailable)
+        try await here.purge("c")
+        let blob = MutableDocument(id: "d")
+        blob["b"] = Fragment(Blob(contentType: nil, [1, 2, 3]))
+        try await here.save(blob)
+        await #expect(throws: ReplicationError.self) {
+            try await push.removeLocalContent(of: small)
+        }
+        try await here.purge("d")
+        #expect(try await push.removeLocalContent(of: small) == 3)
+        #expect(try await here.verify().isEmpty)
+    }
+}
