@@ -16,11 +16,14 @@ struct GenerationForm {
     var dataKey: DataKey? { options.encryptionKey as? DataKey }
     /// Writes into the manifest what must be known to open the generation, besides the engine's name.
     var record: (inout Manifest) -> Void = { _ in }
-    /// Puts the content of an attachment into the new generation, forced to the disk.
+    /// Puts the content of an attachment into the new generation.
+    var transfer: ContentTransfer = Self.link
+
+    /// Puts the content of one attachment into a folder, forced to the disk.
     ///
-    /// Gets its key, the store it lies in, and the folder of the new one. Returns false when there is
-    /// no such content. The folder is forced to the disk afterwards.
-    var transfer: (AttachmentKey, AttachmentStore, String) throws -> Bool = Self.link
+    /// Gets its key, the store it lies in, and the folder. Returns false when there is no such content.
+    /// The folder is forced to the disk afterwards.
+    typealias ContentTransfer = (AttachmentKey, AttachmentStore, String) throws -> Bool
 
     /// Gives the file a second name, or copies it where that cannot be done. Nobody ever changes it.
     static func link(_ key: AttachmentKey, _ store: AttachmentStore, _ folder: String) throws
@@ -29,6 +32,44 @@ struct GenerationForm {
         guard let file = store.path(of: key), Files.exists(file) else { return false }
         try Files.linkOrCopy(file, to: folder + "/" + store.fileName(of: key))
         return true
+    }
+
+    /// Copies the file as it is: it is another's, who may write into it.
+    static func copy(_ key: AttachmentKey, _ store: AttachmentStore, _ folder: String) throws
+        -> Bool
+    {
+        guard let file = store.path(of: key), Files.exists(file) else { return false }
+        try Files.copy(file, to: folder + "/" + store.fileName(of: key))
+        return true
+    }
+
+    /// Puts the contents that rows refer to into a generation, and forces its folder to the disk.
+    ///
+    /// - Parameters:
+    ///   - contents: The contents, and whether each must be there.
+    ///   - store: Where they lie.
+    ///   - dataPath: The directory of the generation, which gets a folder when there is any content.
+    ///   - transfer: How each gets there.
+    ///   - report: Gets the contents done and their number, before each and at the end.
+    /// - Throws: `DatabaseError` with code `.corrupted` when one is missing that must be there,
+    ///   `SystemError`, and what `transfer` and `report` throw.
+    static func transfer(
+        _ contents: [AttachmentReference.Content], from store: AttachmentStore,
+        to dataPath: String, by transfer: ContentTransfer,
+        report: (_ contents: Int, _ total: Int) throws -> Void
+    ) throws {
+        guard !contents.isEmpty else { return }
+        let folder = AttachmentStore.folder(in: dataPath)
+        try Files.makeDirectory(folder)
+        for (number, content) in contents.enumerated() {
+            try report(number, contents.count)
+            let isThere = try transfer(content.key, store, folder)
+            guard isThere || !content.isNeeded else {
+                throw DatabaseError.corrupted("The attachment \(content.key.fileName)", nil)
+            }
+        }
+        try report(contents.count, contents.count)
+        try Files.synchroniseDirectory(folder)
     }
 
     /// Fills a generation in this form with every row of an engine's stores, forced to the disk.

@@ -69,7 +69,12 @@ struct GenerationRewriting {
         try form.fill(dataPath, from: source.engine) { done, total in
             try progress?(Progress(phase: Self.copyPhase, completed: done, total: total))
         }
-        try transferAttachments(from: source, to: dataPath)
+        try GenerationForm.transfer(
+            AttachmentReference.contents(in: source), from: source.attachments, to: dataPath,
+            by: form.transfer
+        ) { done, total in
+            try progress?(Progress(phase: Self.attachmentPhase, completed: done, total: total))
+        }
         try Files.synchroniseDirectory(dataPath)
         try check(dataPath)
     }
@@ -84,22 +89,6 @@ struct GenerationRewriting {
                 unchanging: true),
             options: options, dataPath: directory.dataPath)
         return core
-    }
-
-    private func transferAttachments(from source: DatabaseCore, to dataPath: String) throws {
-        let keys = try AttachmentReference.contents(in: source)
-        guard !keys.isEmpty else { return }
-        let folder = AttachmentStore.folder(in: dataPath)
-        try Files.makeDirectory(folder)
-        for (number, content) in keys.enumerated() {
-            try progress?(
-                Progress(phase: Self.attachmentPhase, completed: number, total: keys.count))
-            let isThere = try form.transfer(content.key, source.attachments, folder)
-            if !isThere, content.isNeeded {
-                throw DatabaseError.corrupted("The attachment \(content.key.fileName)", nil)
-            }
-        }
-        try Files.synchroniseDirectory(folder)
     }
 
     /// Refuses what came out damaged, before it replaces anything.

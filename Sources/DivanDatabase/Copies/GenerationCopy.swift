@@ -29,9 +29,18 @@ struct GenerationCopy {
         case linking
         /// By copying: the files are another's, who may write into them.
         case copying
+
+        /// What does so with one content.
+        fileprivate var ofContent: GenerationForm.ContentTransfer {
+            switch self {
+            case .linking: GenerationForm.link
+            case .copying: GenerationForm.copy
+            }
+        }
     }
 
     private static let dataPhase = "copying the data"
+    private static let attachmentPhase = "copying attachments"
 
     let source: DatabaseCore
     let transfer: FileTransfer
@@ -50,8 +59,7 @@ struct GenerationCopy {
         defer { lock?.unlock() }
         do { try Files.makeDirectory(dataPath) } catch { throw DatabaseError.io(error) }
         try source.blaming(nil) { try copyData(to: dataPath) }
-        let keys = try attachmentKeys(of: dataPath)
-        if !keys.isEmpty { try copyAttachments(keys, to: dataPath) }
+        try copyAttachments(attachmentContents(of: dataPath), to: dataPath)
         do { try Files.synchroniseDirectory(dataPath) } catch { throw DatabaseError.io(error) }
     }
 
@@ -96,7 +104,7 @@ struct GenerationCopy {
     }
 
     /// The contents that the copied rows refer to, in order, and whether each must be there.
-    private func attachmentKeys(of dataPath: String) throws -> [AttachmentReference.Content] {
+    private func attachmentContents(of dataPath: String) throws -> [AttachmentReference.Content] {
         var options = DatabaseOptions().unlocked(dataKey)
         options.readOnly = true
         let engine = try DatabaseCore.openEngine(
@@ -105,41 +113,17 @@ struct GenerationCopy {
         return try AttachmentReference.contents(in: source, of: engine)
     }
 
-    private func copyAttachments(_ keys: [AttachmentReference.Content], to dataPath: String)
+    private func copyAttachments(_ contents: [AttachmentReference.Content], to dataPath: String)
         throws
     {
-        let folder = AttachmentStore.folder(in: dataPath)
         do {
-            try Files.makeDirectory(folder)
-            for (number, content) in keys.enumerated() {
-                let key = content.key
-                try report(number, of: keys.count)
-                if let form {
-                    let isThere = try form.transfer(key, source.attachments, folder)
-                    guard isThere || !content.isNeeded else { throw missing(key) }
-                    continue
-                }
-                guard let file = source.attachments.path(of: key), Files.exists(file) else {
-                    guard content.isNeeded else { continue }
-                    throw missing(key)
-                }
-                let copy = folder + "/" + source.attachments.fileName(of: key)
-                switch transfer {
-                case .linking: try Files.linkOrCopy(file, to: copy)
-                case .copying: try Files.copy(file, to: copy)
-                }
+            try GenerationForm.transfer(
+                contents, from: source.attachments, to: dataPath,
+                by: form?.transfer ?? transfer.ofContent
+            ) { done, total in
+                try progress?(
+                    Progress(phase: Self.attachmentPhase, completed: done, total: total))
             }
-            try report(keys.count, of: keys.count)
-            try Files.synchroniseDirectory(folder)
         } catch let error as SystemError { throw DatabaseError.io(error) }
-    }
-
-    private func missing(_ key: AttachmentKey) -> DatabaseError {
-        DatabaseError.corrupted("The attachment \(key.fileName)", nil)
-    }
-
-    private func report(_ completed: Int, of total: Int) throws {
-        try progress?(
-            Progress(phase: "copying attachments", completed: completed, total: total))
     }
 }
