@@ -168,7 +168,7 @@ extension LMDBTransaction {
     /// must be taken.
     func structureProblems() throws -> [String]? {
         let problems = try PageChecker.check(
-            environment.place.path, pageSize: environment.pageSize, snapshot: snapshotID)
+            environment.descriptor, pageSize: environment.pageSize, snapshot: snapshotID)
         guard problems?.isEmpty ?? false else { return problems }
         // The engine has the list in memory, so nobody else would look at what is in the file.
         do {

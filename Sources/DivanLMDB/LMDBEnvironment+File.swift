@@ -13,6 +13,9 @@ extension LMDBEnvironment {
     /// The bytes of a page.
     var pageSize: Int { unsafe place.pageSize(of: env) }
 
+    /// The file, as LMDB reads and writes it, wherever it has been moved since.
+    var descriptor: Int32 { unsafe place.descriptor(of: env) }
+
     /// The number of the newest commit, whoever made it.
     var newestCommit: Int {
         var info = unsafe MDB_envinfo()

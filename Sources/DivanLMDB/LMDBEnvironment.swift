@@ -157,7 +157,7 @@ final class LMDBEnvironment: Sendable {
         guard snapshot != 0 else { return }
         // Where others have committed meanwhile, they have read the lists.
         let problems = try PageChecker.check(
-            place.path, pageSize: pageSize, snapshot: snapshot, extent: .lists)
+            descriptor, pageSize: pageSize, snapshot: snapshot, extent: .lists)
         if let first = problems?.first {
             throw StorageError(.corrupted, "The database file is damaged. \(first)")
         }

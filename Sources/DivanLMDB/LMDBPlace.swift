@@ -146,7 +146,7 @@ struct LMDBPlace: Sendable {
             let snapshot = unsafe Int(mdb_txn_id(transaction))
             if snapshot == 0 { return true }
             let problems = try unsafe PageChecker.check(
-                path, pageSize: pageSize(of: env), snapshot: snapshot)
+                descriptor(of: env), pageSize: pageSize(of: env), snapshot: snapshot)
             if let problems { return problems.isEmpty }
         }
     }
@@ -157,6 +157,14 @@ struct LMDBPlace: Sendable {
         // SAFETY: the environment is open; the structure is filled in during the call.
         unsafe mdb_env_stat(env, &stat)
         return Int(stat.ms_psize)
+    }
+
+    /// The file, as LMDB reads and writes it, wherever it has been moved since.
+    func descriptor(of env: OpaquePointer?) -> Int32 {
+        var descriptor: Int32 = -1
+        // SAFETY: the environment is open; `descriptor` is a local that the call fills in.
+        unsafe _ = mdb_env_get_fd(env, &descriptor)
+        return descriptor
     }
 
     /// Refuses a file that is shorter than the two pages every one begins with, or whose two first pages

@@ -81,7 +81,7 @@ struct PageChecker {
     /// Checks a file as it is in a snapshot.
     ///
     /// - Parameters:
-    ///   - path: The file.
+    ///   - descriptor: The file, which LMDB has open: it may have been moved since.
     ///   - pageSize: The bytes of a page.
     ///   - snapshot: The number of the commit whose state is checked.
     ///   - extent: Which pages are looked at.
@@ -89,13 +89,8 @@ struct PageChecker {
     ///   tells of the snapshot: take another one.
     /// - Throws: `StorageError` when the file cannot be read.
     static func check(
-        _ path: String, pageSize: Int, snapshot: Int, extent: Extent = .everything
+        _ descriptor: Int32, pageSize: Int, snapshot: Int, extent: Extent = .everything
     ) throws -> [String]? {
-        // SAFETY: the path is lent to the call.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw StorageError(lmdb: errno) }
-        // LMDB holds no lock on this file that closing it could take away.
-        defer { close(descriptor) }
         var checker = PageChecker(
             descriptor: descriptor, pageSize: pageSize,
             snapshot: UInt64(bitPattern: Int64(snapshot)),
