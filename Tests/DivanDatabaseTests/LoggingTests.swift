@@ -63,7 +63,7 @@ import Testing
         let word = String(repeating: "moonlight ", count: 20)
         for number in 0..<30 { try database.create("d\(number)", ["text": .string(word)]) }
         database.close()
-        let file = sandbox.url("damaged").appending(path: "data-1/main.sqlite3")
+        let file = sandbox.url("damaged").appending(path: "data-1/\(TestEngine.mainFile)")
         var bytes = try Data(contentsOf: file)
         // One bit in every copy of the text.
         var from = bytes.startIndex

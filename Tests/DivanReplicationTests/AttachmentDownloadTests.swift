@@ -11,7 +11,7 @@ import Testing
 import struct Divan.Attachment
 
 /// Single contents that are brought when they are wanted, from servers that do what they like.
-@Suite(.timeLimit(.minutes(10)), .onTestEngine) struct AttachmentDownloadTests {
+@Suite(.timeLimit(.minutes(10))) struct AttachmentDownloadTests {
     private static let size = 900_000
     private static let content = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 5) }
 

@@ -10,7 +10,7 @@ import Testing
 import struct Divan.Attachment
 
 /// What of attachments goes over the wire, counted in bytes at the server.
-@Suite(.timeLimit(.minutes(10)), .onTestEngine) struct AttachmentTrafficTests {
+@Suite(.timeLimit(.minutes(10))) struct AttachmentTrafficTests {
     private static let size = 400_000
     private static let large = [UInt8](repeating: 0x5A, count: size)
 

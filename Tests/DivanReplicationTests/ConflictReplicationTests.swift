@@ -5,7 +5,7 @@ import DivanReplication
 import Testing
 
 /// What two people who edit apart find when they meet.
-@Suite(.timeLimit(.minutes(10)), .onTestEngine) struct ConflictReplicationTests {
+@Suite(.timeLimit(.minutes(10))) struct ConflictReplicationTests {
     private func sync(_ database: Database, with server: Database) async {
         await database.createPushReplication(to: server).run()
         await database.createPullReplication(from: server).run()

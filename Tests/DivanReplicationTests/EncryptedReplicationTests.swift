@@ -2,13 +2,18 @@
 
 import Divan
 import DivanReplication
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 
 import struct Divan.Attachment
 
 /// Replications of databases whose files are encrypted.
-@Suite(.timeLimit(.minutes(10))) struct EncryptedReplicationTests {
+@Suite(
+    .timeLimit(.minutes(10)),
+    .enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted.")
+)
+struct EncryptedReplicationTests {
     private let folder = FileManager.default.temporaryDirectory
         .appending(path: "divan-encrypted-\(UUID().uuidString)")
 

@@ -6,7 +6,7 @@ import FoundationEssentials
 import Testing
 
 /// Purging and expiring concern one database only.
-@Suite(.timeLimit(.minutes(10)), .onTestEngine) struct PurgeReplicationTests {
+@Suite(.timeLimit(.minutes(10))) struct PurgeReplicationTests {
     let here: Database
     let there: Database
     let push: Replication

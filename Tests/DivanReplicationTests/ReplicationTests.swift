@@ -8,7 +8,7 @@ import Testing
 import struct Divan.Attachment
 
 /// Replications between two databases of this process: all that does not depend on HTTP.
-@Suite(.timeLimit(.minutes(10)), .onTestEngine) struct ReplicationTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplicationTests {
     let here: Database
     let there: Database
 

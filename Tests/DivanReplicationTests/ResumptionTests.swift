@@ -7,7 +7,7 @@ import FoundationEssentials
 import Testing
 
 /// Where a replication goes on after what may happen to either database.
-@Suite(.timeLimit(.minutes(10)), .onTestEngine) struct ResumptionTests {
+@Suite(.timeLimit(.minutes(10))) struct ResumptionTests {
     let folder: URL
     let remote: Database
 

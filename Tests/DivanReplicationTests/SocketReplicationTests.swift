@@ -12,7 +12,7 @@ import Testing
 import struct Divan.Attachment
 
 /// Replications to a URL, over real sockets, against a stand-in for CouchDB.
-@Suite(.timeLimit(.minutes(10)), .onTestEngine) struct SocketReplicationTests {
+@Suite(.timeLimit(.minutes(10))) struct SocketReplicationTests {
     let here: Database
     let there: Database
     let stand: CouchStandIn

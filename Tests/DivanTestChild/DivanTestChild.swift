@@ -33,7 +33,6 @@ enum DivanTestChild {
         _ = TestEncryption.isOn
         var arguments = Array(CommandLine.arguments.dropFirst())
         guard !arguments.isEmpty else { return }
-        TestEngine.use()
         let mode = arguments.removeFirst()
         do {
             switch mode {

@@ -10,8 +10,9 @@ import Foundation
 /// |---|---|
 /// | `DIVAN_TEST_ENGINE=lmdb` | LMDB keeps every database whose engine nobody names |
 ///
-/// Whatever makes databases for tests calls `use()` first. Databases in memory then lie in files, in
-/// memory where the system has such a place, since only SQLite keeps data without files.
+/// It is chosen before the program's `main`, so no test can be too early and none can forget it.
+/// Databases in memory then lie in files, in memory where the system has such a place, since only
+/// SQLite keeps data without files.
 public enum TestEngine {
     /// The name of the engine.
     public static let name = environment("DIVAN_TEST_ENGINE") ?? "sqlite"
@@ -19,10 +20,10 @@ public enum TestEngine {
     /// Whether databases are kept by SQLite, for tests that look into its files.
     public static var isSQLite: Bool { name == "sqlite" }
 
-    /// Sees to it that databases are kept by the engine.
-    public static func use() { _ = choice }
+    /// The engine's file in the directory of a generation, for tests that damage it.
+    public static var mainFile: String { isSQLite ? "main.sqlite3" : "main.mdb" }
 
-    private static let choice: Void = {
+    fileprivate static func choose() {
         Manager.register(.lmdb)
         switch name {
         case "sqlite": break
@@ -31,7 +32,7 @@ public enum TestEngine {
             KnownEngines.setPlaceOfMemory { try scratchFolder() }
         default: preconditionFailure("DIVAN_TEST_ENGINE must be sqlite or lmdb, not \(name).")
         }
-    }()
+    }
 
     /// A new folder of a folder that goes with the process.
     private static func scratchFolder() throws -> String {
@@ -50,3 +51,12 @@ public enum TestEngine {
         return folder
     }()
 }
+
+/// Called by the system before `main`, in each program that is linked with this module.
+#if objectFormat(MachO)
+@section("__DATA,__mod_init_func")
+#elseif objectFormat(ELF)
+@section(".init_array")
+#endif
+@used
+private let chooseEngineAtStart: @convention(c) () -> Void = { TestEngine.choose() }

@@ -2,7 +2,6 @@
 
 @testable import DivanDatabase
 import DivanJSON
-import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
 import DivanTestChild
@@ -97,7 +96,8 @@ import Testing
             let directory = try TestDirectory("attach-fault")
             var options = StorageOptions()
             options.createsIfMissing = true
-            let storage = try SQLiteEngine(directory: directory.path, options: options)
+            let storage = try KnownEngines.standard.open(
+                directory: directory.path, options: options)
             // Kept, since a database that goes closes its engine.
             let filled = try Self.database(on: storage, directory)
             defer { filled.close() }

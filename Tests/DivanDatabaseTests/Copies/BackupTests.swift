@@ -3,7 +3,6 @@
 @testable import DivanDatabase
 import DivanJSON
 import DivanModel
-import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
 import DivanTestChild
@@ -195,12 +194,11 @@ import Testing
         #expect(await code { try await database.backup(to: sandbox.url("b")) } == .databaseClosed)
     }
 
-    @Test(.enabled(if: TestEngine.isSQLite, "Its faulty engine is SQLite inside."))
-    func `a storage failure midway leaves nothing behind`() throws {
+    @Test func `a storage failure midway leaves nothing behind`() throws {
         let plan = FaultPlan(failing: 1, with: .full)
         let core = try DatabaseCore(
             name: "faulty", directory: nil,
-            engine: FaultyEngine(SQLiteEngine.inMemory(), plan: plan), options: DatabaseOptions())
+            engine: FaultyEngine(TestStorage.make(), plan: plan), options: DatabaseOptions())
         let database = Database(name: "faulty", core: core, readOnly: false, registration: nil)
         #expect(code { try database.backup(to: sandbox.url("backup")) } == .storageFull)
         #expect(plan.hasFailed)
@@ -209,7 +207,9 @@ import Testing
         #expect(try sandbox.database("backup").problems() == [])
     }
 
-    @Test(.enabled(if: TestEngine.isSQLite, "It looks into files of SQLite's."))
+    @Test(
+        .enabled(
+            if: TestEngine.isSQLite, "What is written is recorded by a file system of SQLite's."))
     func `whichever write finds no room, there is no backup and nothing is left`() throws {
         try PowerLossRecorder.alone { try failEachWrite() }
     }
@@ -252,7 +252,9 @@ import Testing
         #expect(try database.problems() == [])
     }
 
-    @Test(.enabled(if: TestEngine.isSQLite, "It looks into files of SQLite's."))
+    @Test(
+        .enabled(
+            if: TestEngine.isSQLite, "What is written is recorded by a file system of SQLite's."))
     func `a finished backup survives a power loss at once`() throws {
         try PowerLossRecorder.alone { try losePower() }
     }

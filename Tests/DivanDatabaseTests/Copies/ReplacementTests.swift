@@ -139,7 +139,7 @@ import Testing
         #expect(try manager.database(named: "app").existing("a")["n"].int == 1)
     }
 
-    @Test(.enabled(if: TestEngine.isSQLite, "It looks into files of SQLite's."))
+    @Test
     func `a source that is missing, newer or damaged is refused before anything is touched`()
         throws
     {
@@ -174,15 +174,16 @@ import Testing
         try refused(.corrupted, #_sourceLocation)
         try FileManager.default.removeItem(at: manifest)
         try refused(.databaseNotFound, #_sourceLocation)
-        let file = source.appending(path: "data-1/main.sqlite3")
+        let file = source.appending(path: "data-1/\(TestEngine.mainFile)")
         try Data().write(to: file)
         try refused(.corrupted, #_sourceLocation)
         // A flipped bit in some document, which opening does not notice.
         var data = try Data(contentsOf: file)
         let word = Array("document-7 ".utf8)
-        let found = try #require(
-            data.indices.first { data[$0...].prefix(word.count).elementsEqual(word) })
-        data[found + word.count] ^= 1
+        // LMDB may have copies of the page that are not used any more.
+        let found = data.indices.filter { data[$0...].prefix(word.count).elementsEqual(word) }
+        #expect(!found.isEmpty)
+        for place in found { data[place + word.count] ^= 1 }
         try data.write(to: file)
         try refused(.corrupted, #_sourceLocation)
         #expect(
@@ -291,14 +292,13 @@ import Testing
 
     // MARK: - Where others own the source
 
-    @Test(.enabled(if: TestEngine.isSQLite, "It looks into files of SQLite's."))
-    func `a source on a medium that cannot be written is installed`() throws {
+    @Test func `a source on a medium that cannot be written is installed`() throws {
         let directory = try TestDirectory("medium")
         try directory.makeDatabase("medium/app.divan")
         try FileManager.default.createDirectory(
             atPath: directory.path("medium/bare.divan/data-1"), withIntermediateDirectories: true)
         // A package need not carry more than this.
-        for name in ["manifest", "data-1/main.sqlite3"] {
+        for name in ["manifest", "data-1/\(TestEngine.mainFile)"] {
             try directory.copy("medium/app.divan/\(name)", to: "medium/bare.divan/\(name)")
         }
         guard try Mounting.bindReadOnly(directory.path("medium")) else {

@@ -4,11 +4,13 @@ import struct Divan.Attachment
 import Divan
 @testable import DivanDatabase
 import DivanPlatform
+import DivanTestSupport
 import FoundationEssentials
 import Synchronization
 import Testing
 
-@Suite struct EncryptedAttachmentTests {
+@Suite(.enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted."))
+struct EncryptedAttachmentTests {
     private let sandbox = Sandbox()
     private static let chunk = SealedContent.chunkSize
 

@@ -95,11 +95,13 @@ import Testing
             ),
         ]
 
-    @Test(arguments: 0..<4, [false, true])
+    @Test(
+        .enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted."),
+        arguments: 0..<4, [false, true])
     func `a copy is encrypted as it is asked for, and holds the same`(
         way: Int, isEncrypted: Bool
     ) throws {
-        guard !TestEncryption.isOn, TestEngine.isSQLite else { return }
+        guard !TestEncryption.isOn else { return }
         let key = isEncrypted ? first : nil
         for encryption in [CopyEncryption.unchanged, .none, .key(second)] {
             let sandbox = Sandbox()
@@ -137,8 +139,8 @@ import Testing
         }
     }
 
-    @Test func `a copy with a key is one moment of a database that is written meanwhile`() throws {
-        guard TestEngine.isSQLite else { return }
+    @Test(.enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted."))
+    func `a copy with a key is one moment of a database that is written meanwhile`() throws {
         let database = try sandbox.encrypted()
         try database.save(MutableDocument(["n": 0], id: "a"))
         try database.save(MutableDocument(["n": 0], id: "b"))
@@ -161,8 +163,8 @@ import Testing
         #expect(try copy.problems() == [])
     }
 
-    @Test func `a database in memory is backed up with a key`() throws {
-        guard TestEngine.isSQLite else { return }
+    @Test(.enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted."))
+    func `a database in memory is backed up with a key`() throws {
         let database = try Database.inMemory()
         try database.save(EncryptionSamples.document(1))
         try database.backup(to: sandbox.url("copy"), encryption: .key(second))

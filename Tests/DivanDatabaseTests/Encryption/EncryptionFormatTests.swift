@@ -3,11 +3,13 @@
 @testable import DivanDatabase
 import DivanJSON
 import DivanPlatform
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 
 /// The format as docs/encryption.md has it, read without the code that writes it.
-@Suite struct EncryptionFormatTests {
+@Suite(.enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted."))
+struct EncryptionFormatTests {
     private let sandbox = Sandbox()
 
     private func hex(_ secret: SecretBytes) -> String {

@@ -9,7 +9,8 @@ import Testing
 /// A process that adds, changes and removes encryption over and over is killed at random moments.
 ///
 /// Soak slices: 4.
-@Suite struct KeyChangeKillTests {
+@Suite(.enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted."))
+struct KeyChangeKillTests {
     @Test func `a database opens with the old key or the new one, whole, after a kill`()
         async throws
     {

@@ -2,10 +2,12 @@
 
 import Divan
 @testable import DivanDatabase
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 
-@Suite struct KeyChangeTests {
+@Suite(.enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted."))
+struct KeyChangeTests {
     private let sandbox = Sandbox()
 
     @Test func `another key takes the place of the old one at once, and no data change`() throws {

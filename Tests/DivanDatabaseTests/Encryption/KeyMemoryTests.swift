@@ -11,7 +11,10 @@ import Testing
 import Glibc
 
 /// Keys in the memory of this process, looked for in all of it.
-@Suite(.serialized, .disabled(if: Sanitizer.isOn, "too much memory is reserved to look through it"))
+@Suite(
+    .serialized, .disabled(if: Sanitizer.isOn, "too much memory is reserved to look through it"),
+    .enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted.")
+)
 struct KeyMemoryTests {
     private let sandbox = Sandbox()
 

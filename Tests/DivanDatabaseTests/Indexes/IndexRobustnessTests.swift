@@ -3,7 +3,6 @@
 @testable import DivanDatabase
 import Dispatch
 import DivanJSON
-import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
 import DivanTestChild
@@ -116,7 +115,7 @@ import Testing
             number += step
             // Each of the first operations fails once, later ones now and then.
             if number > 60 { step = 17 }
-            let storage = try SQLiteEngine.inMemory()
+            let storage = try TestStorage.make()
             let core = try DatabaseCore(
                 name: "full", directory: nil, engine: storage, options: DatabaseOptions())
             let filled = Database(name: "full", core: core, readOnly: false, registration: nil)

@@ -9,7 +9,11 @@ import Testing
 /// or `verify` finds the damage. Nothing crashes, hangs, or gives altered content.
 ///
 /// Soak slices: 10.
-@Suite struct BitFlipTests {
+@Suite(
+    .enabled(
+        if: TestEngine.isSQLite,
+        "LMDB trusts its pages: DivanLMDBTests flips bits by a map of the file."))
+struct BitFlipTests {
     @Test func `a flipped bit alters no answer unnoticed`() async throws {
         let directory = try TestDirectory("flip")
         let maker = try TestChild("fixture", directory.path)

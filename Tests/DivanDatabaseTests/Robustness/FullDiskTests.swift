@@ -2,7 +2,6 @@
 
 @testable import DivanDatabase
 import DivanJSON
-import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
 import DivanTestChild
@@ -79,7 +78,7 @@ import Testing
         var number = 0
         while true {
             number += 1
-            let storage = try SQLiteEngine.inMemory()
+            let storage = try TestStorage.make()
             // Kept, since a database that goes closes its engine.
             let filled = try Self.database(on: storage)
             defer { filled.close() }
@@ -109,7 +108,7 @@ import Testing
         var number = 0
         while true {
             number += 1
-            let storage = try SQLiteEngine.inMemory()
+            let storage = try TestStorage.make()
             // Kept, since a database that goes closes its engine.
             let filled = try Self.database(on: storage)
             defer { filled.close() }

@@ -31,11 +31,11 @@ import Glibc
         let database = try manager.database(named: "db")
         try database.create("a")
         _ = try database.allDocuments()
-        #expect(try openFiles().contains("main.sqlite3"))
+        #expect(try openFiles().contains(TestEngine.mainFile))
         try manager.suspend()
         #expect(manager.isSuspended)
         #expect(database.isSuspended)
-        #expect(try openFiles().allSatisfy { !$0.hasPrefix("main.sqlite3") })
+        #expect(try openFiles().allSatisfy { !$0.hasPrefix(TestEngine.mainFile) })
         // What needs the lock exclusively gets it.
         try DirectoryLock.whileExclusive(at: database.path, timeout: .zero) {}
         #expect(code { try database.document(withID: "a") } == .databaseSuspended)
@@ -196,7 +196,7 @@ import Glibc
         }
         for _ in 0..<100 {
             try manager.suspend()
-            #expect(try openFiles().allSatisfy { !$0.hasPrefix("main.sqlite3") })
+            #expect(try openFiles().allSatisfy { !$0.hasPrefix(TestEngine.mainFile) })
             try manager.resume()
             usleep(2_000)
         }

@@ -11,7 +11,6 @@ final class TestDirectory: Sendable {
     let path: String
 
     init(_ name: String = "robust") throws {
-        TestEngine.use()
         path = FileManager.default.temporaryDirectory
             .appending(path: "divan-\(name)-\(UUID().uuidString)").path(percentEncoded: false)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -97,12 +97,13 @@ import Testing
 }
 
 extension TestDirectory {
-    /// The bytes of every file below a path that has any.
+    /// The bytes of every file below a path that has any, but for what tells of readers.
     func bytes(of name: String) throws -> [String: Data] {
         var bytes: [String: Data] = [:]
         for file in try FileManager.default.subpathsOfDirectory(atPath: path(name)) {
             let contents = FileManager.default.contents(atPath: path(name) + "/" + file)
-            if let contents, !contents.isEmpty, !file.hasSuffix("-shm") { bytes[file] = contents }
+            let isOfReaders = file.hasSuffix("-shm") || file.hasSuffix("-lock")
+            if let contents, !contents.isEmpty, !isOfReaders { bytes[file] = contents }
         }
         return bytes
     }

@@ -7,7 +7,8 @@ import Testing
 
 /// The write-ahead log stays small whatever readers do, so that it neither fills the disk nor slows
 /// what looks pages up in it.
-@Suite struct WriteAheadLogTests {
+@Suite(.enabled(if: TestEngine.isSQLite, "LMDB has no log."))
+struct WriteAheadLogTests {
     private static let limit = 64 << 20
 
     private let sandbox = Sandbox()

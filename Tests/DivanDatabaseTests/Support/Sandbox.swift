@@ -11,7 +11,6 @@ final class Sandbox: Sendable {
     let folder: URL
 
     init() {
-        TestEngine.use()
         _ = TestEncryption.isOn
         folder = FileManager.default.temporaryDirectory
             .appending(path: "divan-tests-\(UUID().uuidString)")
