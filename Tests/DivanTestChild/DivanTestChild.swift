@@ -21,6 +21,7 @@ import FoundationEssentials
 ///     DivanTestChild replace DIRECTORY SEED          replaces the database `app` until it is killed
 ///     DivanTestChild convert DIRECTORY SEED          moves the database `app` between engines until it is killed
 ///     DivanTestChild rekey DIRECTORY KEY SEED        changes how a database is encrypted until it is killed
+///     DivanTestChild recopy DIRECTORY SEED           copies databases with another encryption until it is killed
 ///     DivanTestChild import DIRECTORY SOURCE         imports a Couchbase Lite database until it is killed
 ///     DivanTestChild nobody DIRECTORY TARGET         reads and installs a database as an unprivileged user
 ///     DivanTestChild index DIRECTORY                 builds a view from nothing until it is killed
@@ -66,6 +67,9 @@ enum DivanTestChild {
             case "rekey":
                 var rekeyer = try Rekeyer(arguments)
                 try rekeyer.run()
+            case "recopy":
+                var recopier = try Recopier(arguments)
+                try recopier.run()
             case "import": try Migrator(arguments).run()
             case "nobody": try UnprivilegedReader(arguments).run()
             case "index": try IndexBuilder(arguments).run()
