@@ -22,8 +22,9 @@ import Testing
                 var random = Soak.random(round: round, salt: 0x6174_7461)
                 let child = try TestChild("attach", path, "\(random.next())")
                 _ = child.readLine()
-                child.kill(afterMicroseconds: random.below(200_000))
-                let lines = child.readLines()
+                var lines = child.readLines(through: random.below(6), "")
+                child.kill(afterMicroseconds: random.below(60_000))
+                lines += child.readLines()
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 saved += lines.count
                 try check(path, lines, round: round)

@@ -22,9 +22,10 @@ struct EncryptedKillTests {
             for round in rounds {
                 var random = Soak.random(round: round, salt: 0x7365_6372)
                 let child = try TestChild("secrets", path, "\(random.next())")
-                if !random.oneIn(5) { _ = child.readLine() }
-                child.kill(afterMicroseconds: random.below(150_000))
-                done += child.readLines().filter { $0.hasPrefix("done") }.count
+                var lines = child.readLines(through: random.below(6), "done")
+                child.kill(afterMicroseconds: random.below(60_000))
+                lines += child.readLines()
+                done += lines.count { $0.hasPrefix("done") }
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 // As the kill has left them, before anybody opens them.
                 let files = try sandbox.contents()

@@ -79,9 +79,9 @@ import Testing
             for round in Soak.rounds(test: 20, soak: 200) {
                 var random = Soak.random(round: round, salt: 0x6578_6B69)
                 let child = try TestChild("expire", path, "\(random.next())")
-                if !random.oneIn(5) { _ = child.readLine() }
-                child.kill(afterMicroseconds: random.below(200_000))
-                let lines = child.readLines()
+                var lines = child.readLines(through: random.below(6), "purged")
+                child.kill(afterMicroseconds: random.below(60_000))
+                lines += child.readLines()
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 purged += lines.count { $0.hasPrefix("purged") }
                 try check(path, lines, round: round)

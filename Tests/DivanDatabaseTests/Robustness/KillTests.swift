@@ -23,10 +23,10 @@ import Testing
                 var random = Soak.random(round: round, salt: 0x6B69_6C6C)
                 let child = try TestChild(
                     "batches", path, "\(random.next())", keeping.rawValue)
-                // One round in five may die before it has opened the database.
-                if !random.oneIn(5) { _ = child.readLine() }
-                child.kill(afterMicroseconds: random.below(150_000))
-                let lines = child.readLines()
+                // One round in six may die before it has opened the database.
+                var lines = child.readLines(through: random.below(6), "done")
+                child.kill(afterMicroseconds: random.below(60_000))
+                lines += child.readLines()
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 try history.apply(lines)
                 try history.check(path, keeping, round: round)

@@ -94,6 +94,18 @@ final class TestChild {
         }
     }
 
+    /// Returns its next lines, up to one that is the so-manieth with a beginning: how far it comes in a
+    /// time is a matter of the machine, and how far it has come is not.
+    func readLines(through count: Int, _ beginning: String) -> [String] {
+        var lines: [String] = []
+        var left = count
+        while left > 0, let line = readLine() {
+            lines.append(line)
+            if line.hasPrefix(beginning) { left -= 1 }
+        }
+        return lines
+    }
+
     /// Returns all its lines up to the end; a line without an end is none.
     func readLines() -> [String] {
         while readMore() {}
