@@ -31,9 +31,12 @@ struct CopyKillTests {
                 for line in child.readLines() { copies.note(line) }
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 try copies.check(sandbox, round: round)
-                for number in UInt8(0)..<3 { try checkSource(sandbox, number, round: round) }
+                for number in copies.takeSources() {
+                    try checkSource(sandbox, number, "Round \(round)")
+                }
                 try copies.removeSome(sandbox, &random)
             }
+            for number in UInt8(0)..<3 { try checkSource(sandbox, number, "In the end") }
             return copies
         }
         // So many that the kills have hit children at work, and that work came to its end, too.
@@ -60,13 +63,13 @@ struct CopyKillTests {
         database.close()
     }
 
-    private func checkSource(_ sandbox: Sandbox, _ number: UInt8, round: Int) throws {
+    private func checkSource(_ sandbox: Sandbox, _ number: UInt8, _ when: String) throws {
         let database = try sandbox.database("source-\(number)") {
             $0.create = false
             $0.encryptionKey = try? copyKey(number)
         }
         defer { database.close() }
-        try expectWhole(database, number, "Round \(round): source-\(number)")
+        try expectWhole(database, number, "\(when): source-\(number)")
     }
 }
 
@@ -103,6 +106,9 @@ private struct KnownCopies {
 
     /// What may be at each place; nil is no database.
     private var possible: [String: Set<Copy?>] = [:]
+    /// The places and sources that the last child said it goes to work on: all others are as they were.
+    private var places: Set<String> = []
+    private var sources: Set<UInt8> = []
     /// The places where a copy without encryption is, or may have left something.
     private var plain: Set<String> = []
     private(set) var done = 0
@@ -124,19 +130,30 @@ private struct KnownCopies {
             done += 1
         } else {
             possible[name, default: [nil]].insert(copy)
+            places.insert(name)
+            sources.insert(source)
             if key == 0 { plain.insert(name) }
         }
     }
 
+    /// The sources that the last child copied.
+    mutating func takeSources() -> [UInt8] {
+        defer { sources = [] }
+        return sources.sorted()
+    }
+
+    /// Looks at what the last child left.
     mutating func check(_ sandbox: Sandbox, round: Int) throws {
-        let files = try sandbox.contents()
-        for (name, copies) in possible.sorted(by: { $0.key < $1.key }) {
+        defer { places = [] }
+        for name in places.sorted() {
+            guard let copies = possible[name] else { continue }
+            let files = try Sandbox.contents(of: sandbox.url(name))
             if copies.count > 1 { interrupted += 1 }
             // As the kill has left it, before anybody opens it.
             if !plain.contains(name) {
-                expectSealed(files.filter { $0.key.hasPrefix("\(name).divan/") }, name, round)
+                expectSealed(files, name, round)
             }
-            let isThere = files["\(name).divan/manifest"] != nil
+            let isThere = files["manifest"] != nil
             guard isThere else {
                 #expect(copies.contains(nil), "Round \(round): \(name) is gone.")
                 if copies.count > 1 { absent += 1 }
@@ -153,7 +170,7 @@ private struct KnownCopies {
     private func expectSealed(_ files: [String: Data], _ name: String, _ round: Int) {
         for (path, data) in files {
             for word in Secrets.words + ["SQLite format"] where data.contains(text: word) {
-                Issue.record("Round \(round): \(word) in \(path)")
+                Issue.record("Round \(round): \(word) in \(path) of \(name)")
             }
         }
     }

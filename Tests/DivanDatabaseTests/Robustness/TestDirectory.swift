@@ -3,7 +3,6 @@
 import Dispatch
 import Divan
 import DivanTestChild
-import DivanTestSupport
 import FoundationEssentials
 
 /// A directory of a test's own, removed with it.

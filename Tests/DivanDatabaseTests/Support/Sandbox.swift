@@ -2,7 +2,6 @@
 
 import Divan
 import DivanTestChild
-import DivanTestSupport
 import FoundationEssentials
 import Testing
 
@@ -36,9 +35,13 @@ final class Sandbox: Sendable {
     }
 
     /// The content of every file in the folder, by path.
-    func contents() throws -> [String: Data] {
+    func contents() throws -> [String: Data] { try Self.contents(of: folder) }
+
+    /// The content of every file in a folder, by path; nothing where there is none.
+    static func contents(of folder: URL) throws -> [String: Data] {
         let root = folder.path(percentEncoded: false)
         var contents: [String: Data] = [:]
+        guard FileManager.default.fileExists(atPath: root) else { return contents }
         for path in try FileManager.default.subpathsOfDirectory(atPath: root) {
             let file = root + "/" + path
             var isDirectory = false
