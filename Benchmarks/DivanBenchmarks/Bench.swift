@@ -92,6 +92,7 @@ struct Bench {
         case .plain: engines.filter { $0.isDivan || $0.name == Engine.plainFloor }
         case .copy: copyEngines
         case .none: engines.filter(\.isDivan)
+        case .encrypted: engines.filter { $0.isDivan || $0.name == Engine.divanEncrypted }
         }
     }
 

@@ -29,6 +29,8 @@ struct Workload: Sendable {
     /// Which floors a workload has.
     enum Floors: Sendable {
         case both, plain, none
+        /// None, but the encrypted engine does it, too.
+        case encrypted
         /// cp(1), for what moves the bytes of files.
         case copy
     }
@@ -57,8 +59,11 @@ struct Workload: Sendable {
             + both("open", 50, .filled)
             + [
                 Workload(
+                    name: "read_many", work: "read_many", ids: .generated, operations: count,
+                    start: .filled, floors: .encrypted),
+                Workload(
                     name: "read_under_writes", work: "read_under_writes", ids: .generated,
-                    operations: min(count, 50_000), start: .copy, floors: .none)
+                    operations: min(count, 50_000), start: .copy, floors: .none),
             ]
             + json(count)
             + conflicts(min(10_000, count))

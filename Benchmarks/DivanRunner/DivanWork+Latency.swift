@@ -5,8 +5,56 @@ import Divan
 import Foundation
 import Synchronization
 
-/// How long a reader waits while another thread writes as fast as it can.
+/// Readers beside others: how long one waits while another thread writes as fast as it can, and what
+/// many at once take.
 extension DivanWork {
+    /// Sixteen readers, as many as a database has, each with a snapshot of its own, read random
+    /// documents at once; what is looked at is the memory beside that of one, `read_random`'s.
+    func readMany(_ database: Database) throws -> Timing {
+        let readers = 16
+        let failure = Mutex<(any Error)?>(nil)
+        let sum = Atomic(0)
+        let begun = Atomic(0)
+        let timing = measuring {
+            let threads = (0..<readers).map { number in
+                Thread {
+                    do {
+                        let found = try readShare(database, number, of: readers) {
+                            // Nobody goes on before all have their snapshots.
+                            begun.add(1, ordering: .relaxed)
+                            while begun.load(ordering: .relaxed) < readers { usleep(100) }
+                        }
+                        sum.add(found, ordering: .relaxed)
+                    } catch {
+                        failure.withLock { $0 = error }
+                        begun.add(readers, ordering: .relaxed)
+                    }
+                }
+            }
+            for thread in threads { thread.start() }
+            for thread in threads { while !thread.isFinished { usleep(1_000) } }
+            return sum.load(ordering: .relaxed)
+        }
+        if let error = failure.withLock({ $0 }) { throw error }
+        return timing
+    }
+
+    private func readShare(
+        _ database: Database, _ number: Int, of readers: Int, _ didBegin: () -> Void
+    ) throws -> Int {
+        try database.read { transaction in
+            var numbers = SeededNumbers(seed: UInt64(number))
+            _ = try transaction.document(withID: input.id(number))
+            didBegin()
+            var sum = 0
+            for _ in 0..<operations / readers {
+                let id = input.id(numbers.next(below: input.count))
+                sum += try transaction.document(withID: id)?.int(forKey: "age") ?? -1
+            }
+            return sum
+        }
+    }
+
     /// Reads random documents, one call each, beside a writer of batches; counts the reads, and keeps
     /// the time that 99 of 100 stay under.
     func readUnderWrites(_ database: Database) throws -> Timing {

@@ -20,7 +20,7 @@ extension DivanWork {
                 "attachment_push",
             ].contains(work)
         else { return nil }
-        let remote = try Remote(beside: directory)
+        let remote = try Remote(beside: directory, storageEngine)
         defer { remote.stop() }
         switch work {
         case "pull":
@@ -188,15 +188,16 @@ extension DivanWork {
     }
 }
 
-/// A listener with one database, `notes`.
+/// A listener with one database, `notes`, that is kept by the same engine as the other end.
 private final class Remote {
     let manager: Manager
     let database: Database
     private let listener: Listener
 
-    init(beside directory: URL) throws {
+    init(beside directory: URL, _ engine: StorageEngineFactory) throws {
         manager = try Manager(
             directory: directory.deletingLastPathComponent().appending(path: "remote"))
+        manager.defaultStorageEngine = engine
         database = try manager.database(named: "notes")
         var options = ListenerOptions()
         options.access = .everybodyOnLoopback

@@ -35,6 +35,7 @@ struct DivanWork {
         case "scan_predicate": return try measuring { try scan(database) }
         case "all_documents": return try measuring { try allDocuments(database) }
         case "all_ids": return try measuring { try allIDs(database) }
+        case "read_many": return try readMany(database)
         case "read_under_writes": return try readUnderWrites(database)
         case "conflict_leaves": return try measuring { try addLeaves(to: database) }
         case "conflict_read":
