@@ -3,13 +3,19 @@
 #include "CCurl.h"
 
 #include <curl/curl.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct divan_curl_easy {
     CURL *handle;
     struct curl_slist *headers;
     struct divan_curl_callbacks callbacks;
+    divan_curl_trust trust;
+    void *trustContext;
+    char *host;
     char message[CURL_ERROR_SIZE];
 };
 
@@ -150,7 +156,64 @@ void divan_curl_easy_free(divan_curl_easy *easy) {
     if (!easy) return;
     curl_easy_cleanup(easy->handle);
     curl_slist_free_all(easy->headers);
+    free(easy->host);
     free(easy);
+}
+
+enum { CHAIN_MAXIMUM = 16 };
+
+static int names_host(X509 *certificate, const char *host) {
+    int isAddress = X509_check_ip_asc(certificate, host, 0);
+    // -2: this is no address.
+    return isAddress == -2 ? X509_check_host(certificate, host, 0, 0, NULL) == 1 : isAddress == 1;
+}
+
+static int on_verify(X509_STORE_CTX *store, void *context) {
+    divan_curl_easy *easy = context;
+    int trusted = X509_verify_cert(store) == 1;
+    const char *problem = trusted
+        ? NULL : X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+    X509 *own = X509_STORE_CTX_get0_cert(store);
+    if (trusted && !names_host(own, easy->host)) {
+        trusted = 0;
+        problem = "host name mismatch";
+    }
+    unsigned char *certificates[CHAIN_MAXIMUM] = {NULL};
+    size_t counts[CHAIN_MAXIMUM], count = 0;
+    STACK_OF(X509) *sent = X509_STORE_CTX_get0_untrusted(store);
+    for (int index = 0; index < sk_X509_num(sent) && count < CHAIN_MAXIMUM; index++) {
+        int length = i2d_X509(sk_X509_value(sent, index), &certificates[count]);
+        if (length > 0) counts[count++] = (size_t)length;
+    }
+    int answer = easy->trust(
+        easy->trustContext, (const uint8_t *const *)certificates, counts, count, trusted, problem);
+    for (size_t index = 0; index < count; index++) OPENSSL_free(certificates[index]);
+    X509_STORE_CTX_set_error(store, answer ? X509_V_OK : X509_V_ERR_APPLICATION_VERIFICATION);
+    return answer;
+}
+
+static CURLcode on_ssl_context(CURL *handle, void *ssl, void *context) {
+    (void)handle;
+    SSL_CTX_set_cert_verify_callback(ssl, on_verify, context);
+    // The transfer that made a connection may be gone when the server would ask for a second handshake.
+    SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION);
+    return CURLE_OK;
+}
+
+int divan_curl_set_trust(
+    divan_curl_easy *easy, const char *host, divan_curl_trust trust, void *context) {
+    const char *library = curl_version_info(CURLVERSION_NOW)->ssl_version;
+    if (!library || strncmp(library, "OpenSSL/", 8) != 0) return CURLE_NOT_BUILT_IN;
+    easy->host = strdup(host);
+    if (!easy->host) return CURLE_OUT_OF_MEMORY;
+    easy->trust = trust;
+    easy->trustContext = context;
+    CURL *handle = easy->handle;
+    // A resumed session would not be asked about.
+    curl_easy_setopt(handle, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+    curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+    curl_easy_setopt(handle, CURLOPT_SSL_CTX_DATA, easy);
+    return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, on_ssl_context);
 }
 
 int divan_curl_set_text(divan_curl_easy *easy, enum divan_curl_text option, const char *text) {

@@ -141,6 +141,30 @@ private final class TLSServer {
                 == .untrusted)
     }
 
+    @Test func `a closure of the app decides, with all that there is to know`() async throws {
+        guard let server = try TLSServer() else { return }
+        let seen = Mutex<[ServerTrust]>([])
+        let answer = Mutex(true)
+        let decision = ServerTrustDecision { trust in
+            seen.withLock { $0.append(trust) }
+            return answer.withLock { $0 }
+        }
+        #expect(try await server.outcome { $0.trust = .decision(decision) } == nil)
+        let first = try #require(seen.withLock { $0.first })
+        #expect(first.host == "localhost")
+        #expect(first.certificates == [server.der])
+        #expect(!first.isTrustedBySystem)
+        #expect(first.problem?.contains("self") == true)
+        #expect(first.fingerprint.count == 64)
+        answer.withLock { $0 = false }
+        #expect(try await server.outcome { $0.trust = .decision(decision) } == .untrusted)
+        #expect(seen.withLock { $0.count } == 2)
+        #expect(seen.withLock { $0.last?.fingerprint } == first.fingerprint)
+        // What the app decides with the system's own verdict is the system's policy.
+        let system = ServerTrustDecision { $0.isTrustedBySystem }
+        #expect(try await server.outcome { $0.trust = .decision(system) } == .untrusted)
+    }
+
     @Test func `a policy without a usable pin trusts nobody`() async throws {
         guard let server = try TLSServer() else { return }
         for trust in [

@@ -108,6 +108,36 @@ import Testing
         #expect(difference.isEmpty, "\(difference.sorted().prefix(5))")
     }
 
+    @Test func `the app decides whether a listener is trusted, before it is told anything`()
+        async throws
+    {
+        try fill(there, 300)
+        let identity = site.folder.appending(path: "identity.pem")
+        let tls = try ListenerTLS.selfSigned(keptAt: identity)
+        let listener = try listen { $0.tls = tls }
+        defer { listener.stop() }
+        let asked = Mutex<[String]>([])
+        let pull = here.createPullReplication(from: try url(listener))
+        pull.trust = .decision(
+            ServerTrustDecision { server in
+                asked.withLock { $0.append(server.fingerprint) }
+                return server.fingerprint == tls.fingerprint
+            })
+        pull.start()
+        await pull.finished()
+        #expect(pull.lastError == nil)
+        #expect(try here.documentCount == there.documentCount)
+        // Once for a connection, and connections are kept: 30 documents come with one request each.
+        let count = asked.withLock { $0.count }
+        #expect((1..<30).contains(count), "\(count)")
+        #expect(asked.withLock { Set($0) } == [tls.fingerprint])
+        let strict = here.createPullReplication(from: try url(listener))
+        strict.trust = .decision(ServerTrustDecision { $0.isTrustedBySystem })
+        strict.start()
+        await strict.finished()
+        #expect(strict.lastError?.code == .untrusted)
+    }
+
     @Test func `a peer that lets nobody write is pulled from, once and for ever`() async throws {
         try fill(there, 30)
         let listener = try listen { $0.readOnly = true }

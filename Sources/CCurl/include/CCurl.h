@@ -121,6 +121,17 @@ int divan_curl_set_number(divan_curl_easy *easy, enum divan_curl_number option, 
 int divan_curl_set_blob(
     divan_curl_easy *easy, enum divan_curl_blob option, const uint8_t *bytes, size_t count);
 
+/// Asks whether a server is trusted: gets its certificates in DER form, its own first, whether the system trusts
+/// them for the host (1 or 0), and why not. Answers 1 for yes.
+typedef int (*divan_curl_trust)(
+    void *context, const uint8_t *const *certificates, const size_t *counts, size_t count, int trusted,
+    const char *problem);
+
+/// Has a function decide whether the server is trusted, in place of libcurl. Answers 0, or another number where the
+/// TLS library is not OpenSSL, which alone is known to ask.
+int divan_curl_set_trust(
+    divan_curl_easy *easy, const char *host, divan_curl_trust trust, void *context);
+
 /// Adds a header line, `Name: value`, or `Name:` to leave out one that libcurl would send.
 int divan_curl_add_header(divan_curl_easy *easy, const char *line);
 

@@ -9,6 +9,8 @@ internal import CCurl
 final class CurlHandle {
     let transfer: CurlTransfer
     private let easy: OpaquePointer
+    /// What its connection asks whether to trust a server.
+    private var trust: TrustQuestion?
 
     init?(_ transfer: CurlTransfer) {
         self.transfer = transfer
@@ -55,6 +57,32 @@ final class CurlHandle {
         unsafe bytes.withUnsafeBufferPointer {
             unsafe divan_curl_set_blob(easy, option, $0.baseAddress, $0.count) == 0
         }
+    }
+
+    /// Has a closure decide whether the server is trusted; false where the TLS library cannot ask.
+    func setTrust(host: String, _ decision: ServerTrustDecision) -> Bool {
+        let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        let question = TrustQuestion(host: name, decision)
+        trust = question
+        // SAFETY: the question lives as long as this object, and so longer than any handshake of its transfer. The
+        // certificates are lent for the call.
+        return unsafe divan_curl_set_trust(
+            easy, name,
+            { context, certificates, counts, count, isTrusted, problem in
+                guard let context = unsafe context else { return 0 }
+                let question = unsafe Unmanaged<TrustQuestion>.fromOpaque(context)
+                    .takeUnretainedValue()
+                var chain: [[UInt8]] = []
+                for index in 0..<count {
+                    guard let bytes = unsafe certificates?[index], let counts = unsafe counts else {
+                        return 0
+                    }
+                    unsafe chain.append(
+                        Array(UnsafeBufferPointer(start: bytes, count: counts[index])))
+                }
+                let why = unsafe problem.map { unsafe String(cString: $0) }
+                return question.isTrusted(chain, isTrusted == 1, why) ? 1 : 0
+            }, Unmanaged.passUnretained(question).toOpaque()) == 0
     }
 
     func add(header line: String) -> Bool {
@@ -116,6 +144,23 @@ final class CurlHandle {
 
     /// What libcurl says about a failure.
     var message: String { unsafe String(cString: divan_curl_message(easy)) }
+}
+
+/// What a handshake asks about its server.
+private final class TrustQuestion {
+    private let host: String
+    private let decision: ServerTrustDecision
+
+    init(host: String, _ decision: ServerTrustDecision) {
+        self.host = host
+        self.decision = decision
+    }
+
+    func isTrusted(_ chain: [[UInt8]], _ isTrusted: Bool, _ problem: String?) -> Bool {
+        decision.decide(
+            ServerTrust(
+                host: host, certificates: chain, isTrustedBySystem: isTrusted, problem: problem))
+    }
 }
 
 /// A multi handle of libcurl's. All but waking is done on its loop's thread.

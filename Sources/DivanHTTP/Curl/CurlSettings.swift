@@ -93,6 +93,9 @@ struct CurlSettings: Sendable {
             return pin(keys, validates: false, handle) ? nil : failure
         case .pinnedKeys(let keys, let validates):
             return pin(keys, validates: validates, handle) ? nil : failure
+        case .decision(let decision):
+            let host = request.url.host
+            return handle.setTrust(host: host, decision) ? nil : failure
         }
     }
 

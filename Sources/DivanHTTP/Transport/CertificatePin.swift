@@ -10,17 +10,21 @@ package enum CertificatePin {
     /// - Parameter certificate: A certificate in DER form.
     /// - Returns: 32 bytes; `nil` when this is no certificate.
     package static func sha256(ofKeyIn certificate: [UInt8]) -> [UInt8]? {
-        guard let key = publicKeyInfo(in: certificate) else { return nil }
+        publicKeyInfo(in: certificate).flatMap(sha256(of:))
+    }
+
+    /// Returns the SHA-256 digest of bytes: 32 of them; `nil` where OpenSSL may not compute one.
+    static func sha256(of bytes: ArraySlice<UInt8>) -> [UInt8]? {
         guard let hasher = unsafe divan_hasher_create(Int32(DIVAN_SHA256.rawValue)) else {
             return nil
         }
         defer { unsafe divan_hasher_free(hasher) }
         var digest = [UInt8](repeating: 0, count: 32)
-        // SAFETY: the key outlives the call, and the digest has room for SHA-256's 32 bytes, which is the most that
+        // SAFETY: the bytes outlive the call, and the digest has room for SHA-256's 32 bytes, which is the most that
         // any algorithm of the fence writes.
-        let count = unsafe key.withUnsafeBufferPointer { key in
+        let count = unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe digest.withUnsafeMutableBufferPointer { digest in
-                guard unsafe divan_hasher_update(hasher, key.baseAddress, key.count) == 1 else {
+                guard unsafe divan_hasher_update(hasher, bytes.baseAddress, bytes.count) == 1 else {
                     return 0
                 }
                 return unsafe divan_hasher_finish(hasher, digest.baseAddress)

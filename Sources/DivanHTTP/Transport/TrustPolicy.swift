@@ -17,6 +17,8 @@ public enum TrustPolicy: Sendable, Hashable {
     /// With `validates` the certificate must also be one that the system trusts, for this host; without, the key
     /// alone decides, as for a self-signed peer.
     case pinnedKeys(sha256: [[UInt8]], validates: Bool)
+    /// Servers that a closure of the app trusts.
+    case decision(ServerTrustDecision)
 }
 
 /// A certificate and private key that this side shows over TLS.

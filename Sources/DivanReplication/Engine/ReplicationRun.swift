@@ -69,6 +69,7 @@ package struct ReplicationRun: Sendable {
                 for action in actions {
                     if case .finish(let failure) = action {
                         follow(Self.progress(of: engine), engine.takeReports())
+                        try await worker.finish()
                         if let failure { throw failure }
                         return
                     }

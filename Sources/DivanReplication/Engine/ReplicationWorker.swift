@@ -15,6 +15,11 @@ package struct ReplicationWorker: Sendable {
     /// Changes the properties of each document on its way.
     package var transformer: (@Sendable (JSONObject) throws -> JSONObject)?
 
+    /// Takes what the target has, to be purged at the source; nil where everything is kept.
+    var pushed: PushedRevisions?
+    /// Whether the target is taken to have nothing of what is offered, and is not asked.
+    package var assumesAllNew = false
+
     /// Makes a worker.
     package init(
         source: any ReplicationPeer, target: any ReplicationPeer, keeper: CheckpointKeeper
@@ -35,12 +40,15 @@ package struct ReplicationWorker: Sendable {
             switch action {
             case .readChanges(let request): return .page(try await source.changes(request))
             case .findMissing(let unit, let changes):
-                return .missing(unit: unit, try await target.missingRevisions(of: changes))
+                return .missing(unit: unit, try await missing(of: changes))
             case .fetch(let number, let wanted):
                 return .fetched(number, transformed(try await source.revisions(wanted)))
             case .store(let number, let documents):
-                return .stored(number, try await target.put(documents))
+                let outcomes = try await target.put(documents)
+                pushed?.note(documents, outcomes)
+                return .stored(number, outcomes)
             case .saveCheckpoint(let sequence):
+                try await finish()
                 try await keeper.save(sequence)
                 return .checkpointSaved(sequence)
             case .finish: return nil
@@ -48,6 +56,18 @@ package struct ReplicationWorker: Sendable {
         } catch is CancellationError {
             throw CancellationError()
         } catch { throw ReplicationError(error) }
+    }
+
+    /// Purges at the source what is to be purged. A checkpoint comes after it, and a run ends with it.
+    func finish() async throws { try await pushed?.purge(after: target) }
+
+    private func missing(of changes: [PeerChange]) async throws -> [MissingRevisions] {
+        guard !assumesAllNew else {
+            return changes.map { MissingRevisions(id: $0.id, revisions: $0.revisions) }
+        }
+        let missing = try await target.missingRevisions(of: changes)
+        pushed?.note(changes, lacking: missing)
+        return missing
     }
 
     /// Lets the app change the properties of what was fetched.

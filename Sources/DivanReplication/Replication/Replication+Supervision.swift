@@ -92,12 +92,15 @@ extension Replication {
         _ settings: ReplicationConfiguration, _ stop: StopSignal, _ isResetting: Bool,
         moved: @escaping @Sendable () -> Void
     ) async throws {
+        let settings = settings.withOldNames
+        let limits = try settings.limits
         let ends = try Ends(self, settings)
         try await ends.prepare()
-        let run = ReplicationRun(
+        var run = ReplicationRun(
             worker: ends.worker, isContinuous: settings.isContinuous, isResetting: isResetting,
             startingSequence: ends.startingSequence,
             checkpointInterval: settings.checkpointInterval)
+        run.limits = limits
         let isEmpty = direction == .pull ? try database.documentCount == 0 : false
         try await run.run(until: stop, isActiveOnly: isEmpty) { [weak self] progress, reports in
             if progress.completed > 0 || progress.isIdle { moved() }
@@ -153,6 +156,10 @@ struct Ends {
         var worker = ReplicationWorker(
             source: isPush ? local : remote, target: isPush ? remote : local, keeper: keeper)
         worker.transformer = settings.propertyTransformer
+        if isPush {
+            worker.pushed = settings.purgesPushed ? PushedRevisions(of: database) : nil
+            worker.assumesAllNew = settings.assumesAllNew
+        }
         self.worker = worker
     }
 

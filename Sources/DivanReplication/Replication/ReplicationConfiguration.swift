@@ -116,6 +116,16 @@ public struct ReplicationConfiguration: Sendable {
     /// Whether a pull brings the content of attachments along with their documents. Without that the documents say
     /// what attachments they have, and `Replication.downloadAttachment(_:progress:)` brings one when it is wanted.
     public var downloadsAttachments = true
+    /// Whether a push purges here each revision that the other end has, once it is safe there: for documents that
+    /// are only collected here. A pull from the same place would bring them back.
+    public var purgesPushed = false
+    /// Whether a push takes all that it offers for new, and sends it without asking first what the other end lacks.
+    /// What it has already is sent for nothing, and does no harm.
+    public var assumesAllNew = false
+    /// How many changes are read and compared at a time: 1 to 10,000.
+    public var changesPerPage = 1_000
+    /// How many revisions are fetched together: 1 to 1,000.
+    public var revisionsPerFetch = 100
     /// Fields added to each HTTP request.
     public var headers: [String: String] = [:]
     /// How it tells the server who it is; a name and password in the URL will do, too.
@@ -143,8 +153,10 @@ public struct ReplicationConfiguration: Sendable {
     /// What identifies the other end in checkpoints, whatever its address.
     public var remoteUUID: String?
     /// Settings by the names that Couchbase Lite 1.x had: `heartbeat` and `poll` (milliseconds),
-    /// `connection_timeout` (seconds), `websocket` (false: never by itself), `remoteUUID`, and `reset`, which
-    /// makes the first run begin at the beginning. Others are kept and mean nothing.
+    /// `connection_timeout` (seconds), `websocket` (false: never by itself), `remoteUUID`, `purgePushed`, `allNew`,
+    /// `attachments` (false: they come later), and `reset`, which makes the first run begin at the beginning. Others
+    /// are kept and mean nothing; so does `trust_reachability`, since every replication tries, whatever the system
+    /// says of the network.
     public var customProperties: [String: JSONValue] = [:]
     /// Changes the properties of each document on its way, such as to encrypt some of them.
     ///
@@ -161,4 +173,33 @@ public struct ReplicationConfiguration: Sendable {
 
     /// Makes the usual settings: one-shot, everything.
     public init() {}
+}
+
+extension ReplicationConfiguration {
+    /// The settings with those that have their old names only.
+    var withOldNames: ReplicationConfiguration {
+        var settings = self
+        if customProperties["purgePushed"]?.bool ?? false { settings.purgesPushed = true }
+        if customProperties["allNew"]?.bool ?? false { settings.assumesAllNew = true }
+        if customProperties["attachments"]?.bool == false { settings.downloadsAttachments = false }
+        return settings
+    }
+
+    /// How much may be under way.
+    ///
+    /// - Throws: `ReplicationError` with code `.invalidSetting`.
+    var limits: ReplicationEngine.Limits {
+        get throws {
+            guard (1...10_000).contains(changesPerPage), (1...1_000).contains(revisionsPerFetch)
+            else {
+                throw ReplicationError(
+                    .invalidSetting,
+                    "A page has 1 to 10,000 changes, and a fetch 1 to 1,000 revisions.")
+            }
+            var limits = ReplicationEngine.Limits()
+            limits.page = changesPerPage
+            limits.revisionsPerFetch = revisionsPerFetch
+            return limits
+        }
+    }
 }
