@@ -53,6 +53,10 @@ public struct ListenerOptions: Sendable {
     public var port: UInt16 = 0
     /// Who gets in.
     public var access = ListenerAccess.users()
+    /// The keys of bearer tokens that users may show besides passwords; nil for none.
+    public var tokens: ListenerTokens?
+    /// A proxy in front that says who its clients are; nil for none.
+    public var proxy: ListenerProxyAuthentication?
     /// Whether every change is refused.
     public var readOnly = false
     /// The certificate, to serve HTTPS; nil for HTTP.

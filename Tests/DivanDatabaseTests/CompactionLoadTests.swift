@@ -4,6 +4,7 @@
 import DivanJSON
 import DivanModel
 import DivanTestSupport
+import FoundationEssentials
 import Testing
 
 /// Compaction beside others, and of what gathers in a long life.
@@ -118,6 +119,32 @@ import Testing
         try database.compact()
         #expect(try rows(database) == Int(Compaction.keptPurges))
         #expect(try database.problems() == [])
+    }
+
+    @Test func `how many purges are kept is the app's to say, and kept with the database`() throws {
+        let database = try sandbox.database()
+        #expect(try database.purgeHistoryLimit == 10_000)
+        try database.setPurgeHistoryLimit(20)
+        try database.inBatch {
+            for number in 0..<50 {
+                try database.create("\(number)")
+                try database.purge("\(number)")
+            }
+        }
+        try database.compact()
+        #expect(try rows(database) == 20)
+        #expect(try database.core.read { try $0.state().forgottenPurge } == 30)
+        #expect(try database.problems() == [])
+        let copy = sandbox.folder.appending(path: "copy.divan")
+        try database.backup(to: copy)
+        let opened = try Database.open(at: copy)
+        #expect(try opened.purgeHistoryLimit == 20)
+        opened.close()
+        let saved = sandbox.folder.appending(path: "saved.divan")
+        _ = try Database.salvage(from: copy, to: saved)
+        let salvaged = try Database.open(at: saved)
+        #expect(try salvaged.purgeHistoryLimit == 20)
+        salvaged.close()
     }
 
     @Test func `who is behind the forgotten purges is told that it may be any document`() throws {

@@ -110,6 +110,28 @@ extension Database {
         }
     }
 
+    /// How many of the newest purges compaction keeps in mind; 10,000 unless set.
+    ///
+    /// A peer or an index that asks for changes since an older one cannot be told what was purged, and looks at
+    /// everything anew.
+    public var purgeHistoryLimit: Int {
+        get throws {
+            try checkOpen()
+            return try core.read {
+                Int(clamping: try $0.setting(.keptPurges) ?? Compaction.keptPurges)
+            }
+        }
+    }
+
+    /// Sets `purgeHistoryLimit`, which is kept with the database.
+    ///
+    /// - Parameter limit: At least 1.
+    /// - Throws: As `write(_:)`.
+    public func setPurgeHistoryLimit(_ limit: Int) throws {
+        precondition(limit >= 1, "At least one purge is kept in mind: use a limit of 1 or more.")
+        try operation { try $0.context.set(.keptPurges, UInt64(limit)) }
+    }
+
     /// Sets `maxRevTreeDepth`.
     ///
     /// - Parameter depth: At least 1.

@@ -164,10 +164,11 @@ struct Compaction {
     private func forgetPurges(_ context: WriteContext) throws -> Bool {
         let (writer, snapshot) = try context.transaction()
         let state = context.state
-        guard state.lastPurge > Self.keptPurges else { return false }
+        let kept = try snapshot.setting(.keptPurges) ?? Self.keptPurges
+        guard state.lastPurge > kept else { return false }
         let marks = try snapshot.indexNames().map { try snapshot.indexRecord($0)?.lastPurge ?? 0 }
         let last = min(
-            state.lastPurge - Self.keptPurges, state.forgottenPurge + UInt64(Self.batchSize),
+            state.lastPurge - kept, state.forgottenPurge + UInt64(Self.batchSize),
             marks.min() ?? .max)
         guard last > state.forgottenPurge else { return false }
         for purge in (state.forgottenPurge + 1)...last {

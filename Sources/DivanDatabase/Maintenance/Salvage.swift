@@ -116,6 +116,9 @@ final class Salvage {
             if let state = attempt(nil, { try snapshot.state() }) {
                 try copy.setMaxRevTreeDepth(Int(clamping: state.maxRevTreeDepth))
             }
+            if let limit = attempt(nil, { try snapshot.setting(.keptPurges) }) ?? nil, limit > 0 {
+                try copy.setPurgeHistoryLimit(Int(clamping: limit))
+            }
             try copyDocuments(snapshot)
             try copyStrays(snapshot)
             try copyExpirations(snapshot)

@@ -71,6 +71,8 @@ struct DatabaseState: Equatable, Sendable {
 enum Setting: String {
     /// The number given to an index last.
     case lastIndex
+    /// How many purges a compaction leaves in the list of them, where somebody has said so.
+    case keptPurges
 
     var key: [UInt8] { Array(rawValue.utf8) }
 }

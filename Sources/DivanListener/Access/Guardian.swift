@@ -19,6 +19,20 @@ struct Guardian: Sendable {
     let accounts: Accounts
     let throttle: PasswordThrottle
     let cors: CORS
+    var tokens: ListenerTokens?
+    var proxy: ListenerProxyAuthentication?
+
+    /// By what users are recognised, in CouchDB's words.
+    var methods: [String] {
+        ["cookie", "default"] + (tokens == nil ? [] : ["jwt"]) + (proxy == nil ? [] : ["proxy"])
+    }
+
+    /// Whether a request shows anything that may tell who makes it.
+    func showsSomething(_ head: RequestHead) -> Bool {
+        let names =
+            ["Authorization", "Cookie"] + (proxy == nil ? [] : ["X-Auth-CouchDB-UserName"])
+        return names.contains { head.headers[$0] != nil }
+    }
 
     /// Refuses requests that a foreign page may have had a browser make.
     func check(_ head: RequestHead) throws {
@@ -34,15 +48,19 @@ struct Guardian: Sendable {
 
     /// Who makes a request.
     ///
-    /// - Throws: `HTTPFailure` 401 when a name or password is wrong, 403 when too many were.
+    /// - Throws: `HTTPFailure` 401 when a name, password or token is wrong, 403 when too many passwords were.
     func user(of head: RequestHead) throws -> ListenerUser {
         if isParty { return ListenerUser(roles: [ListenerUser.adminRole]) }
         if let authorization = head.headers["Authorization"] {
+            if let tokens, let token = Self.bearer(authorization) {
+                return try tokens.user(token, now: Accounts.now)
+            }
             guard let (name, password) = Self.credentials(authorization) else {
                 throw HTTPFailure.unauthorized("Name or password is incorrect.")
             }
             return try signIn(name, password: password, from: head.remoteAddress)
         }
+        if let user = try proxy?.user(of: head.headers) { return user }
         guard let token = Self.cookie(head), isOwnOrigin(head) else { return anonymous }
         guard case (var user, let end)? = accounts.user(cookie: token) else { return anonymous }
         // Past a tenth of its time it is renewed.
@@ -72,6 +90,12 @@ struct Guardian: Sendable {
     }
 
     // MARK: - Reading header fields
+
+    static func bearer(_ authorization: String) -> Substring? {
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return parts[1].drop { $0 == " " }
+    }
 
     static func credentials(_ authorization: String) -> (name: String, password: String)? {
         let parts = authorization.split(separator: " ", maxSplits: 1)

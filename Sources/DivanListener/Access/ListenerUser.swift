@@ -12,7 +12,7 @@ public struct ListenerUser: Sendable, Hashable {
     public var name: String?
     /// The roles.
     public var roles: Set<String>
-    /// How the user was recognised: `cookie` or `default` (a password); nil when by nothing.
+    /// How the user was recognised: `cookie`, `default` (a password), `jwt` or `proxy`; nil when by nothing.
     public var method: String?
     /// Whether the user's cookie is no longer new and is to be renewed.
     var wantsRenewal = false

@@ -17,6 +17,9 @@ struct AllDocumentsRequest: Sendable {
     var includeDocuments = false
     var includeDeleted = false
     var conflicts = false
+    /// Whether rows tell the revisions in conflict, and whether there are no other rows, as Couchbase Lite 1.x has it.
+    var showsConflicts = false
+    var onlyConflicts = false
     var updateSequence = false
     var format = DocumentFormat()
 
@@ -33,6 +36,8 @@ struct AllDocumentsRequest: Sendable {
         includeDocuments = try query.flag("include_docs")
         includeDeleted = try query.flag("include_deleted")
         conflicts = try query.flag("conflicts")
+        onlyConflicts = try query.flag("only_conflicts")
+        showsConflicts = try query.flag("include_conflicts") || onlyConflicts
         updateSequence = try query.flag("update_seq")
         skip = try query.count("skip") ?? 0
         limit = try query.count("limit")
@@ -104,6 +109,8 @@ struct AllDocumentsRequest: Sendable {
         options.descending = descending
         options.includeDeleted = includeDeleted
         options.includeDocuments = includeDocuments
+        options.onlyConflicts = onlyConflicts
+        options.showConflicts = showsConflicts
         options.limit = step
         return options
     }

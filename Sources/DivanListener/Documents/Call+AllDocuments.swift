@@ -190,6 +190,7 @@ struct AllDocumentsListing: ResponseSteps {
         text.raw(",\"value\":{\"rev\":")
         text.string(row.revisionID)
         if row.isDeleted { text.raw(",\"deleted\":true") }
+        append(conflicts: row.conflictingRevisions, &text)
         text.raw("}")
         if request.includeDocuments {
             text.raw(",\"doc\":")
@@ -202,6 +203,13 @@ struct AllDocumentsListing: ResponseSteps {
             }
         }
         text.bytes.append(JSONByte.closeBrace)
+    }
+
+    /// The live revisions of a document in conflict, the winner first.
+    private func append(conflicts revisions: [String], _ text: inout JSONText) {
+        guard !revisions.isEmpty else { return }
+        text.raw(",\"_conflicts\":")
+        text.value(.array(revisions.map { .string($0) }))
     }
 
     private mutating func separate(_ text: inout JSONText) {
@@ -231,10 +239,13 @@ struct AllDocumentsListing: ResponseSteps {
     private mutating func append(
         _ key: JSONValue, _ transaction: borrowing ReadTransaction, _ text: inout JSONText
     ) throws {
+        let tree = try key.string.flatMap { id in
+            DocumentID.isValid(id) && !id.hasPrefix("_local/")
+                ? try transaction.revisionTree(of: id) : nil
+        }
+        if request.onlyConflicts, !(tree?.isConflicted ?? false) { return }
         separate(&text)
-        guard let id = key.string, DocumentID.isValid(id), !id.hasPrefix("_local/"),
-            let tree = try transaction.revisionTree(of: id), let winner = tree.winner
-        else {
+        guard let id = key.string, let tree, let winner = tree.winner else {
             text.value(["key": key, "error": "not_found"])
             return
         }
@@ -253,6 +264,10 @@ struct AllDocumentsListing: ResponseSteps {
         text.raw(",\"value\":{\"rev\":")
         text.string(revision)
         if winner.isTombstone { text.raw(",\"deleted\":true") }
+        if request.showsConflicts, tree.isConflicted {
+            let live = tree.leaves.filter { !$0.isTombstone }
+            append(conflicts: live.map(\.id.description), &text)
+        }
         text.raw("}")
         if request.includeDocuments {
             text.raw(",\"doc\":")

@@ -147,7 +147,18 @@ extension Call {
     }
 
     /// `GET /{db}/_purged_infos_limit`: what compaction leaves.
-    func purgedInfosLimit() throws -> ListenerResponse { .json(10_000) }
+    func purgedInfosLimit() throws -> ListenerResponse {
+        .json(JSONValue(UInt64(try database.purgeHistoryLimit)))
+    }
+
+    /// `PUT /{db}/_purged_infos_limit`
+    func setPurgedInfosLimit() throws -> ListenerResponse {
+        guard let limit = try valueBody().int64, limit > 0, limit <= 1_000_000_000 else {
+            throw HTTPFailure.badRequest("`_purged_infos_limit` must be a positive integer.")
+        }
+        try database.setPurgeHistoryLimit(Int(limit))
+        return .done()
+    }
 
     /// `GET /{db}/_revs_limit`
     func revisionsLimit() throws -> ListenerResponse {

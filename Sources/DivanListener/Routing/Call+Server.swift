@@ -92,7 +92,9 @@ extension Call {
     func session() throws -> ListenerResponse {
         var context: JSONObject = ["name": user.name.map { .string($0) } ?? .null]
         context["roles"] = .array(user.roles.sorted().map { .string($0) })
-        var info: JSONObject = ["authentication_handlers": ["cookie", "default"]]
+        var info: JSONObject = [
+            "authentication_handlers": .array(site.guardian.methods.map { .string($0) })
+        ]
         if let method = user.method { info["authenticated"] = .string(method) }
         return .json(["ok": true, "userCtx": .object(context), "info": .object(info)])
     }

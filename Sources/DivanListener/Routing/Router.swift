@@ -56,6 +56,9 @@ package struct Router: Sendable {
         .write("POST", "/{db}/_purge", .serverAdmin) { try $0.purge() },
         .read("GET", "/{db}/_purged_infos", .serverAdmin) { try $0.purgedInfos() },
         .read("GET", "/{db}/_purged_infos_limit") { try $0.purgedInfosLimit() },
+        .write("PUT", "/{db}/_purged_infos_limit", .databaseAdmin) {
+            try $0.setPurgedInfosLimit()
+        },
         .read("GET", "/{db}/_revs_limit") { try $0.revisionsLimit() },
         .write("PUT", "/{db}/_revs_limit", .databaseAdmin) { try $0.setRevisionsLimit() },
         .read("GET", "/{db}/_security") { try $0.securityObject() },
@@ -161,9 +164,7 @@ package struct Router: Sendable {
     /// not more than is needed to sign in.
     package func largestBody(_ head: RequestHead) -> Int {
         let limit = site.options.limits.requestBody
-        guard !site.guardian.isParty, head.headers["Authorization"] == nil,
-            head.headers["Cookie"] == nil
-        else { return limit }
+        guard !site.guardian.isParty, !site.guardian.showsSomething(head) else { return limit }
         return min(limit, 64 << 10)
     }
 

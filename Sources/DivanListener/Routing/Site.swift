@@ -52,7 +52,7 @@ package final class Site: Sendable {
         if case .everybodyOnLoopback = options.access { isParty = true }
         guardian = Guardian(
             isParty: isParty, anonymous: ListenerUser(), accounts: accounts, throttle: throttle,
-            cors: cors)
+            cors: cors, tokens: options.tokens, proxy: options.proxy)
     }
 
     /// Refuses header fields that would break the answers that they stand in.
