@@ -36,7 +36,10 @@ let package = Package(
             name: "CPageCodec",
             linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("crypto")]
         ),
-        .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
+        .target(
+            name: "CMicroHTTPD",
+            linkerSettings: [.linkedLibrary("microhttpd"), .linkedLibrary("gnutls")]
+        ),
 
         // 0: values and the storage seam.
         .target(name: "DivanJSON"),

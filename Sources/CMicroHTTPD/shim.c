@@ -2,6 +2,7 @@
 
 #include "CMicroHTTPD.h"
 
+#include <gnutls/gnutls.h>
 #include <string.h>
 
 /// Leaves escapes as they are: `a%2Fb` and `a/b` are different names.
@@ -17,6 +18,8 @@ struct MHD_Daemon *divan_httpd_start(const struct divan_httpd_options *options) 
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)options->key},
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)options->certificate},
+        {options->clientAnchors ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
+         (void *)options->clientAnchors},
         {MHD_OPTION_END, 0, NULL},
     };
     if (options->key) flags |= MHD_USE_TLS;
@@ -38,6 +41,23 @@ int divan_httpd_socket(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
+}
+
+size_t divan_httpd_client_certificates(
+    struct MHD_Connection *connection, const uint8_t *certificates[DIVAN_HTTPD_CHAIN_MAXIMUM],
+    size_t counts[DIVAN_HTTPD_CHAIN_MAXIMUM]) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    unsigned int count = 0;
+    const gnutls_datum_t *sent = info && info->tls_session
+        ? gnutls_certificate_get_peers(info->tls_session, &count) : NULL;
+    if (!sent) return 0;
+    if (count > DIVAN_HTTPD_CHAIN_MAXIMUM) count = DIVAN_HTTPD_CHAIN_MAXIMUM;
+    for (unsigned int index = 0; index < count; index++) {
+        certificates[index] = sent[index].data;
+        counts[index] = sent[index].size;
+    }
+    return count;
 }
 
 unsigned int divan_httpd_connections(struct MHD_Daemon *daemon) {

@@ -4,6 +4,7 @@
 
 #include <openssl/bio.h>
 #include <openssl/ec.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -96,6 +97,117 @@ int divan_certificate_inspect(
         && ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(certificate));
     *secondsLeft = (long)days * 86400 + seconds;
     X509_free(certificate);
+    return done;
+}
+
+/// The certificates of a PEM text; NULL when there is none, or one that cannot be read.
+static STACK_OF(X509) *certificates_of(const char *pem) {
+    BIO *text = BIO_new_mem_buf(pem, -1);
+    STACK_OF(X509) *all = sk_X509_new_null();
+    X509 *one = NULL;
+    ERR_clear_error();
+    while (text && all && (one = PEM_read_bio_X509(text, NULL, NULL, NULL))) {
+        if (sk_X509_push(all, one)) continue;
+        X509_free(one);
+        break;
+    }
+    // Reading ends with an error, too: that nothing more begins.
+    int isWhole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+    ERR_clear_error();
+    BIO_free(text);
+    if (all && isWhole && sk_X509_num(all) > 0) return all;
+    sk_X509_pop_free(all, X509_free);
+    return NULL;
+}
+
+int divan_certificates_count(const char *pem) {
+    STACK_OF(X509) *all = certificates_of(pem);
+    int count = all ? sk_X509_num(all) : 0;
+    sk_X509_pop_free(all, X509_free);
+    return count;
+}
+
+static STACK_OF(X509) *chain_of(
+    const uint8_t *const *certificates, const size_t *counts, size_t count) {
+    STACK_OF(X509) *chain = sk_X509_new_null();
+    for (size_t index = 0; chain && index < count; index++) {
+        const unsigned char *bytes = certificates[index];
+        X509 *one = d2i_X509(NULL, &bytes, (long)counts[index]);
+        if (!one || !sk_X509_push(chain, one)) {
+            X509_free(one);
+            sk_X509_pop_free(chain, X509_free);
+            return NULL;
+        }
+    }
+    return chain;
+}
+
+static int is_trusted(X509 *own, STACK_OF(X509) *chain, STACK_OF(X509) *anchors) {
+    X509_STORE *store = X509_STORE_new();
+    X509_STORE_CTX *context = X509_STORE_CTX_new();
+    int done = store && context;
+    for (int index = 0; done && index < sk_X509_num(anchors); index++)
+        done = X509_STORE_add_cert(store, sk_X509_value(anchors, index));
+    // What is given is trusted, also when it is no authority of the last instance, or the client's own.
+    done = done && X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN)
+        && X509_STORE_CTX_init(context, store, own, chain)
+        && X509_STORE_CTX_set_purpose(context, X509_PURPOSE_SSL_CLIENT)
+        && X509_verify_cert(context) == 1;
+    X509_STORE_CTX_free(context);
+    X509_STORE_free(store);
+    return done;
+}
+
+/// The subject as RFC 2253 writes it.
+static char *subject_of(X509 *certificate) {
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *text = NULL;
+    unsigned long flags = XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB;
+    if (bio && X509_NAME_print_ex(bio, X509_get_subject_name(certificate), 0, flags) >= 0)
+        text = text_of(bio);
+    BIO_free(bio);
+    return text;
+}
+
+/// The common name; NULL when there is none, more than one, or one that holds NUL.
+static char *common_name_of(X509 *certificate) {
+    X509_NAME *subject = X509_get_subject_name(certificate);
+    int place = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    if (place < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, place) >= 0) return NULL;
+    unsigned char *bytes = NULL;
+    int count = ASN1_STRING_to_UTF8(
+        &bytes, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, place)));
+    char *name = count > 0 && !memchr(bytes, 0, (size_t)count) ? malloc((size_t)count + 1) : NULL;
+    if (name) {
+        memcpy(name, bytes, (size_t)count);
+        name[count] = 0;
+    }
+    OPENSSL_free(bytes);
+    return name;
+}
+
+int divan_client_certificate_verify(
+    const uint8_t *const *certificates, const size_t *counts, size_t count, const char *anchorsPEM,
+    char **subject, char **commonName, uint8_t fingerprint[32]) {
+    *subject = NULL;
+    *commonName = NULL;
+    STACK_OF(X509) *chain = count > 0 ? chain_of(certificates, counts, count) : NULL;
+    STACK_OF(X509) *anchors = certificates_of(anchorsPEM);
+    unsigned int length = 32;
+    int done = 0;
+    if (chain && anchors) {
+        X509 *own = sk_X509_value(chain, 0);
+        done = is_trusted(own, chain, anchors)
+            && X509_digest(own, EVP_sha256(), fingerprint, &length);
+        if (done) {
+            *subject = subject_of(own);
+            *commonName = common_name_of(own);
+            done = *subject != NULL;
+        }
+    }
+    sk_X509_pop_free(chain, X509_free);
+    sk_X509_pop_free(anchors, X509_free);
+    ERR_clear_error();
     return done;
 }
 

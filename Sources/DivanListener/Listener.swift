@@ -47,11 +47,16 @@ public final class Listener: Sendable {
     ///
     /// - Throws: `DatabaseError` with code `.io` when the port is taken, the host is no address of this
     ///   machine, or key and certificate do not fit; `.forbidden` when everybody were to be let in
-    ///   on an interface that others can reach; `.invalidName` when a field of `responseHeaders` cannot
+    ///   on an interface that others can reach, or clients to show certificates without TLS; `.invalidName` when a field of `responseHeaders` cannot
     ///   be one.
     public func start() throws {
         try running.withLock { running in
             guard running == nil else { return }
+            guard options.clientCertificates == nil || options.tls != nil else {
+                throw DatabaseError(
+                    .forbidden,
+                    "Clients show certificates over TLS only; give the listener one, too.")
+            }
             let site = try Site(manager, options)
             let socket = try ListeningSocket(host: options.host, port: options.port)
             if case .everybodyOnLoopback = options.access, !socket.isLoopback {
@@ -62,7 +67,8 @@ public final class Listener: Sendable {
                         + "name users.")
             }
             let made = try MicroHTTPServer(
-                socket, Router(site: site), options.limits, tls: options.tls)
+                socket, Router(site: site), options.limits, tls: options.tls,
+                clientCertificates: options.clientCertificates)
             site.begin(hosts: Self.hosts(options.host).map { "\($0):\(made.port)" })
             running = Running(server: made, site: site)
             Log.listener.info("Listening on port \(made.port) of '\(options.host)'.")

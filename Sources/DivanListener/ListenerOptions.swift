@@ -61,6 +61,8 @@ public struct ListenerOptions: Sendable {
     public var readOnly = false
     /// The certificate, to serve HTTPS; nil for HTTP.
     public var tls: ListenerTLS?
+    /// The certificates that clients are asked for over TLS; nil to ask for none.
+    public var clientCertificates: ListenerClientCertificates?
     /// Which pages of other origins may use it from a browser; nil for none.
     public var cors: ListenerCORS?
     /// Bounds on what a client may cost.

@@ -7,6 +7,7 @@
 
 #include <microhttpd.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /// What a server is started with.
 struct divan_httpd_options {
@@ -20,6 +21,8 @@ struct divan_httpd_options {
     /// PEM texts; NULL for plain HTTP.
     const char *key;
     const char *certificate;
+    /// PEM text of the authorities whose certificates clients are asked for; NULL to ask for none.
+    const char *clientAnchors;
     /// Handed to each callback.
     void *context;
     MHD_AccessHandlerCallback respond;
@@ -34,6 +37,15 @@ struct MHD_Daemon *divan_httpd_start(const struct divan_httpd_options *options);
 
 /// The socket of a connection; -1 if it has none.
 int divan_httpd_socket(struct MHD_Connection *connection);
+
+/// The most certificates of a client that are looked at.
+enum { DIVAN_HTTPD_CHAIN_MAXIMUM = 8 };
+
+/// The certificates that the client of a TLS connection has sent, in DER form, its own first; it has shown to have the key
+/// of that one. They are lent as long as the connection is open, to the daemon's thread. Answers how many: 0 for none.
+size_t divan_httpd_client_certificates(
+    struct MHD_Connection *connection, const uint8_t *certificates[DIVAN_HTTPD_CHAIN_MAXIMUM],
+    size_t counts[DIVAN_HTTPD_CHAIN_MAXIMUM]);
 
 /// How many connections are open.
 unsigned int divan_httpd_connections(struct MHD_Daemon *daemon);

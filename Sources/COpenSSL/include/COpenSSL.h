@@ -93,6 +93,16 @@ int divan_identity_create(
 int divan_certificate_inspect(
     const char *pem, uint8_t fingerprint[32], long *secondsLeft);
 
+/// Checks the certificates that a TLS client has sent, in DER form, its own first, against authorities given as PEM.
+/// Answers 1 when it may be trusted as a client's, and then its subject, its common name (or NULL), both to be freed with
+/// `divan_text_free`, and the SHA-256 of it. Answers 0 otherwise.
+int divan_client_certificate_verify(
+    const uint8_t *const *certificates, const size_t *counts, size_t count, const char *anchorsPEM,
+    char **subject, char **commonName, uint8_t fingerprint[32]);
+
+/// How many certificates a PEM text has; 0 when it has none, or one that cannot be read.
+int divan_certificates_count(const char *pem);
+
 /// Frees a text.
 void divan_text_free(char *text);
 

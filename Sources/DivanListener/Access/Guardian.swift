@@ -21,14 +21,17 @@ struct Guardian: Sendable {
     let cors: CORS
     var tokens: ListenerTokens?
     var proxy: ListenerProxyAuthentication?
+    var certificates: ListenerClientCertificates?
 
     /// By what users are recognised, in CouchDB's words.
     var methods: [String] {
         ["cookie", "default"] + (tokens == nil ? [] : ["jwt"]) + (proxy == nil ? [] : ["proxy"])
+            + (certificates == nil ? [] : ["certificate"])
     }
 
     /// Whether a request shows anything that may tell who makes it.
     func showsSomething(_ head: RequestHead) -> Bool {
+        if case .trusted = head.certificate { return true }
         let names =
             ["Authorization", "Cookie"] + (proxy == nil ? [] : ["X-Auth-CouchDB-UserName"])
         return names.contains { head.headers[$0] != nil }
@@ -48,8 +51,36 @@ struct Guardian: Sendable {
 
     /// Who makes a request.
     ///
-    /// - Throws: `HTTPFailure` 401 when a name, password or token is wrong, 403 when too many passwords were.
+    /// - Throws: `HTTPFailure` 401 when a name, password or token is wrong, 403 when too many passwords were, or a
+    ///   certificate is missing or not trusted.
     func user(of head: RequestHead) throws -> ListenerUser {
+        let certificate = try certificate(of: head)
+        var user = try recognised(head)
+        if user.name == nil, !isParty, let certificate,
+            let shown = certificates?.user(certificate)
+        {
+            user = shown
+        }
+        user.certificate = certificate
+        return user
+    }
+
+    /// The certificate that a client has shown.
+    ///
+    /// - Throws: `HTTPFailure` 403 when it leads to no anchor, or there must be one.
+    private func certificate(of head: RequestHead) throws -> ListenerClientCertificate? {
+        guard let certificates else { return nil }
+        switch head.certificate {
+        case .trusted(let certificate): return certificate
+        case .untrusted: throw HTTPFailure.forbidden("The client's certificate is not trusted.")
+        case .none:
+            guard certificates.isRequired else { return nil }
+            throw HTTPFailure.forbidden("A client certificate is needed.")
+        }
+    }
+
+    /// The user by what stands in the request.
+    private func recognised(_ head: RequestHead) throws -> ListenerUser {
         if isParty { return ListenerUser(roles: [ListenerUser.adminRole]) }
         if let authorization = head.headers["Authorization"] {
             if let tokens, let token = Self.bearer(authorization) {

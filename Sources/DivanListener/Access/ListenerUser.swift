@@ -12,8 +12,10 @@ public struct ListenerUser: Sendable, Hashable {
     public var name: String?
     /// The roles.
     public var roles: Set<String>
-    /// How the user was recognised: `cookie`, `default` (a password), `jwt` or `proxy`; nil when by nothing.
+    /// How the user was recognised: `cookie`, `default` (a password), `jwt`, `proxy` or `certificate`; nil when by nothing.
     public var method: String?
+    /// The certificate that was shown over TLS, by whatever the user was recognised.
+    public internal(set) var certificate: ListenerClientCertificate?
     /// Whether the user's cookie is no longer new and is to be renewed.
     var wantsRenewal = false
 

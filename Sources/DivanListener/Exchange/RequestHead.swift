@@ -15,6 +15,9 @@ package struct RequestHead: Sendable {
     /// The client's address, where it gives a password; it only tells apart those who guess.
     package var remoteAddress = ""
 
+    /// What the client has shown of itself over TLS.
+    package var certificate = PresentedCertificate.none
+
     /// Makes the head of a request.
     package init(method: String, target: String, headers: HTTPHeaders = HTTPHeaders()) {
         self.method = method

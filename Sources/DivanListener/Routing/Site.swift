@@ -52,7 +52,8 @@ package final class Site: Sendable {
         if case .everybodyOnLoopback = options.access { isParty = true }
         guardian = Guardian(
             isParty: isParty, anonymous: ListenerUser(), accounts: accounts, throttle: throttle,
-            cors: cors, tokens: options.tokens, proxy: options.proxy)
+            cors: cors, tokens: options.tokens, proxy: options.proxy,
+            certificates: options.clientCertificates)
     }
 
     /// Refuses header fields that would break the answers that they stand in.

@@ -93,6 +93,7 @@ final class Exchange: Sendable {
         var head = RequestHead(method: method, target: target)
         head.headers = unsafe MicroHTTPCallbacks.headers(connection.pointer)
         head.isSecure = server.isSecure
+        head.certificate = server.certificate(of: connection, number)
         // Needed only to tell those apart who guess passwords.
         if head.headers["Authorization"] != nil || target.hasPrefix("/_session") {
             head.remoteAddress = server.address(of: number)

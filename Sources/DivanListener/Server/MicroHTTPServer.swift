@@ -50,6 +50,8 @@ final class MicroHTTPServer: HTTPServer {
         /// Since when it has waited for a head, or for a piece of a body.
         var since = ContinuousClock.now
         var exchange: Exchange?
+        /// What its client has shown of itself; nil before the first request.
+        var certificate: PresentedCertificate?
     }
 
     private struct State {
@@ -69,6 +71,7 @@ final class MicroHTTPServer: HTTPServer {
     let handler: any HTTPRequestHandler
     let limits: ListenerLimits
     let isSecure: Bool
+    private let clientCertificates: ListenerClientCertificates?
     let port: UInt16
     let readers: WorkerPool
     private let writers: WorkerPool
@@ -82,9 +85,10 @@ final class MicroHTTPServer: HTTPServer {
     ///   its key, say.
     init(
         _ socket: ListeningSocket, _ handler: any HTTPRequestHandler, _ limits: ListenerLimits,
-        tls: ListenerTLS?
+        tls: ListenerTLS?, clientCertificates: ListenerClientCertificates? = nil
     ) throws {
         self.handler = handler
+        self.clientCertificates = clientCertificates
         self.limits = limits
         isSecure = tls != nil
         port = socket.port
@@ -94,7 +98,8 @@ final class MicroHTTPServer: HTTPServer {
         let queue = DispatchQueue(label: "divan.listener.timer")
         deadlines = Deadlines(queue)
         let daemon = unsafe Self.start(
-            socket, limits, tls, Unmanaged.passUnretained(self).toOpaque())
+            socket, limits, tls, clientCertificates?.anchors,
+            Unmanaged.passUnretained(self).toOpaque())
         guard let daemon else {
             socket.close()
             throw DatabaseError(
@@ -123,7 +128,7 @@ final class MicroHTTPServer: HTTPServer {
 
     private static func start(
         _ socket: ListeningSocket, _ limits: ListenerLimits, _ tls: ListenerTLS?,
-        _ context: UnsafeMutableRawPointer
+        _ clientAnchors: String?, _ context: UnsafeMutableRawPointer
     ) -> Daemon? {
         var options = unsafe divan_httpd_options()
         unsafe options.socket = socket.descriptor
@@ -144,7 +149,11 @@ final class MicroHTTPServer: HTTPServer {
             unsafe tls.certificate.withCString { certificate in
                 unsafe options.key = unsafe key
                 unsafe options.certificate = unsafe certificate
-                return start()
+                guard let clientAnchors else { return start() }
+                return unsafe clientAnchors.withCString { anchors in
+                    unsafe options.clientAnchors = unsafe anchors
+                    return start()
+                }
             }
         }
     }
@@ -183,6 +192,28 @@ final class MicroHTTPServer: HTTPServer {
     /// Who is at the other end of a connection.
     func address(of number: Int) -> String {
         state.withLock { $0.connections[number]?.address ?? "" }
+    }
+
+    /// What the client of a connection has shown of itself, looked at once; on the daemon's thread.
+    func certificate(of connection: Exchange.Connection, _ number: Int) -> PresentedCertificate {
+        guard let clientCertificates else { return .none }
+        if let known = state.withLock({ $0.connections[number]?.certificate }) { return known }
+        let most = Int(DIVAN_HTTPD_CHAIN_MAXIMUM)
+        var certificates = unsafe [UnsafePointer<UInt8>?](repeating: nil, count: most)
+        var counts = [Int](repeating: 0, count: most)
+        // SAFETY: both arrays have room for the most that is written; what is lent lives as long as the connection, which
+        // is in a callback of its own.
+        let shown = unsafe certificates.withUnsafeMutableBufferPointer { certificates in
+            unsafe counts.withUnsafeMutableBufferPointer { counts in
+                guard let first = certificates.baseAddress, let firstCount = counts.baseAddress
+                else { return PresentedCertificate.none }
+                let count = unsafe divan_httpd_client_certificates(
+                    connection.pointer, first, firstCount)
+                return unsafe clientCertificates.verified(first, firstCount, Int(count))
+            }
+        }
+        state.withLock { $0.connections[number]?.certificate = shown }
+        return shown
     }
 
     func closed(_ number: Int) { state.withLock { $0.connections[number] = nil } }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import COpenSSL
+internal import DivanDatabase
+
+/// A certificate that a client has shown over TLS, whose key it has, and that the listener trusts.
+public struct ListenerClientCertificate: Sendable, Hashable {
+    /// Whose it is, such as `CN=ann,O=Example`.
+    public let subject: String
+    /// The common name in it; nil when there is none, or more than one.
+    public let commonName: String?
+    /// The SHA-256 of the certificate, in hexadecimal digits.
+    public let fingerprint: String
+}
+
+/// Which certificates clients of a listener may, or must, show over TLS.
+///
+/// ```swift
+/// options.tls = try .selfSigned(keptAt: file)
+/// options.clientCertificates = try ListenerClientCertificates(anchors: pem)
+/// ```
+///
+/// A certificate counts when it leads to one of the anchors, or is one of them, is valid today, and is meant for
+/// clients. A client that shows another one is refused. Unless ``user`` says otherwise, the common name is
+/// the user's name, who then has no roles; a name and password, a token or a cookie in the request go before that.
+public struct ListenerClientCertificates: Sendable {
+    /// The authorities, PEM.
+    let anchors: String
+    /// Whether nobody is served without a certificate; otherwise it is one way more to show who one is.
+    public var isRequired = true
+    /// Which user has shown a certificate; nil for nobody in particular.
+    public var user: @Sendable (ListenerClientCertificate) -> ListenerUser? = { certificate in
+        certificate.commonName.map { ListenerUser(name: $0, method: "certificate") }
+    }
+
+    /// Takes the certificates of authorities, or of clients, as PEM text.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidDocument` when it has none, or one that cannot be read.
+    public init(anchors pem: String) throws {
+        guard !pem.utf8.contains(0), unsafe divan_certificates_count(pem) > 0 else {
+            throw DatabaseError(
+                .invalidDocument,
+                "The certificates that clients' are compared with are not PEM; give them as PEM.")
+        }
+        anchors = pem
+    }
+
+    /// Looks at what a client has sent, in DER form, its own certificate first.
+    func verified(
+        _ certificates: UnsafePointer<UnsafePointer<UInt8>?>, _ counts: UnsafePointer<Int>,
+        _ count: Int
+    ) -> PresentedCertificate {
+        guard count > 0 else { return .none }
+        var subject: UnsafeMutablePointer<CChar>?
+        var name: UnsafeMutablePointer<CChar>?
+        var fingerprint = [UInt8](repeating: 0, count: 32)
+        // SAFETY: there are `count` certificates with their lengths; the texts are ours after the call, end in zero, and
+        // are freed once; the digest has 32 bytes.
+        let isTrusted = unsafe fingerprint.withUnsafeMutableBufferPointer { fingerprint in
+            unsafe divan_client_certificate_verify(
+                certificates, counts, count, anchors, &subject, &name, fingerprint.baseAddress)
+                == 1
+        }
+        defer {
+            unsafe divan_text_free(subject)
+            unsafe divan_text_free(name)
+        }
+        guard isTrusted, let subject = unsafe subject else { return .untrusted }
+        return .trusted(
+            ListenerClientCertificate(
+                subject: unsafe String(cString: subject),
+                commonName: unsafe name.map { unsafe String(cString: $0) },
+                fingerprint: Hexadecimal.text(fingerprint)))
+    }
+}
+
+/// What the client of a connection has shown.
+package enum PresentedCertificate: Sendable {
+    /// Nothing, or it was not asked.
+    case none
+    /// A certificate that leads to no anchor.
+    case untrusted
+    /// One that does.
+    case trusted(ListenerClientCertificate)
+}
