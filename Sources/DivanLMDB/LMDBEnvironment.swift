@@ -106,7 +106,10 @@ final class LMDBEnvironment: Sendable {
     /// Closes the file. The engines that used it have waited for their transactions.
     func close() {
         guard unsafe env != nil else { return }
-        writer.sync { $0.transaction = nil }
+        writer.sync { writer in
+            writer.transaction?.discard()
+            writer.transaction = nil
+        }
         readers.removeIdle()
         // SAFETY: no transaction runs, and none begins without a handle.
         unsafe mdb_env_close(env)

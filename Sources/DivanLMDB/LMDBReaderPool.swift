@@ -164,14 +164,14 @@ final class LMDBReaderPool: Sendable {
         state.withLock { $0.isPaused = false }
     }
 
-    /// Lets go of every transaction that nobody uses.
+    /// Discards every transaction that nobody uses.
     func removeIdle() {
         let idle = state.withLock { state in
             let idle = state.loans.filter { $0.owner == 0 }
             state.loans.removeAll { $0.owner == 0 }
             return idle
         }
-        withExtendedLifetime(idle) {}
+        for loan in idle { loan.transaction.discard() }
     }
 
     private func loan(of thread: UInt) -> LMDBTransaction? {

@@ -66,12 +66,20 @@ final class LMDBTransaction {
         self.environment = environment
     }
 
-    deinit {
+    deinit { discard() }
+
+    /// Has LMDB free it, while the file is open; for one that is not in use.
+    ///
+    /// Before the file is closed this must not be left to the last reference: a thread that has given the
+    /// transaction back a moment ago may still have one.
+    func discard() {
         takeOver()
-        // SAFETY: nobody has the transaction any more; LMDB frees it.
+        // SAFETY: nobody uses the transaction any more, and it is forgotten here.
         if let current = unsafe current {
             unsafe mdb_txn_abort(current)
         }
+        unsafe current = nil
+        handOver()
     }
 
     // MARK: - Reading

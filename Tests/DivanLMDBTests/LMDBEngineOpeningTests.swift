@@ -194,6 +194,22 @@ import Testing
         #expect(environment == nil)
     }
 
+    @Test func `a transaction that somebody still refers to does not outlive its file`() throws {
+        let engine = try scratch.open()
+        _ = try fill(engine, 10)
+        // As a thread does between giving it back and letting go of it.
+        var held: LMDBTransaction?
+        try engine.withSnapshot { held = $0 }
+        #expect(held?.isKept == true)
+        engine.close()
+        #expect(held?.isKept == false)
+        // The file is not mapped any more, so that ending it now would stop the process.
+        held = nil
+        let again = try scratch.open()
+        defer { again.close() }
+        #expect(try again.read { try $0.count(of: again.store(StoreName("rows", .integer))) } == 10)
+    }
+
     @Test func `readers of an engine that is opened or closed read all of it or nothing`() throws {
         let first = try scratch.open()
         _ = try fill(first, 10)

@@ -168,8 +168,11 @@ import Testing
         let document = site.send("GET", "/_replicator/r").json
         #expect(document["_replication_stats"]?["docs_written"] == 1)
         #expect(document["_replication_state_time"]?.string?.hasSuffix("Z") == true)
-        let scheduled = site.send("GET", "/_scheduler/docs").json["docs"]?[0]
-        #expect(scheduled?["doc_id"] == "r" && scheduled?["state"] == "completed")
+        // The scheduler hears of it a moment after the document.
+        try await wait {
+            let scheduled = site.send("GET", "/_scheduler/docs").json["docs"]?[0]
+            return scheduled?["doc_id"] == "r" && scheduled?["state"] == "completed"
+        }
         // A document that is put anew, without its state, runs anew.
         try await source.save(MutableDocument(["n": 2], id: "b"))
         let rev = document["_rev"]?.string ?? ""
