@@ -41,8 +41,8 @@ final class EnvironmentRegistry: Sendable {
         }
     }
 
-    /// Ends one use. The last one closes the environment, unless somebody is still reading or this thread is
-    /// writing: then `collect` does so, at the end of that.
+    /// Ends one use. The last one closes the environment, unless somebody is still reading or writing: then
+    /// `collect` does so, at the end of that.
     func close(_ identity: FileIdentity) {
         entries.withLock { entries in
             entries[identity]?.users -= 1
@@ -80,11 +80,14 @@ final class EnvironmentRegistry: Sendable {
     }
 
     /// Closes an environment that nobody uses.
+    ///
+    /// Called after each read and each turn of the writer that ends once an engine has been closed. So what is
+    /// left undone here, since somebody is inside one, is done by them. Nobody is waited for under the mutex:
+    /// whoever has the writer's turn may be about to open another database.
     func collect(_ identity: FileIdentity) {
         entries.withLock { entries in
             guard let entry = entries[identity], entry.users <= 0,
-                !entry.environment.readers.isUsed,
-                !entry.environment.writer.isOwnedByCurrentThread
+                !entry.environment.readers.isUsed, !entry.environment.writer.isInUse
             else { return }
             entry.environment.close()
             if entry.suspended <= 0 {

@@ -30,6 +30,7 @@ extension LMDBEngine {
         if environment.writer.isOwnedByCurrentThread {
             throw StorageError.misuse("compact() was called inside a write transaction.")
         }
+        defer { closeIfAsked() }
         return try environment.writer.sync { writer in
             _ = try openTransaction(of: writer)
             try environment.checkPlace()
@@ -41,6 +42,7 @@ extension LMDBEngine {
             guard unused >= 1 << 18, unused >= before / LMDBEngine.leastUnusedShare else {
                 return 0
             }
+            writer.transaction?.discard()
             writer.transaction = nil
             let isDone = try environment.replaceFile { path in
                 try copySnapshot(to: path, whenClosed: true, progress)

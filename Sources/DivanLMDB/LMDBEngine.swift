@@ -166,8 +166,8 @@ public final class LMDBEngine: StorageEngine {
     }
 
     /// Closes what could not be closed whole while this thread was reading or writing.
-    private func closeIfAsked() {
-        if isClosed.load(ordering: .relaxed) {
+    func closeIfAsked() {
+        if isClosed.load(ordering: .relaxed) || isSuspended.load(ordering: .relaxed) {
             EnvironmentRegistry.shared.collect(identity)
         }
     }
@@ -230,6 +230,7 @@ public final class LMDBEngine: StorageEngine {
 
     /// Makes every commit acknowledged so far survive a power loss. See `StorageEngine`.
     public func sync() throws {
+        defer { closeIfAsked() }
         try environment.writer.sync { writer in
             let transaction = try openTransaction(of: writer)
             if transaction.kind == .write {

@@ -23,6 +23,8 @@ final class ReaderPool: Sendable {
 
     private struct State: Sendable {
         var loans: [Loan] = []
+        /// The connections that are being opened.
+        var opening = 0
         var isClosed = false
         var isSuspended = false
     }
@@ -30,14 +32,14 @@ final class ReaderPool: Sendable {
     private let state = Mutex(State())
     private let permits: DispatchSemaphore
     private let limit: Int
-    private let open: @Sendable () throws -> SQLiteTransaction
+    private let open: @Sendable (_ others: Int) throws -> SQLiteTransaction
 
     /// Makes a pool.
     ///
     /// - Parameters:
     ///   - limit: The most connections in use at a time.
-    ///   - open: Makes a connection.
-    init(limit: Int, open: @escaping @Sendable () throws -> SQLiteTransaction) {
+    ///   - open: Makes a connection; it is told how many others there are.
+    init(limit: Int, open: @escaping @Sendable (_ others: Int) throws -> SQLiteTransaction) {
         self.limit = max(limit, 1)
         self.open = open
         permits = DispatchSemaphore(value: self.limit)
@@ -127,15 +129,27 @@ final class ReaderPool: Sendable {
 
     /// Takes an idle connection or opens one. Called with a permit.
     private func borrow(for thread: UInt) throws -> Loan {
-        if let idle = try borrowIdle(for: thread) {
-            return idle
+        let others: Int
+        switch try choose(for: thread) {
+        case .idle(let loan): return loan
+        case .new(let count): others = count
         }
-        let loan = Loan(transaction: try open(), owner: thread)
-        state.withLock { $0.loans.append(loan) }
-        return loan
+        let transaction = Result { try open(others) }
+        return try state.withLock { state in
+            state.opening -= 1
+            let loan = Loan(transaction: try transaction.get(), owner: thread)
+            state.loans.append(loan)
+            return loan
+        }
     }
 
-    private func borrowIdle(for thread: UInt) throws -> Loan? {
+    private enum Choice: Sendable {
+        case idle(Loan)
+        case new(others: Int)
+    }
+
+    /// Takes an idle connection, or tells that one is to be opened.
+    private func choose(for thread: UInt) throws -> Choice {
         try state.withLock { state in
             if state.isClosed {
                 throw StorageError.closed()
@@ -145,9 +159,10 @@ final class ReaderPool: Sendable {
             }
             for position in state.loans.indices where state.loans[position].owner == 0 {
                 state.loans[position].owner = thread
-                return state.loans[position]
+                return .idle(state.loans[position])
             }
-            return nil
+            defer { state.opening += 1 }
+            return .new(others: state.loans.count + state.opening)
         }
     }
 

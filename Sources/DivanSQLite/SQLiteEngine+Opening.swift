@@ -112,18 +112,24 @@ extension SQLiteEngine {
     }
 
     /// The most bytes of pages of a sealed file that a reader keeps open, in the place of a mapping.
-    private static let openedSize = 64 << 20
+    ///
+    /// A mapping is the system's, shared by all; opened pages are a reader's own. So the first reader,
+    /// which does all the reading of most apps, has many, and those that read beside it a few.
+    private static func openedSize(others: Int) -> Int {
+        others == 0 ? 64 << 20 : 8 << 20
+    }
 
-    /// Opens a connection that reads.
+    /// Opens a connection that reads, beside a number of others.
     static func openReader(
-        at place: DatabasePlace, options: StorageOptions
+        at place: DatabasePlace, options: StorageOptions, others: Int
     ) throws(StorageError) -> Connection {
         // A reader may have to make the log's index, so only a read-only engine opens the file so.
         let connection = try place.connect(
             readOnly: options.isReadOnly, timeout: options.busyTimeout)
         try connection.execute("PRAGMA cache_size = -\(options.readerCacheSize >> 10)")
         let mapped =
-            place.codec == nil ? options.mappedSize : min(options.mappedSize, openedSize)
+            place.codec == nil
+            ? options.mappedSize : min(options.mappedSize, openedSize(others: others))
         try connection.execute("PRAGMA mmap_size = \(mapped)")
         return connection
     }

@@ -53,9 +53,10 @@ public final class SQLiteEngine: StorageEngine {
         writer = ConnectionQueue(
             label: "divan.sqlite.writer",
             SQLiteWriter(SQLiteTransaction(connection: first, registry: registry)))
-        readers = ReaderPool(limit: options.readerLimit) {
+        readers = ReaderPool(limit: options.readerLimit) { others in
             SQLiteTransaction(
-                connection: try SQLiteEngine.openReader(at: place, options: options),
+                connection: try SQLiteEngine.openReader(
+                    at: place, options: options, others: others),
                 registry: registry)
         }
     }

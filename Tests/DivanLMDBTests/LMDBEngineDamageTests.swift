@@ -169,7 +169,7 @@ import Darwin
         for place in whole.indices where map.use(place) == .structure {
             // One bit of each byte in a soak; else of the list of stores' name, and of every fiftieth.
             let isName = whole[place...].starts(with: names)
-            guard Soak.isOn || isName || place % 50 == 0 else { continue }
+            guard isName || place % Soak.step(test: 50, soak: 1) == 0 else { continue }
             var random = Soak.random(round: place, salt: 0x6279_7465)
             var file = whole
             let bit = random.below(8)

@@ -171,6 +171,29 @@ import Testing
         #expect(try again.read { try $0.count(of: again.store(StoreName("rows", .integer))) } == 10)
     }
 
+    @Test func `a file that is closed later keeps nobody from opening another meanwhile`() throws {
+        let engine = try scratch.open()
+        let other = try scratch.makeDirectory()
+        let store = try fill(engine, 10)
+        let isRefused = DispatchSemaphore(value: 0)
+        try engine.write { (writer: any StorageWriter) throws -> Void in
+            engine.close()
+            // Whoever finds it closed would close the file, but must leave that to this write.
+            DispatchQueue(label: "reader").async {
+                let code = StorageError.Code.thrown { try engine.read { _ in } }
+                if code == .closed { isRefused.signal() }
+            }
+            #expect(isRefused.wait(timeout: .now() + 60) == .success)
+            let another = try LMDBEngine(directory: other)
+            another.close()
+            try writer.set([1].span, forKey: 100, in: store)
+        }
+        let again = try scratch.open()
+        defer { again.close() }
+        #expect(again.environment !== engine.environment)
+        #expect(try again.read { try $0.count(of: again.store(StoreName("rows", .integer))) } == 11)
+    }
+
     @Test func `a read on a closed engine is refused and leaves nothing behind`() throws {
         weak var environment: LMDBEnvironment?
         do {

@@ -82,7 +82,7 @@ import Testing
             if !hasFailed {
                 break
             }
-            number += Soak.count(test: 3, soak: 1)
+            number += Soak.step(test: 3, soak: 1)
         }
         #expect(number > 50)
     }

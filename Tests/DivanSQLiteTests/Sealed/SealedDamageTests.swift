@@ -65,7 +65,7 @@ import Testing
         let good = try Data(contentsOf: URL(filePath: scratch.file))
         let pages = good.count / 4_096
         #expect(good.count % 4_096 == 0 && pages > 100)
-        for page in stride(from: 0, to: pages, by: Soak.count(test: 9, soak: 1)) {
+        for page in stride(from: 0, to: pages, by: Soak.step(test: 9, soak: 1)) {
             for (name, offset) in Self.pageClasses {
                 var bad = good
                 bad[page * 4_096 + offset] ^= 0x10
@@ -116,7 +116,7 @@ import Testing
         let frames = (log.count - 72) / 4_120
         #expect(frames > 100 && (log.count - 72) % 4_120 == 0)
         var places = [("header", 0), ("header", 31), ("its trailer", 32), ("its trailer", 71)]
-        for frame in stride(from: 0, to: frames, by: Soak.count(test: 11, soak: 1)) {
+        for frame in stride(from: 0, to: frames, by: Soak.step(test: 11, soak: 1)) {
             let start = 72 + frame * 4_120
             places += [
                 ("header of frame \(frame)", start), ("header of frame \(frame)", start + 23),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DivanSQLite
+@testable import DivanSQLite
+import Dispatch
 import DivanStorage
 import DivanStorageConformance
 import DivanTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 /// Soak slices: 4.
@@ -82,6 +84,34 @@ import Testing
             }
         }
         #expect(try engine.verifyStructure(progress: nil) == [])
+    }
+
+    @Test func `the first reader keeps many pages open, and those beside it few`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.openSealed()
+        defer { engine.close() }
+        #expect(try Self.limits(engine, readers: 4) == [64 << 20, 8 << 20, 8 << 20, 8 << 20])
+        // A connection that comes back is used again, and keeps what it has.
+        #expect(try Self.limits(engine, readers: 1) == [64 << 20])
+    }
+
+    /// What readers may keep open, each of which begins inside the one before, on a thread of its own.
+    private static func limits(_ engine: SQLiteEngine, readers: Int) throws -> [Int64] {
+        let found = Mutex<[Int64]>([])
+        try engine.read { (reader: any StorageReader) throws -> Void in
+            let transaction = try #require(reader as? SQLiteTransaction)
+            let own = try transaction.connection.integer("PRAGMA mmap_size")
+            found.withLock { $0 = [own] }
+            guard readers > 1 else { return }
+            let isDone = DispatchSemaphore(value: 0)
+            DispatchQueue(label: "reader").async {
+                let others = (try? limits(engine, readers: readers - 1)) ?? []
+                found.withLock { $0 += others }
+                isDone.signal()
+            }
+            isDone.wait()
+        }
+        return found.withLock { $0 }
     }
 
     @Test func `a transaction larger than the cache, which writes frames twice, is kept whole`()
