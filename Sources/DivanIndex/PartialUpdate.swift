@@ -12,7 +12,9 @@ internal import DivanStorage
 /// A key that has nodes of its own adds or removes them on its way up, and also dirties the node
 /// before it, whose range it cuts or joins. Each dirty node is written once, and the nodes of a level in
 /// one pass. A node whose range is as it was changes by what its rows have changed by, where that says
-/// enough (``AddingReducer``); others are computed from the level below.
+/// enough (``AddingReducer``); others are computed from the level below. Where that leaves a node as it
+/// is, nothing is written and the nodes above it hear nothing of it: a row that moved a little changes
+/// no count.
 struct PartialUpdate {
     typealias Edit = IndexWriter.Edit
 
@@ -33,6 +35,8 @@ struct PartialUpdate {
         var shift: Int128?
         /// Whether its range changed, so that growth and shift do not tell what it holds.
         var isReshaped = false
+        /// The node as it is stored; nil for the first one of a level, which is made by the first row.
+        var former: Partials.Node?
     }
 
     private typealias Structural = (key: [UInt8], edit: Edit, rank: Int)
@@ -58,8 +62,8 @@ struct PartialUpdate {
         }
         for level in 1...RowRank.highest {
             structural.removeAll { $0.rank < level }
-            dirty = try raise(dirty, structural, to: level)
-            try compute(dirty, level)
+            dirty = try compute(raise(dirty, structural, to: level), level)
+            if dirty.isEmpty, structural.isEmpty { return }
         }
     }
 
@@ -91,17 +95,20 @@ struct PartialUpdate {
             dirty.append(Dirty(key: key, growth: 0, shift: 0, isReshaped: true))
         }
         // The covering nodes ascend with what they cover, so one look-ahead spares most seeks.
-        var current: [UInt8]?
+        var current: (key: [UInt8], node: Partials.Node?)?
         var following: [UInt8]?
         while position < below.count {
             let item = below[position]
             position += 1
             let isCovered = current != nil && (following.map { item.key.precedes($0) } ?? true)
             if !isCovered {
-                current = try cursor.floor(of: item.key)
+                current = try cursor.cover(of: item.key)
                 following = try cursor.next()
             }
-            dirty.append(Dirty(key: current ?? [], growth: item.growth, shift: item.shift))
+            dirty.append(
+                Dirty(
+                    key: current?.key ?? [], growth: item.growth, shift: item.shift,
+                    former: current?.node))
         }
         return merged(dirty)
     }
@@ -123,33 +130,31 @@ struct PartialUpdate {
         return result
     }
 
-    /// Computes nodes from the level below them and writes them.
-    private func compute(_ dirty: [Dirty], _ level: Int) throws {
+    /// Computes nodes from the level below them, and writes and returns those that changed.
+    private func compute(_ dirty: [Dirty], _ level: Int) throws -> [Dirty] {
         var (edits, bytes) = (BlockEdits(), [UInt8]())
+        var changed: [Dirty] = []
         let nodes = try LevelCursor(level, of: stores.partials, writer)
         let below = try Below(level - 1, self)
         defer {
             nodes.close()
             below.close()
         }
-        for item in dirty {
-            let node = try grown(item, nodes) ?? below.reduce(from: item.key, to: end(item, nodes))
+        for item in dirty where item.isReshaped || item.growth != 0 || reducer != nil {
+            let node =
+                try grown(item) ?? below.reduce(from: item.key, to: end(item, nodes))
+            guard item.isReshaped || node != item.former else { continue }
+            changed.append(item)
             edits.append(
                 .put, key: Partials.key(level: level, item.key), value: node.bytes, to: &bytes)
         }
         _ = try stores.partials.edit(edits, of: bytes, writer)
+        return changed
     }
 
     /// The node changed by what its rows have changed by, where that is all there is to it.
-    private func grown(_ dirty: Dirty, _ nodes: LevelCursor) throws -> Partials.Node? {
-        guard !dirty.isReshaped, reducer == nil || dirty.shift != nil else { return nil }
-        guard var node = try nodes.node(at: dirty.key) else {
-            // The first node of a level is made by the first row.
-            guard dirty.key.isEmpty else {
-                throw IndexCorruption("A partial reduction is missing.")
-            }
-            return nil
-        }
+    private func grown(_ dirty: Dirty) -> Partials.Node? {
+        guard !dirty.isReshaped, var node = dirty.former else { return nil }
         node.count += dirty.growth
         guard reducer != nil else { return node }
         guard let reducer = reducer as? any AddingReducer, let shift = dirty.shift, node.count > 0,

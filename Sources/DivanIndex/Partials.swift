@@ -129,6 +129,16 @@ struct LevelCursor {
         return try here()
     }
 
+    /// Goes to the node that covers a row key, and returns its own key and what it holds; an empty key
+    /// and nothing before the level has nodes.
+    func cover(of rowKey: [UInt8]) throws -> (key: [UInt8], node: Partials.Node?) {
+        let key = Partials.key(level: Int(level), rowKey)
+        guard try cursor.seek(toAtMost: key.span), let found = try rowKeyHere() else {
+            return ([], nil)
+        }
+        return (found, try here())
+    }
+
     /// The row key of the node that covers a row key: the greatest that is not above it.
     func floor(of rowKey: [UInt8]) throws -> [UInt8] {
         let key = Partials.key(level: Int(level), rowKey)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 
@@ -124,11 +125,12 @@ import Testing
     }
 
     @Test func `generated IDs of many threads never meet`() throws {
+        let count = Soak.count(test: 5_000, soak: 100_000)
         let work = (0..<8).map { _ in
-            Running { (0..<5_000).map { _ in MutableDocument().id } }
+            Running { (0..<count).map { _ in MutableDocument().id } }
         }
         let ids = try work.flatMap { try $0.value() ?? [] }
-        #expect(Set(ids).count == 40_000)
+        #expect(Set(ids).count == 8 * count)
     }
 
     @Test func `edits of many threads are all kept`() throws {

@@ -123,7 +123,22 @@ struct BlockTests {
                 })
         }
         let blocks = try fixture.blocks()
-        #expect(blocks.dropLast().allSatisfy { $0.size > BlockEditor.largestBlock * 9 / 10 })
+        #expect(blocks.dropLast().allSatisfy { $0.size > BlockEditor.filledBlock * 9 / 10 })
+        #expect(blocks.dropLast().allSatisfy { $0.size <= BlockEditor.filledBlock })
+    }
+
+    @Test func `a row that comes in between splits no block that was filled`() throws {
+        let fixture = try BlockFixture()
+        try fixture.apply(
+            (0..<2_000).map { (.put, Array("key \(10_000 + $0)".utf8), Array("value".utf8)) })
+        let before = try fixture.blocks().count
+        for number in stride(from: 0, to: 2_000, by: 50) {
+            try fixture.apply([
+                (.put, Array("key \(10_000 + number)5".utf8), Array("value".utf8))
+            ])
+        }
+        #expect(try fixture.blocks().count == before)
+        #expect(try Self.isSame(fixture.rows(), fixture.sortedRows))
     }
 
     @Test func `a store that shrinks has few blocks left`() throws {

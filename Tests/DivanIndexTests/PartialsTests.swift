@@ -98,6 +98,34 @@ struct PartialsTests {
         #expect(try fixture.problems() == [])
     }
 
+    @Test func `a node that comes out as it was is not told to those above it`() throws {
+        let fixture = try IndexFixture()
+        let reducer = try #require(fixture.reducer)
+        try fixture.replace((0..<20_000).map { ("d\($0)", [(.integer(Int64($0)), 1)]) })
+        let ranks = try fixture.allRows().map { RowRank.rank(of: $0.key.span, seed: 7) }
+        // A row that no node begins at, and the rows under the node that covers it.
+        let row = try #require(ranks.firstIndex(of: 0))
+        let start = ranks[..<row].lastIndex { $0 > 0 } ?? 0
+        let end = ranks[row...].firstIndex { $0 > 0 } ?? ranks.count
+        _ = reducer.takeCount()
+        // Another value, and then the same sum by two rows.
+        try fixture.replace([("d\(row)", [(.integer(Int64(row)), 5)])])
+        #expect(reducer.takeCount() > end - start)
+        try fixture.replace([
+            ("d\(row)", [(.integer(Int64(row)), 3), (.integer(Int64(row)), 2)])
+        ])
+        try fixture.replace([
+            ("d\(row)", [(.integer(Int64(row)), 1), (.integer(Int64(row)), 4)])
+        ])
+        #expect(try fixture.problems() == [])
+        _ = reducer.takeCount()
+        try fixture.replace([
+            ("d\(row)", [(.integer(Int64(row)), 4), (.integer(Int64(row)), 1)])
+        ])
+        #expect(reducer.takeCount() == end - start + 1)
+        #expect(try fixture.problems() == [])
+    }
+
     @Test func `a value that the reducer refuses fails the ranges that have it and no others`()
         throws
     {

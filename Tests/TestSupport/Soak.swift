@@ -21,6 +21,9 @@ internal import Foundation
 /// | `DIVAN_SEED=n` | use this seed, to repeat a run |
 /// | `DIVAN_SLICE=k/n` | do only the k-th of n equal parts, to go on where a run was stopped |
 ///
+/// Under a sanitizer, which makes everything five to thirty times slower, a test does an eighth of its
+/// small amount, or twenty times: a race or a bad access shows in few rounds, if its code runs at all.
+///
 /// The seed of a soak is printed once. Each round has its own numbers, so a failing round is
 /// repeated by its seed and number alone.
 public enum Soak {
@@ -38,7 +41,14 @@ public enum Soak {
 
     /// Returns how often to do something: `test` times, or `soak` times in a soak.
     public static func count(test: Int, soak: Int) -> Int {
-        isOn ? soak : test
+        guard !isOn else { return soak }
+        return Sanitizer.isOn ? min(test, max(test / 8, 20)) : test
+    }
+
+    /// Returns how far apart those places lie, of very many, that are tried: `test`, or `soak` in a soak.
+    public static func step(test: Int, soak: Int) -> Int {
+        guard !isOn else { return soak }
+        return Sanitizer.isOn ? test * 8 : test
     }
 
     /// Returns the rounds to do, which in a soak may be a slice of all.

@@ -38,10 +38,9 @@ extension ExpressionNode.Arithmetic {
 extension ExpressionFunction {
     /// The result; null when the arguments are of a wrong type.
     func apply(_ arguments: [JSONValue]) -> JSONValue {
-        guard let first = arguments.first else { return .null }
+        guard let first = arguments.first else { return constant }
         switch self {
-        case .abs, .ceil, .floor, .round, .trunc, .sqrt, .sign: return number(first)
-        case .lower, .upper, .length, .trim, .ltrim, .rtrim, .stringToMillis:
+        case .lower, .upper, .length, .trim, .ltrim, .rtrim, .stringToMillis, .stringToUTC:
             return first.string.map { text($0) } ?? .null
         case .contains, .concat:
             guard let text = first.string, let other = arguments.last?.string else { return .null }
@@ -52,31 +51,11 @@ extension ExpressionFunction {
             let order = ValueOrder(.raw, strings: ICUCollator.root)
             return .bool(array.contains { order.collatesAsEqual($0, value) })
         case .arrayLength: return first.array.map { .integer(Int64($0.count)) } ?? .null
-        case .millisToString:
+        case .millisToString, .millisToUTC:
             guard let time = first.double, time.magnitude < 1e15 else { return .null }
             return .date(millisecondsSince1970: Int64(time))
         case .type: return .string(first.typeName)
-        }
-    }
-
-    private func number(_ value: JSONValue) -> JSONValue {
-        if let integer = value.int64, self != .sqrt {
-            switch self {
-            case .abs:
-                return integer == .min ? .double(-Double(integer)) : .integer(Swift.abs(integer))
-            case .sign: return .integer(integer.signum())
-            default: return value
-            }
-        }
-        guard let double = value.double else { return .null }
-        switch self {
-        case .abs: return .double(Swift.abs(double))
-        case .ceil: return .double(double.rounded(.up))
-        case .floor: return .double(double.rounded(.down))
-        case .round: return .double(double.rounded())
-        case .trunc: return .double(double.rounded(.towardZero))
-        case .sqrt: return double < 0 ? .null : .double(double.squareRoot())
-        default: return .integer(double > 0 ? 1 : double < 0 ? -1 : 0)
+        default: return number(arguments)
         }
     }
 
@@ -87,6 +66,9 @@ extension ExpressionFunction {
         case .length: return .integer(Int64(text.count))
         case .stringToMillis:
             return JSONValue.string(text).millisecondsSince1970.map { .integer($0) } ?? .null
+        case .stringToUTC:
+            return JSONValue.string(text).millisecondsSince1970
+                .map { .date(millisecondsSince1970: $0) } ?? .null
         default: break
         }
         var part = Substring(text)

@@ -37,6 +37,29 @@ extension ExpressionNode {
         }
     }
 
+    /// Appends what the expression is in a scope, in the form of a row key; one byte for missing.
+    ///
+    /// A property goes from the packed document to the key without being unpacked.
+    func appendKey(in scope: ExpressionScope, _ coder: RowKeyCoder, to key: inout [UInt8]) throws {
+        switch self {
+        case .property(let path, let source):
+            if let document = scope.document(of: source),
+                let value = path.value(in: document.body)
+            {
+                coder.append(value, to: &key)
+            } else {
+                key.append(RowKeyCoder.missing)
+            }
+        case .collated(let node, _): try node.appendKey(in: scope, coder, to: &key)
+        default:
+            if let value = try value(in: scope) {
+                coder.append(value, to: &key)
+            } else {
+                key.append(RowKeyCoder.missing)
+            }
+        }
+    }
+
     private func value(of field: MetaField, _ source: String?, _ scope: ExpressionScope) throws
         -> JSONValue?
     {

@@ -97,10 +97,14 @@ indirect enum ExpressionNode: Sendable {
 /// The functions of expressions.
 enum ExpressionFunction: String, Sendable {
     case abs, ceil, floor, round, trunc, sqrt, sign
+    case acos, asin, atan, atan2, cos, sin, tan, degrees, radians
+    case e, pi, exp, ln, log, power
     case lower, upper, length, contains, trim, ltrim, rtrim, concat
     case arrayContains = "array_contains"
     case arrayLength = "array_length"
     case millisToString = "millis_to_str"
+    case millisToUTC = "millis_to_utc"
     case stringToMillis = "str_to_millis"
+    case stringToUTC = "str_to_utc"
     case type
 }

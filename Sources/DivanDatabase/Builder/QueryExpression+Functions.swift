@@ -38,7 +38,7 @@ extension QueryExpression {
 ///
 /// A function of something of the wrong type is null, of something missing it is missing.
 public enum Function {
-    private static func call(_ function: ExpressionFunction, _ arguments: QueryExpression...)
+    static func call(_ function: ExpressionFunction, _ arguments: QueryExpression...)
         -> QueryExpression
     {
         QueryExpression(.function(function, arguments.map(\.node)))
@@ -73,23 +73,6 @@ public enum Function {
     public static func maximum(_ value: QueryExpression) -> QueryExpression {
         QueryExpression(.aggregate(.maximum, value.node))
     }
-
-    // MARK: - Numbers
-
-    /// The magnitude.
-    public static func abs(_ value: QueryExpression) -> QueryExpression { call(.abs, value) }
-    /// The least integer that is not less.
-    public static func ceil(_ value: QueryExpression) -> QueryExpression { call(.ceil, value) }
-    /// The greatest integer that is not greater.
-    public static func floor(_ value: QueryExpression) -> QueryExpression { call(.floor, value) }
-    /// The nearest integer, halves away from zero.
-    public static func round(_ value: QueryExpression) -> QueryExpression { call(.round, value) }
-    /// The integer towards zero.
-    public static func trunc(_ value: QueryExpression) -> QueryExpression { call(.trunc, value) }
-    /// The square root; null of a negative number.
-    public static func sqrt(_ value: QueryExpression) -> QueryExpression { call(.sqrt, value) }
-    /// -1, 0 or 1.
-    public static func sign(_ value: QueryExpression) -> QueryExpression { call(.sign, value) }
 
     // MARK: - Texts, arrays and dates
 
@@ -129,9 +112,17 @@ public enum Function {
     public static func millisToString(_ value: QueryExpression) -> QueryExpression {
         call(.millisToString, value)
     }
+    /// Milliseconds since 1970 as text in ISO 8601, in UTC: the same as `millisToString`.
+    public static func millisToUTC(_ value: QueryExpression) -> QueryExpression {
+        call(.millisToUTC, value)
+    }
     /// The milliseconds since 1970 of a text in ISO 8601.
     public static func stringToMillis(_ text: QueryExpression) -> QueryExpression {
         call(.stringToMillis, text)
+    }
+    /// A text in ISO 8601, of whatever time zone, in UTC with milliseconds.
+    public static func stringToUTC(_ text: QueryExpression) -> QueryExpression {
+        call(.stringToUTC, text)
     }
     /// The type: "null", "boolean", "number", "string", "array" or "object".
     public static func type(_ value: QueryExpression) -> QueryExpression { call(.type, value) }

@@ -109,7 +109,9 @@ struct QueryOperation {
         else {
             throw QueryJSON.failure("has an operator '\(name)' that is not known")
         }
-        guard arguments.count == function.argumentCount else { throw Self.wrongCount(name) }
+        guard function.argumentCounts.contains(arguments.count) else {
+            throw Self.wrongCount(name)
+        }
         return .function(function, try arguments.map(expression))
     }
 
@@ -124,11 +126,13 @@ struct QueryOperation {
 }
 
 extension ExpressionFunction {
-    /// How many arguments it has.
-    fileprivate var argumentCount: Int {
+    /// How many arguments it may have.
+    fileprivate var argumentCounts: ClosedRange<Int> {
         switch self {
-        case .contains, .concat, .arrayContains: 2
-        default: 1
+        case .e, .pi: 0...0
+        case .round, .trunc: 1...2
+        case .contains, .concat, .arrayContains, .atan2, .power: 2...2
+        default: 1...1
         }
     }
 }

@@ -4,7 +4,13 @@ internal import DivanJSON
 internal import DivanPlatform
 
 /// The groups of a query and what its aggregates have come to. Takes memory for each group, not for rows.
+///
+/// Which group a row is of is told by bytes that are the same for equal values. They are made of the packed
+/// document in one buffer for all rows; only the first row of a group has its values unpacked.
 struct SelectGroups {
+    /// Makes the bytes that tell groups apart.
+    static let coder = RowKeyCoder(.raw, strings: ICUCollator.root)
+
     /// One group: a row of it that stands for all, and a fold for each aggregate.
     struct Group {
         fileprivate(set) var scope: ExpressionScope?
@@ -40,17 +46,21 @@ struct SelectGroups {
     private let aggregates: [(ExpressionNode.Aggregate, ExpressionNode?)]
     private let slots: [String]
     private let columns: [ExpressionNode]
+    private let grouping: [ExpressionNode]
     private var places: [[UInt8]: Int] = [:]
+    /// The bytes of the row that is being added.
+    private var key: [UInt8] = []
     private(set) var all: [Group] = []
 
     init(_ plan: SelectPlan) {
         let nodes =
             plan.columns + [plan.groupCondition].compactMap(\.self) + plan.ordering.map(\.node)
         columns = nodes
+        grouping = plan.grouping
         aggregates = nodes.flatMap(\.aggregates)
         slots = aggregates.map { Self.slot($0.0, $0.1) }
         // Without grouping there is one group, be it empty.
-        if plan.grouping.isEmpty { _ = place(of: []) }
+        if plan.grouping.isEmpty { _ = placeOfKey() }
     }
 
     /// What tells aggregates apart.
@@ -60,17 +70,20 @@ struct SelectGroups {
         "\(aggregate) \(node.map { "\($0)" } ?? "*")"
     }
 
-    private mutating func place(of key: [UInt8]) -> Int {
+    private mutating func placeOfKey() -> Int {
         if let place = places[key] { return place }
-        places[key] = all.count
+        // A copy, so that the next row finds the buffer as it is.
+        places[key.map(\.self)] = all.count
         let folds = aggregates.map { AggregateFold($0.0, collation: $0.1?.collation ?? .raw) }
         all.append(Group(scope: nil, folds: folds, slots: slots))
         return all.count - 1
     }
 
     /// Adds a row to its group.
-    mutating func add(_ key: [UInt8], _ scope: ExpressionScope) throws {
-        let place = place(of: key)
+    mutating func add(_ scope: ExpressionScope) throws {
+        key.removeAll(keepingCapacity: true)
+        for node in grouping { try node.appendKey(in: scope, Self.coder, to: &key) }
+        let place = placeOfKey()
         if all[place].scope == nil {
             all[place].scope = scope
             // What the snapshot is needed for, while there is one.

@@ -183,9 +183,7 @@ final class SelectRun {
             (groups, last, scope) = (SelectGroups(plan), nil, nil)
         }
         let report = try planned(isWindowed: false).run(begin: begin) { document, snapshot in
-            guard let scope = try scope(document, snapshot) else { return true }
-            let key = try plan.grouping.map { try $0.value(in: scope) }
-            try groups.add(identity(key), scope)
+            if let scope = try scope(document, snapshot) { try groups.add(scope) }
             return true
         }
         var rows: [(order: [UInt8], values: [JSONValue?])] = []
@@ -219,11 +217,10 @@ final class SelectRun {
 
     /// Bytes that are the same for equal values.
     private func identity(_ values: [JSONValue?]) -> [UInt8] {
-        let coder = RowKeyCoder(.raw, strings: ICUCollator.root)
         var bytes: [UInt8] = []
         for value in values {
             if let value {
-                coder.append(value, to: &bytes)
+                SelectGroups.coder.append(value, to: &bytes)
             } else {
                 bytes.append(RowKeyCoder.missing)
             }

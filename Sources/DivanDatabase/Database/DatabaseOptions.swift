@@ -48,8 +48,8 @@ public struct DatabaseOptions: Sendable {
     /// file each reader keeps as many decrypted, at most 64 MB.
     public var mappedSize: Int?
 
-    /// The bytes of documents and rows that building indexes holds in memory before it writes them;
-    /// default 32 MB. Less makes pieces smaller and the whole slower.
+    /// The bytes of documents and rows that building indexes holds in memory before it writes them, all
+    /// indexes of a pass together; default 32 MB. Less makes pieces smaller and the whole slower.
     public var indexingMemory = 32 * 1_024 * 1_024
 
     /// The key of the data, once `encryptionKey` has given it.

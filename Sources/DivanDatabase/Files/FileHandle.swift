@@ -100,17 +100,6 @@ final class FileHandle: Sendable {
         guard written == bytes.count else { throw SystemError("pwrite", path) }
     }
 
-    /// Reads up to `count` bytes at the start of the file.
-    func read(upTo count: Int) throws(SystemError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        // SAFETY: the buffer is valid for the call and its length is passed with it.
-        let got = unsafe bytes.withUnsafeMutableBytes {
-            unsafe pread(descriptor, $0.baseAddress, $0.count, 0)
-        }
-        guard got >= 0 else { throw SystemError("pread", path) }
-        return Array(bytes.prefix(got))
-    }
-
     /// Reads up to `count` bytes from an offset on; fewer only at the end of the file.
     func read(at offset: Int, upTo count: Int) throws(SystemError) -> [UInt8] {
         var failure: Int32 = 0

@@ -24,11 +24,7 @@ struct FindRun {
         let node = query.selector.node
         var planned = PlannedQuery(
             core: core, constraint: node.constraint, collation: .unicode, order: order,
-            isWanted: { document, _ in
-                node.matches(
-                    SelectorSubject(
-                        body: document.body, id: document.id, revisionID: document.revisionID))
-            })
+            isWanted: { document, _ in node.matches(SelectorSubject(document)) })
         (planned.skip, planned.limit) = (query.skip, query.limit)
         planned.indexName = query.useIndex
         planned.updatesIndexes = query.updatesIndexes
@@ -78,8 +74,8 @@ struct FindRun {
         if let name = query.useIndex, !report.path.indexNames.contains(name),
             case .documents = report.path
         {
-            return "The index '\(name)' serves neither the selector nor the order; "
-                + "all documents were read."
+            return "The index '\(name)' was not used, as it does not serve the query or "
+                + "promises no less work; all documents were read."
         }
         guard case .documents(.all) = report.path, !planned.constraint.simplified.isAnything else {
             return nil

@@ -30,9 +30,7 @@ struct Projection: Sendable {
     }
 
     func properties(of document: Document) -> JSONObject {
-        let subject = SelectorSubject(
-            body: document.body, id: document.id, revisionID: document.revisionID,
-            isDeleted: document.isDeleted)
+        let subject = SelectorSubject(document, tellsDeletion: true)
         var object: JSONObject = [:]
         for path in paths {
             guard case .value(let value) = subject.target(path) else { continue }

@@ -66,9 +66,16 @@ final class EmissionSink {
         emit(value) { coder.append(key, to: &$0, &$1) }
     }
 
-    /// Adds a row whose key is already in its row form.
-    func emit(rowKey: [UInt8]) {
-        batch.append(nil) { bytes, _ in bytes.append(contentsOf: rowKey) }
+    /// Adds a row of a property index: its key is put together where it will stand. A key that is too
+    /// large becomes the one of a document that cannot be indexed.
+    func emitKey(_ append: (inout [UInt8]) -> Void) {
+        batch.append(nil) { bytes, _ in
+            let start = bytes.count
+            append(&bytes)
+            guard bytes.count - start > Self.largestKey else { return }
+            bytes.removeLast(bytes.count - start)
+            bytes.append(RowKeyCoder.unindexable)
+        }
     }
 
     func fail(_ failure: EmissionFailure) { self.failure = self.failure ?? failure }

@@ -12,25 +12,37 @@ struct IndexDefinition: Sendable {
     /// Emits the rows of one document.
     typealias Map = @Sendable (Document, EmissionSink) throws -> Void
 
-    var name: IndexName
+    let name: IndexName
     /// What the app says changes when the map function does.
-    var version: String
-    var collation: Collation
+    let version: String
+    let collation: Collation
     /// The documents that the map function sees: those whose `type` is this; nil for all.
-    var documentType: String?
-    var map: Map
+    let documentType: String?
+    let map: Map
     /// Folds rows; its results are stored.
-    var reducer: (any RowReducer)?
-
-    var coder: RowKeyCoder { RowKeyCoder(collation, strings: ICUCollator.root) }
-
+    let reducer: (any RowReducer)?
+    /// What makes the keys of rows.
+    let coder: RowKeyCoder
     /// Everything that the stored rows depend on: another one builds the index anew.
     ///
     /// ICU's version counts only where its sort keys are in the rows.
-    var signature: String {
+    let signature: String
+
+    init(
+        name: IndexName, version: String, collation: Collation, documentType: String?,
+        map: @escaping Map, reducer: (any RowReducer)?
+    ) {
+        self.name = name
+        self.version = version
+        self.collation = collation
+        self.documentType = documentType
+        self.map = map
+        self.reducer = reducer
+        coder = RowKeyCoder(collation, strings: ICUCollator.root)
         let strings = collation == .unicode ? ICUCollator.root.version : "bytes"
         let reduces = reducer == nil ? "map" : "map and reduce"
-        return "3 \(collation.rawValue) \(strings) \(reduces) \(documentType ?? "*") \(version)"
+        signature =
+            "3 \(collation.rawValue) \(strings) \(reduces) \(documentType ?? "*") \(version)"
     }
 
     /// Collects what one document emits; nothing for a tombstone and for those that are not mapped.

@@ -20,6 +20,8 @@ struct IndexFeed: Sendable {
     static let largestBytes = 16 << 20
 
     var items: [Item] = []
+    /// The bytes of the bodies of their documents.
+    var bytes = 0
     /// Documents purged whole, by purge sequence, in order; some may exist again.
     var purged: [(purge: UInt64, id: DocumentID)] = []
     /// Every change up to here is in it.
@@ -34,21 +36,24 @@ struct IndexFeed: Sendable {
 }
 
 extension Snapshot {
-    /// Reads the next piece of the feed for indexes: the changes after a sequence, up to a bound if
-    /// there is one, and the purges after a purge.
+    /// Reads the next piece of the feed for indexes: so many of the changes after a sequence, up to a
+    /// bound if there is one, and the purges after a purge.
     func indexFeed(
-        after sequence: SequenceNumber, purge: UInt64, through bound: SequenceNumber? = nil
+        after sequence: SequenceNumber, purge: UInt64, through bound: SequenceNumber? = nil,
+        count: Int = IndexFeed.largestCount
     ) throws -> IndexFeed {
         let state = try state()
         var feed = IndexFeed(lastSequence: sequence, lastPurge: state.lastPurge, state: state)
         try core.blaming(nil) {
             feed.purged = try purgedDocuments(after: purge)
-            try readItems(into: &feed, through: bound ?? state.lastSequence)
+            try readItems(into: &feed, through: bound ?? state.lastSequence, count)
         }
         return feed
     }
 
-    private func readItems(into feed: inout IndexFeed, through bound: SequenceNumber) throws {
+    private func readItems(
+        into feed: inout IndexFeed, through bound: SequenceNumber, _ count: Int
+    ) throws {
         let rows = try reader.cursor(in: core.stores.revisions)
         let marks = try reader.cursor(in: core.stores.superseded)
         defer {
@@ -58,7 +63,6 @@ extension Snapshot {
         let start = Int64(clamping: feed.lastSequence)
         let largestBytes = min(IndexFeed.largestBytes, core.options.indexingMemory)
         guard start < Int64.max else { return }
-        var bytes = 0
         var nextMark = try marks.seek(toAtLeast: start + 1) ? marks.integerKey : .max
         var found = try rows.seek(toAtLeast: start + 1)
         while found, rows.integerKey <= Int64(clamping: bound) {
@@ -66,11 +70,11 @@ extension Snapshot {
             while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
             if key != nextMark {
                 let item = try item(rows, SequenceNumber(key))
-                bytes += item.document?.body.bytes.count ?? 0
+                feed.bytes += item.document?.body.bytes.count ?? 0
                 feed.items.append(item)
             }
             feed.lastSequence = SequenceNumber(key)
-            if feed.items.count >= IndexFeed.largestCount || bytes >= largestBytes {
+            if feed.items.count >= count || feed.bytes >= largestBytes {
                 return
             }
             found = try rows.next()

@@ -5,7 +5,8 @@ internal import DivanJSON
 internal import DivanModel
 internal import DivanStorage
 
-/// Brings indexes up to date: all that are behind, in one pass over what changed.
+/// Brings indexes up to date: all that are behind, in one pass over what changed, or in several where
+/// their rows would not fit into memory together (``IndexGroups``).
 ///
 ///     read          a piece of the feed, in a snapshot that is given up at once
 ///     map           its documents, by all cores, for every index that has not seen them
@@ -36,7 +37,10 @@ struct IndexPass {
 
     /// What a pass did.
     struct Report: Sendable {
+        /// How many documents were read, once for each group of indexes that they were read for.
         var documents = 0
+        /// The most bytes of rows that waited at once.
+        var mostPending = 0
         /// The documents that a map function failed for, the first hundred of them.
         var failures: [IndexName: [IndexingFailure]] = [:]
         var statistics: [IndexName: IndexingStatistics] = [:]
@@ -60,12 +64,20 @@ struct IndexPass {
         var report = Report()
         let target = try core.read { try $0.state() }
         var builds: [IndexName: Build] = [:]
-        while let first = try nextPiece(until: target) {
-            var batch = Batch(first.indexes, first.feed)
-            try map(first, into: &batch, &report)
-            while batch.size < core.options.indexingMemory, let more = try nextPiece(of: batch) {
-                try map(more, into: &batch, &report)
+        var groups = IndexGroups(definitions)
+        let memory = core.options.indexingMemory
+        while let current = groups.current {
+            guard let first = try nextPiece(of: current, until: target) else {
+                groups.next()
+                continue
             }
+            var batch = IndexBatch(first.indexes, first.feed, after: first.start)
+            try map(first, into: &batch, groups, &report)
+            let isDivided = groups.divide(by: batch, through: target.lastSequence, memory: memory)
+            while !isDivided, batch.size < memory, let more = try nextPiece(of: batch) {
+                try map(more, into: &batch, groups, &report)
+            }
+            report.mostPending = max(report.mostPending, batch.size)
             try write(&batch, &builds, &report)
         }
         for definition in definitions {
@@ -78,12 +90,6 @@ struct IndexPass {
 
     // MARK: - Reading
 
-    /// An index that a piece of the feed is for, as it stood when that was read.
-    private struct Behind {
-        var definition: IndexDefinition
-        var record: IndexRecord
-    }
-
     /// A build that this pass does alone, which saves looking for former rows: each document up to
     /// where the database stood at the first write comes once. Where another process has written in
     /// between, nobody knows what has rows.
@@ -94,7 +100,7 @@ struct IndexPass {
 
         /// Up to which sequence a document cannot have rows in an index.
         static func newThrough(
-            _ build: Build?, _ index: Behind, _ batch: Batch
+            _ build: Build?, _ index: IndexBatch.Behind, _ batch: IndexBatch
         ) -> SequenceNumber {
             if index.record.lastSequence == 0 { return batch.bound }
             guard let build, build.record == index.record else { return 0 }
@@ -103,7 +109,7 @@ struct IndexPass {
 
         /// The build after a write.
         static func following(
-            _ build: Build?, _ index: Behind, _ batch: Batch, _ record: IndexRecord
+            _ build: Build?, _ index: IndexBatch.Behind, _ batch: IndexBatch, _ record: IndexRecord
         ) -> Build? {
             let through = newThrough(build, index, batch)
             return through > 0 ? Build(through: through, record: record) : nil
@@ -111,113 +117,46 @@ struct IndexPass {
     }
 
     private struct Piece {
-        var indexes: [Behind]
+        var indexes: [IndexBatch.Behind]
+        var start: SequenceNumber
         var feed: IndexFeed
         var remaining: UInt64
     }
 
-    /// Mapped pieces that are written at once.
-    private struct Batch {
-        /// A mapped document.
-        struct Item {
-            var id: DocumentID
-            var sequence: SequenceNumber
-            var isConsulted: Bool
-        }
-
-        let indexes: [Behind]
-        /// The first piece's feed, without its items.
-        var feed: IndexFeed
-        var items: [Item] = []
-        /// What each index's map made of the documents.
-        var mapped: [IndexMapping.Outcome]
-
-        /// About what it takes in memory.
-        var size: Int { mapped.reduce(0) { $0 + $1.emissions.size } }
-
-        var bound: SequenceNumber { feed.state.lastSequence }
-
-        init(_ indexes: [Behind], _ feed: IndexFeed) {
-            self.indexes = indexes
-            self.feed = feed
-            self.feed.items = []
-            mapped = Array(repeating: IndexMapping.Outcome(), count: indexes.count)
-        }
-
-        mutating func add(_ feed: IndexFeed, _ mapping: IndexMapping) {
-            mapping.run(adding: &mapped, offset: items.count)
-            for item in feed.items {
-                items.append(
-                    Item(id: item.id, sequence: item.sequence, isConsulted: item.isConsulted))
-            }
-            self.feed.lastSequence = feed.lastSequence
-        }
-
-        /// The documents of an index's part, each once, as the last piece that had it says; nil for
-        /// all of them.
-        func places(_ index: Int) -> [Int]? {
-            guard items.contains(where: \.isConsulted) else { return nil }
-            var seen: Set<DocumentID> = []
-            let positions = mapped[index].positions
-            var places: [Int] = []
-            for place in positions.indices.reversed()
-            where seen.insert(items[positions[place]].id).inserted {
-                places.append(place)
-            }
-            // Those that were purged are behind them.
-            let rest = positions.count..<mapped[index].emissions.count
-            return places.reversed() + rest
-        }
-
-        /// Adds the documents that are gone to an index's part, without rows.
-        mutating func addPurged(after purge: UInt64, to index: Int) {
-            guard !feed.purged.isEmpty else { return }
-            // A document purged before the index last looked may be back, and its rows right.
-            let gone = Set(feed.purged.filter { $0.purge > purge }.map(\.id))
-            for id in gone.subtracting(items.map(\.id)) {
-                mapped[index].emissions.begin(id)
-                mapped[index].emissions.end()
-            }
-        }
-
-        /// The documents of an index's part that the map function failed for.
-        func failures(_ index: Int, _ places: [Int]?) -> [IndexingFailure] {
-            let mapped = mapped[index]
-            guard !mapped.failures.isEmpty else { return [] }
-            let written = places.map { Set($0) }
-            return mapped.failures.filter { written?.contains($0.place) ?? true }.map {
-                IndexingFailure(
-                    documentID: items[mapped.positions[$0.place]].id.text, reason: $0.reason)
-            }
-        }
-    }
-
     /// The next piece for those indexes that are furthest behind, and for all that it helps.
-    private func nextPiece(until target: DatabaseState) throws -> Piece? {
-        var behind: [Behind] = []
+    private func nextPiece(
+        of definitions: [IndexDefinition], until target: DatabaseState
+    ) throws -> Piece? {
+        var behind: [IndexBatch.Behind] = []
         for definition in definitions {
             let record = try current(definition)
             if record.lastSequence < target.lastSequence || record.lastPurge < target.lastPurge {
-                behind.append(Behind(definition: definition, record: record))
+                behind.append(IndexBatch.Behind(definition: definition, record: record))
             }
         }
         guard let start = behind.map(\.record.lastSequence).min(),
             let purge = behind.map(\.record.lastPurge).min()
         else { return nil }
-        let feed = try core.read { try $0.indexFeed(after: start, purge: purge) }
+        let count = IndexBatch.firstCount(behind.count, memory: core.options.indexingMemory)
+        let feed = try core.read {
+            try $0.indexFeed(after: start, purge: purge, count: count)
+        }
         let remaining = target.lastSequence - min(target.lastSequence, start)
-        return Piece(indexes: behind, feed: feed, remaining: remaining)
+        return Piece(indexes: behind, start: start, feed: feed, remaining: remaining)
     }
 
     /// The next piece of what the first one's snapshot had; nil when that was all.
-    private func nextPiece(of batch: Batch) throws -> Piece? {
+    private func nextPiece(of batch: IndexBatch) throws -> Piece? {
         let start = batch.feed.lastSequence
         guard start < batch.bound else { return nil }
+        let count = batch.nextCount(memory: core.options.indexingMemory)
         let feed = try core.read {
             try $0.indexFeed(
-                after: start, purge: batch.feed.state.lastPurge, through: batch.bound)
+                after: start, purge: batch.feed.state.lastPurge, through: batch.bound,
+                count: count)
         }
-        return Piece(indexes: batch.indexes, feed: feed, remaining: batch.bound - start)
+        return Piece(
+            indexes: batch.indexes, start: start, feed: feed, remaining: batch.bound - start)
     }
 
     /// The record of an index, made anew when it was built in another way.
@@ -238,12 +177,14 @@ struct IndexPass {
     // MARK: - Indexing
 
     private func map(
-        _ piece: Piece, into batch: inout Batch, _ report: inout Report
+        _ piece: Piece, into batch: inout IndexBatch, _ groups: IndexGroups,
+        _ report: inout Report
     ) throws {
+        let remaining = Int(clamping: piece.remaining + groups.remainingOfOthers)
         try progress?(
             Progress(
                 phase: "indexing", completed: report.documents,
-                total: report.documents + Int(clamping: piece.remaining)))
+                total: report.documents + remaining))
         batch.add(
             piece.feed,
             IndexMapping(
@@ -253,7 +194,7 @@ struct IndexPass {
     }
 
     private func write(
-        _ batch: inout Batch, _ builds: inout [IndexName: Build], _ report: inout Report
+        _ batch: inout IndexBatch, _ builds: inout [IndexName: Build], _ report: inout Report
     ) throws {
         var failures: [[IndexingFailure]] = []
         var written: [Written?] = []
@@ -303,7 +244,7 @@ struct IndexPass {
 
     /// Writes one index's part; nil when somebody else has written there since.
     private func write(
-        _ batch: inout Batch, _ position: Int, newThrough: SequenceNumber,
+        _ batch: inout IndexBatch, _ position: Int, newThrough: SequenceNumber,
         _ context: WriteContext, _ failures: inout [IndexingFailure]
     ) throws -> Written? {
         let (index, feed) = (batch.indexes[position], batch.feed)

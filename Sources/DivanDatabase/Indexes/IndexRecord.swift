@@ -60,6 +60,12 @@ struct IndexRecord: Equatable {
     }
 }
 
+/// A record beside the bytes that it was decoded from.
+struct KnownIndexRecord {
+    var bytes: [UInt8]
+    var record: IndexRecord
+}
+
 extension PackedValue {
     fileprivate var number64: UInt64? { unsigned ?? int64.flatMap { UInt64(exactly: $0) } }
 }
@@ -100,6 +106,33 @@ extension Snapshot {
             }
         }
         return record
+    }
+
+    /// The record of an index; one that is known already is not decoded again.
+    func indexRecord(_ name: IndexName, unless known: KnownIndexRecord?) throws
+        -> KnownIndexRecord?
+    {
+        var found: KnownIndexRecord?
+        let key = name.key
+        try core.blaming(nil) {
+            _ = try reader.withValue(forKey: key.span, in: core.stores.indexes) { row in
+                if let known, compare(known.bytes.span, row) == 0 {
+                    found = known
+                } else {
+                    found = KnownIndexRecord(
+                        bytes: [UInt8](copying: row),
+                        record: try core.decoding(nil) { try IndexRecord(row) })
+                }
+            }
+        }
+        return found
+    }
+
+    /// Whether an index has all that the snapshot has, as its definition makes it.
+    func isUpToDate(_ record: IndexRecord, _ definition: IndexDefinition) throws -> Bool {
+        guard record.signature == definition.signature, record.hasPartials else { return false }
+        let state = try state()
+        return record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
     }
 
     /// The names of all indexes that were built, in order.

@@ -24,9 +24,7 @@ struct PlannedQuery {
     var isWanted: (Document, Snapshot) throws -> Bool
     /// What a document is sorted by: the property, or something computed.
     var value: (PropertyPath, Document, Snapshot) throws -> PackedValue? = { path, document, _ in
-        let subject = SelectorSubject(
-            body: document.body, id: document.id, revisionID: document.revisionID)
-        if case .value(let value) = subject.target(path) { return value }
+        if case .value(let value) = SelectorSubject(document).target(path) { return value }
         return nil
     }
     /// Called now and then; throws to stop the work.

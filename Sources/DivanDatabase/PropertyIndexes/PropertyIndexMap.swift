@@ -35,50 +35,54 @@ struct PropertyIndexMap: Sendable {
 
     private func emit(_ document: Document, _ sink: EmissionSink) {
         if let filter = index.filter, !filter.matches(document) { return }
-        let subject = SelectorSubject(
-            body: document.body, id: document.id, revisionID: document.revisionID)
-        var keys = Set<[UInt8]>()
-        collect(components[...], subject, [], &keys)
-        if keys.contains(where: { $0.count > EmissionSink.largestKey }) {
-            sink.emit(rowKey: [RowKeyCoder.unindexable])
-        } else {
-            for key in keys { sink.emit(rowKey: key) }
+        let subject = SelectorSubject(document)
+        guard hasElements else {
+            return sink.emitKey { key in
+                for component in components {
+                    append(value(subject.target(component.path)), to: &key)
+                }
+            }
         }
+        emitElements(subject, sink)
     }
 
-    /// Completes a key by the components that are left, in every way there is.
-    private func collect(
-        _ rest: ArraySlice<IndexComponent>, _ subject: SelectorSubject, _ key: [UInt8],
-        _ keys: inout Set<[UInt8]>
-    ) {
-        guard let component = rest.first else {
-            keys.insert(key)
-            return
+    /// Emits a row for each different element.
+    private func emitElements(_ subject: SelectorSubject, _ sink: EmissionSink) {
+        guard let place = components.firstIndex(where: \.isOfElements),
+            let element = components[place].element,
+            let array = value(subject.target(components[place].path)), array.kind == .array
+        else { return }
+        // The key's parts before and behind the element are the same for all.
+        var (before, behind) = ([UInt8](), [UInt8]())
+        for component in components[..<place] {
+            append(value(subject.target(component.path)), to: &before)
         }
-        guard let element = component.element else {
-            let longer = appending(value(subject.target(component.path)), to: key)
-            return collect(rest.dropFirst(), subject, longer, &keys)
+        for component in components[(place + 1)...] {
+            append(value(subject.target(component.path)), to: &behind)
         }
-        guard let array = value(subject.target(component.path)), array.kind == .array else {
-            return
+        var keys = Set<[UInt8]>()
+        array.forEachElement { item in
+            var key = before
+            append(element.value(in: item), to: &key)
+            keys.insert(key + behind)
         }
-        var longer = Set<[UInt8]>()
-        array.forEachElement { longer.insert(appending(element.value(in: $0), to: key)) }
-        for key in longer { collect(rest.dropFirst(), subject, key, &keys) }
+        if keys.contains(where: { $0.count > EmissionSink.largestKey }) {
+            sink.emitKey { $0.append(RowKeyCoder.unindexable) }
+        } else {
+            for key in keys { sink.emitKey { $0.append(contentsOf: key) } }
+        }
     }
 
     private func value(_ target: PropertyPath.Target) -> PackedValue? {
         if case .value(let value) = target { value } else { nil }
     }
 
-    private func appending(_ value: PackedValue?, to key: [UInt8]) -> [UInt8] {
-        var longer = key
+    private func append(_ value: PackedValue?, to key: inout [UInt8]) {
         if let value {
-            coder.append(value, to: &longer)
+            coder.append(value, to: &key)
         } else {
-            longer.append(RowKeyCoder.missing)
+            key.append(RowKeyCoder.missing)
         }
-        return longer
     }
 
     /// The document of a row.

@@ -25,6 +25,8 @@ struct QueryRun {
             return try run(view, definition, reducer, scanned)
         }
         if query.updateMode == .before {
+            // One look at the index tells whether it is up to date, and answers if so.
+            if let result = try answerIfUpToDate(view, definition, reducer) { return result }
             // Who must not write builds what the index lacks in memory.
             if view.core.options.readOnly, let scanned = try view.scan() {
                 return try run(view, definition, reducer, scanned)
@@ -32,23 +34,43 @@ struct QueryRun {
             try view.updateIndex()
         }
         let result = try view.core.read { snapshot in
-            try snapshot.core.blaming(nil) {
-                do {
-                    return try IndexRun(
-                        query: query, snapshot: snapshot, coder: definition.coder,
-                        record: snapshot.indexRecord(definition.name), reducer: reducer
-                    ).run()
-                } catch let error as ReductionFailure {
-                    throw DatabaseError.reduceFailed(view.name, error)
-                } catch let error as IndexCorruption {
-                    throw DatabaseError.damagedIndex(view.name, error)
-                }
-            }
+            try answer(view, definition, reducer, view.record(in: snapshot), snapshot)
         }
         if query.updateMode == .after {
             BlockingWork.start { try? view.updateIndex() }
         }
         return result
+    }
+
+    /// Answers from the index if that has all that the documents have; nil otherwise.
+    private func answerIfUpToDate(
+        _ view: View, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?
+    ) throws -> QueryResult? {
+        try view.core.read { snapshot in
+            guard let record = try view.record(in: snapshot),
+                try snapshot.isUpToDate(record, definition)
+            else { return nil }
+            return try answer(view, definition, reducer, record, snapshot)
+        }
+    }
+
+    /// Answers from the index as it is.
+    private func answer(
+        _ view: View, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?,
+        _ record: IndexRecord?, _ snapshot: Snapshot
+    ) throws -> QueryResult {
+        try snapshot.core.blaming(nil) {
+            do {
+                return try IndexRun(
+                    query: query, snapshot: snapshot, coder: definition.coder, record: record,
+                    reducer: reducer
+                ).run()
+            } catch let error as ReductionFailure {
+                throw DatabaseError.reduceFailed(view.name, error)
+            } catch let error as IndexCorruption {
+                throw DatabaseError.damagedIndex(view.name, error)
+            }
+        }
     }
 
     /// Answers from a scan of the documents.

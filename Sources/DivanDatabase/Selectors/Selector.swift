@@ -69,10 +69,7 @@ public struct Selector: Sendable {
 
     /// Whether a document fulfils the selector.
     public func matches(_ document: Document) -> Bool {
-        node.matches(
-            SelectorSubject(
-                body: document.body, id: document.id, revisionID: document.revisionID,
-                isDeleted: document.isDeleted))
+        node.matches(SelectorSubject(document, tellsDeletion: true))
     }
 
     /// Whether a document that is not, or not yet, stored fulfils the selector.

@@ -6,10 +6,36 @@ internal import DivanPlatform
 
 /// What a selector is asked about: a document, of which only what it names is looked up.
 struct SelectorSubject {
-    var body: PackedValue
-    var id: String?
-    var revisionID: String?
-    var isDeleted = false
+    /// What `_id` and `_rev` are.
+    private enum Names {
+        case texts(id: String?, revisionID: String?)
+        /// Those of a document, whose texts are made when they are asked for.
+        case of(Document)
+    }
+
+    let body: PackedValue
+    private let names: Names
+    private let isDeleted: Bool
+
+    /// A value that need not be of a document.
+    init(
+        body: PackedValue, id: String? = nil, revisionID: String? = nil, isDeleted: Bool = false
+    ) {
+        self.body = body
+        self.isDeleted = isDeleted
+        names = .texts(id: id, revisionID: revisionID)
+    }
+
+    /// A document.
+    ///
+    /// - Parameters:
+    ///   - document: The document.
+    ///   - tellsDeletion: Whether `_deleted` is there if it is deleted.
+    init(_ document: Document, tellsDeletion: Bool = false) {
+        body = document.body
+        isDeleted = tellsDeletion && document.isDeleted
+        names = .of(document)
+    }
 
     /// Where a path leads; `_id`, `_rev` and `_deleted` are not in the body.
     func target(_ path: PropertyPath) -> PropertyPath.Target {
@@ -21,6 +47,20 @@ struct SelectorSubject {
         case "_rev": return revisionID.map { .value(PackedValue(.string($0))) } ?? .missing
         case "_deleted": return isDeleted ? .value(PackedValue(.bool(true))) : .missing
         default: return path.target(in: body)
+        }
+    }
+
+    private var id: String? {
+        switch names {
+        case .texts(let id, _): id
+        case .of(let document): document.id
+        }
+    }
+
+    private var revisionID: String? {
+        switch names {
+        case .texts(_, let revisionID): revisionID
+        case .of(let document): document.revisionID
         }
     }
 }

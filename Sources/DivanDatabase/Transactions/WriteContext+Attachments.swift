@@ -100,10 +100,10 @@ extension WriteContext {
         let former: JSONObject? =
             if case .object(let stub)? = rules.parent?[name] { stub } else { nil }
         if let former, Self.isSameContent(stub, former, isExisting: rules.isExisting) {
-            // What the parent says of the same content holds, but for what the edit says otherwise.
-            for (key, value) in former where stub[key] == nil || key == "digest" {
-                stub[key] = value
-            }
+            // How the content is kept here is the parent's word alone: another end may keep it coded.
+            for key in Self.keptForm { stub[key] = former[key] }
+            // What else the parent says of it holds, but for what the edit says otherwise.
+            for (key, value) in former where stub[key] == nil { stub[key] = value }
             if !rules.isExisting {
                 let isSameType = stub["content_type"] == former["content_type"]
                 stub["revpos"] =
@@ -138,6 +138,9 @@ extension WriteContext {
         stub["revpos"] = revisionPosition(given, rules)
         return stub
     }
+
+    /// What a stub says of the form in which the content is kept.
+    private static let keptForm = ["digest", "length", "encoding", "encoded_length"]
 
     /// Whether a stub means the content that the parent has under the same name.
     ///

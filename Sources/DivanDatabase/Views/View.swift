@@ -46,6 +46,16 @@ public final class View: Sendable {
         var statistics = IndexingStatistics()
         var scanned: ScannedIndex?
         var isDeleted = false
+        /// What the properties above come to; nil until it is asked for.
+        var functions: Functions?
+        /// The record of the index as it was seen last.
+        var record: KnownIndexRecord?
+    }
+
+    /// What the indexer and queries need to know.
+    private struct Functions {
+        var definition: IndexDefinition
+        var reducer: (any ViewReducer)?
     }
 
     /// The view's name.
@@ -79,6 +89,7 @@ public final class View: Sendable {
             state.version = version
             state.map = map
             state.reduce = reduce
+            state.functions = nil
         }
         registry.definitionChanged(name)
         guard let definition = try? definition() else { return true }
@@ -90,7 +101,7 @@ public final class View: Sendable {
     public var collation: Collation {
         get { state.withLock(\.collation) }
         set {
-            state.withLock { $0.collation = newValue }
+            state.withLock { ($0.collation, $0.functions) = (newValue, nil) }
             registry.definitionChanged(name)
         }
     }
@@ -100,7 +111,7 @@ public final class View: Sendable {
     public var documentType: String? {
         get { state.withLock(\.documentType) }
         set {
-            state.withLock { $0.documentType = newValue }
+            state.withLock { ($0.documentType, $0.functions) = (newValue, nil) }
             registry.definitionChanged(name)
         }
     }
@@ -134,29 +145,41 @@ public final class View: Sendable {
 
     var indexName: IndexName { IndexName(.view, name) }
 
-    var reducer: (any ViewReducer)? {
-        state.withLock { state in
-            state.reduce?.reducer.reading(
-                RowKeyCoder(state.collation, strings: ICUCollator.root))
-        }
-    }
+    /// What folds the rows of queries, also where nothing of it is stored.
+    var reducer: (any ViewReducer)? { functions()?.reducer }
 
     /// What the indexer needs to know.
     ///
     /// - Throws: `.invalidQuery` when no map function is set.
     func definition() throws -> IndexDefinition {
-        let reducer = reducer
-        let definition: IndexDefinition? = state.withLock { state in
+        guard let functions = functions() else { throw DatabaseError.viewWithoutMap(name) }
+        return functions.definition
+    }
+
+    /// Made once for each change of the view; nil when no map function is set.
+    private func functions() -> Functions? {
+        state.withLock { state in
+            if let known = state.functions { return known }
             guard let map = state.map, let version = state.version, !state.isDeleted
             else { return nil }
-            return IndexDefinition(
+            let reducer = state.reduce?.reducer.reading(
+                RowKeyCoder(state.collation, strings: ICUCollator.root))
+            let definition = IndexDefinition(
                 name: indexName, version: version, collation: state.collation,
                 documentType: state.documentType,
                 map: { document, sink in try map(document, Emitter(sink: sink)) },
                 reducer: reducer?.isStored == true ? reducer : nil)
+            state.functions = Functions(definition: definition, reducer: reducer)
+            return state.functions
         }
-        guard let definition else { throw DatabaseError.viewWithoutMap(name) }
-        return definition
+    }
+
+    /// The record of the index, which is decoded only when it is another one than the last time.
+    func record(in snapshot: Snapshot) throws -> IndexRecord? {
+        let known = state.withLock(\.record)
+        let found = try snapshot.indexRecord(indexName, unless: known)
+        if let found, found.bytes != known?.bytes { state.withLock { $0.record = found } }
+        return found?.record
     }
 
     // MARK: - Querying
@@ -279,7 +302,7 @@ public final class View: Sendable {
     /// Deletes the view: its index, and its functions.
     public func delete() throws {
         try deleteIndex()
-        state.withLock { $0.isDeleted = true }
+        state.withLock { ($0.isDeleted, $0.functions) = (true, nil) }
         registry.remove(self)
         registry.definitionChanged(name)
     }

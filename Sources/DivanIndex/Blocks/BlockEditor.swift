@@ -11,9 +11,13 @@ internal import DivanStorage
 ///
 /// A block that grows too large becomes several. One that shrinks too much takes in the one after it.
 struct BlockEditor {
-    /// The most bytes of a block's key and value. SQLite keeps up to 1,002 bytes of a row on a page of
-    /// 4 kB, and half of that makes a change of single rows much cheaper and a build hardly dearer.
-    static let largestBlock = 480
+    /// The most bytes of a block's key and value: one that grows beyond is split. SQLite keeps up to
+    /// 1,002 bytes of a row on a page of 4 kB, and half of that makes a change of single rows much
+    /// cheaper and a build hardly dearer.
+    static let largestBlock = 640
+    /// What rows are packed into where they become several blocks. The rest is room to grow: the next
+    /// row that comes in between splits nothing.
+    static let filledBlock = 480
     /// Smaller blocks are joined with the one after them.
     private static let smallestBlock = 120
     /// The key of the first block, which is below every row's.
@@ -233,7 +237,7 @@ struct BlockEditor {
             if region.isStored { _ = try writer.remove(key: region.key.span, in: store) }
             return
         }
-        // Where all fits into one block, it does not matter how full that is.
+        // Where the store ends matters to rows of several blocks only.
         let isOne = region.packer.written == 0 && region.packer.fitsOneBlock
         try region.packer.finish(isAtEnd: isOne || end(of: &region) == nil)
     }

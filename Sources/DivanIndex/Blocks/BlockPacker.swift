@@ -6,8 +6,9 @@ internal import DivanStorage
 /// Packs rows, given in order, into blocks and writes these.
 ///
 /// Rows wait until it is known how many there are: those of one place in the store are spread evenly,
-/// so that a block that grew by one row becomes two halves and not a full one and a scrap. At the end
-/// of the store blocks are filled, since rows that come in order are added there.
+/// so that a block that grew too large becomes two halves and not a full one and a scrap. At the end
+/// of the store blocks are filled, since rows that come in order are added there. Filled is not full:
+/// a block may grow by a third before it is split.
 struct BlockPacker {
     /// So many bytes wait at most, so that a bulk build streams.
     private static let largestWait = 64 << 10
@@ -69,18 +70,20 @@ struct BlockPacker {
     var isFull: Bool { bytes.count > Self.largestWait }
 
     /// Writes full blocks and keeps the last rows waiting.
-    mutating func flush() throws { try pack(target: BlockEditor.largestBlock, keeping: true) }
+    mutating func flush() throws { try pack(target: BlockEditor.filledBlock, keeping: true) }
 
     /// Writes all rows.
     mutating func finish(isAtEnd: Bool) throws {
-        let limit = BlockEditor.largestBlock
+        // Where all fits into one block, it does not matter how full that is.
+        if fitsOneBlock, !isEmpty { return try write(places.indices) }
+        let limit = BlockEditor.filledBlock
         // Each block repeats the beginning of its first key, so a little less than the limit counts.
         let count = (size + limit - 65) / (limit - 64)
         try pack(target: isAtEnd ? limit : size / max(1, count) + 1, keeping: false)
     }
 
     private mutating func pack(target: Int, keeping: Bool) throws {
-        let largest = BlockEditor.largestBlock
+        let largest = BlockEditor.filledBlock
         // A row must be left from which the next block's key is made.
         let stop = keeping ? places.count - 1 : places.count
         var first = 0

@@ -115,6 +115,23 @@ import Testing
         #expect(try database.problems() == [])
     }
 
+    @Test func `a received stub that tells of gzip leaves content that is kept plain as it is`()
+        throws
+    {
+        let first = try database.create("a", attachments: ["t": Sample.hello])
+        // CouchDB keeps texts coded, names them by the MD5 of that, and says both with each stub.
+        let stub: JSONValue = [
+            "stub": true, "digest": .string(Sample.helloMD5), "length": 5, "revpos": 1,
+            "encoding": "gzip", "encoded_length": .integer(Int64(Sample.helloGzip.count)),
+        ]
+        try database.putExistingRevision(
+            "a", history: ["2-b", first.revisionID], ["n": 1, "_attachments": ["t": stub]])
+        let second = try #require(try database.existing("a").attachment(named: "t"))
+        #expect(second.encoding == nil)
+        #expect(try second.content() == Sample.hello)
+        #expect(try database.problems() == [])
+    }
+
     @Test func `content that follows is taken by name`() throws {
         let entry: JSONValue = [
             "follows": true, "content_type": "text/plain", "length": 5,

@@ -40,6 +40,45 @@ import Testing
         #expect(try value(Function.abs(.property("s"))) == JSONValue.null)
     }
 
+    @Test func `numbers are rounded to decimal places`() throws {
+        #expect(try value(Function.round(.double(2.345), digits: 1)) == 2.3)
+        #expect(try value(Function.round(.double(-2.25), digits: 1)) == -2.3)
+        #expect(try value(Function.round(.int(1_250), digits: -2)) == 1_300.0)
+        #expect(try value(Function.trunc(.double(-2.39), digits: 1)) == -2.3)
+        #expect(try value(Function.round(.int(.max), digits: 2)) == .integer(.max))
+        #expect(try value(Function.round(.double(1e300), digits: 300)) == 1e300)
+        #expect(try value(Function.round(.property("s"), digits: 1)) == JSONValue.null)
+    }
+
+    @Test func `functions of reals`() throws {
+        func close(_ expression: QueryExpression, _ expected: Double) throws -> Bool {
+            guard let result = try value(expression)?.double else { return false }
+            return (result - expected).magnitude <= 1e-12
+        }
+        #expect(try value(Function.pi()) == .double(.pi))
+        #expect(try close(Function.ln(Function.e()), 1))
+        #expect(try close(Function.exp(.int(1)), 2.718281828459045))
+        #expect(try close(Function.log(.int(1_000)), 3))
+        #expect(try value(Function.power(.int(2), .int(10))) == 1_024.0)
+        #expect(try close(Function.sin(Function.radians(.int(30))), 0.5))
+        #expect(try close(Function.cos(Function.radians(.int(60))), 0.5))
+        #expect(try close(Function.tan(Function.radians(.int(45))), 1))
+        #expect(try close(Function.degrees(Function.asin(.int(1))), 90))
+        #expect(try close(Function.degrees(Function.acos(.int(-1))), 180))
+        #expect(try close(Function.degrees(Function.atan(.int(1))), 45))
+        #expect(try close(Function.degrees(Function.atan2(.int(1), .int(-1))), 135))
+    }
+
+    @Test(arguments: [
+        Function.ln(.int(0)), Function.log(.int(-1)), Function.acos(.int(2)),
+        Function.power(.int(10), .int(400)), Function.exp(.int(1_000)), Function.sin("30"),
+        Function.atan2(.int(1), .property("s")),
+    ])
+    func `what is no number, or has no finite result, is null`(_ expression: QueryExpression) throws
+    {
+        #expect(try value(expression) == JSONValue.null)
+    }
+
     @Test func `functions of texts, arrays and dates`() throws {
         let s = QueryExpression.property("s")
         #expect(try value(Function.lower(s)) == " oslo ")
@@ -56,6 +95,11 @@ import Testing
         #expect(try value(Function.arrayLength(s)) == JSONValue.null)
         #expect(try value(Function.millisToString(.int(0))) == "1970-01-01T00:00:00.000Z")
         #expect(try value(Function.stringToMillis("1970-01-01T00:00:01.000Z")) == 1_000)
+        #expect(try value(Function.millisToUTC(.int(1))) == "1970-01-01T00:00:00.001Z")
+        #expect(
+            try value(Function.stringToUTC("1970-01-01T02:00:00+01:00"))
+                == "1970-01-01T01:00:00.000Z")
+        #expect(try value(Function.stringToUTC("yesterday")) == JSONValue.null)
         #expect(try value(Function.type(.property("a"))) == "array")
     }
 

@@ -184,6 +184,29 @@ import Testing
         #expect(try query.limit(1, offset: 1).execute().map { $0["city"].string } == ["Rome"])
     }
 
+    @Test func `groups are of equal values, however they are written`() throws {
+        let database = try Database.inMemory()
+        let values: [JSONValue?] = [
+            1, 1.0, 2, "1", "one", "ONE", true, .null, nil, [1], [1.0], ["a": 1], nil, .null, 1,
+        ]
+        try database.inBatch {
+            for (number, value) in values.enumerated() {
+                let id = String(Array("abcdefghijklmno")[number])
+                try database.create(id, value.map { ["v": $0] } ?? [:])
+            }
+        }
+        func counts(_ node: QueryExpression) throws -> [Int] {
+            try QueryBuilder
+                .select(.expression(node), .expression(Function.count()))
+                .from(.database(database)).groupBy(node).execute()
+                .map { $0[1].int ?? 0 }
+        }
+        // In the order in which the groups were met.
+        #expect(try counts(.property("v")) == [3, 1, 1, 1, 1, 1, 2, 2, 2, 1])
+        // What is computed is grouped in the same way; what is missing stays so.
+        #expect(try counts(Function.lower(.property("v"))).reduce(0, +) == values.count)
+    }
+
     @Test func `without groups an aggregate is of all rows, be there none`() throws {
         func aggregate(_ condition: QueryExpression) throws -> [JSONObject] {
             try QueryBuilder

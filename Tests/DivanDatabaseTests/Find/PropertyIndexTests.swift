@@ -119,6 +119,51 @@ import Testing
         #expect(try index(of: ["type": "t", "x": ["$exists": false]]) == "type, x")
     }
 
+    @Test func `rows hold the values of the paths as they are, of whatever kind`() throws {
+        let values: [JSONValue] = [
+            .null, true, false, 0, -7, 2.5, 3.0, .integer(.max), .unsigned(.max), "", "plain",
+            "Ünïcödé \u{0}\u{1}", [1, ["a"], .null], ["k": [1, 2]],
+        ]
+        for (number, value) in values.enumerated() {
+            try database.create("\(number)", ["v": value, "in": ["v": value]])
+        }
+        try database.create("missing", [:])
+        for collation in [Collation.unicode, .raw] {
+            let index = PropertyIndex(on: "v", "_id", "in.v", "_rev", collation: collation)
+            try database.createIndex(index)
+            try database.updateIndexes()
+            let coder = try PropertyIndexMap(index).coder
+            var expected: Set<[UInt8]> = []
+            try database.forEachDocument { row in
+                let document = try #require(try database.document(withID: row.id))
+                var key: [UInt8] = []
+                let parts: [JSONValue?] = [
+                    document["v"].value, .string(row.id), document["in"]["v"].value,
+                    .string(row.revisionID),
+                ]
+                parts.forEach { part in
+                    guard let part else { return key.append(RowKeyCoder.missing) }
+                    coder.append(part, to: &key)
+                }
+                expected.insert(key + Array(row.id.utf8) + [0])
+            }
+            #expect(try rows(of: index) == expected)
+        }
+    }
+
+    /// The keys of an index's rows.
+    private func rows(of index: PropertyIndex) throws -> Set<[UInt8]> {
+        try database.core.read { snapshot in
+            let record = try #require(try snapshot.indexRecord(index.indexName))
+            var keys: Set<[UInt8]> = []
+            try snapshot.reader(of: record).forEachRow { key, _ in
+                keys.insert(key.indices.map { key[$0] })
+                return true
+            }
+            return keys
+        }
+    }
+
     @Test func `a document with something too large for a key is found nevertheless`() throws {
         try fill()
         let long = String(repeating: "x", count: 1 << 20)

@@ -114,7 +114,7 @@ import Testing
         while true {
             number += step
             // Each of the first operations fails once, later ones now and then.
-            if number > 60 { step = 17 }
+            if number > 60 { step = Soak.step(test: 17, soak: 5) }
             let storage = try TestStorage.make()
             let core = try DatabaseCore(
                 name: "full", directory: nil, engine: storage, options: DatabaseOptions())

@@ -97,8 +97,9 @@ import Testing
             for child in children { try child.say("watch \(times)") }
             try MappedRows.rewrite(engine, times: times / 10)
             for child in children { #expect(child.readLine() == "watched") }
-            // Pages that no reader looks at are used again, so the file has stayed small.
-            #expect(try engine.diskSize() < 16 << 20)
+            // Pages that no reader looks at are used again, so the file has stayed small beside the 100 kB and
+            // more that each rewriting takes. A reader that a busy machine lets wait keeps some of them.
+            #expect(try engine.diskSize() < max(16 << 20, times / 10 * 100_000 / 20))
             #expect(try engine.verifyStructure(progress: nil) == [])
             for child in children { #expect(child.finish() == 0) }
         }

@@ -55,6 +55,12 @@ struct Workload {
         return body
     }
 
+    /// Makes a body another than all before: the same edit of the same revision, made twice, is no conflict.
+    private mutating func makeUnique(_ body: inout JSONObject) {
+        invented += 1
+        body["only"] = .integer(Int64(invented))
+    }
+
     private mutating func note(_ document: Document, parent: String?, _ body: JSONObject) {
         reference.add(
             document.revisionID, to: document.id, parent: parent, isDeleted: document.isDeleted,
@@ -87,9 +93,11 @@ struct Workload {
         let record = reference.documents[copy.id]
         let isLeaf = record?.leaves.contains(copy.revisionID) ?? false
         let edit = copy.toMutable()
-        let body = body()
+        var body = body()
+        let failsOnConflict = random.oneIn(3)
+        if failsOnConflict { makeUnique(&body) }
         edit.setProperties(body)
-        if random.oneIn(3) {
+        if failsOnConflict {
             let failure = code { try database.save(edit, .failOnConflict) }
             #expect(failure == (isLeaf ? nil : .conflict))
             guard failure == nil else { return copy.id }
@@ -157,9 +165,10 @@ struct Workload {
     private mutating func put(_ id: String) throws -> String {
         guard let record = reference.documents[id], !record.revisions.isEmpty else { return id }
         let parent = random.element(of: record.revisions.keys.sorted())
-        let body = body()
+        var body = body()
         let isLeaf = record.leaves.contains(parent)
         if !isLeaf, random.oneIn(2) {
+            makeUnique(&body)
             #expect(code { try database.put(id, body, parent: parent) } == .conflict)
             return id
         }

@@ -311,6 +311,38 @@ final class Counter: Sendable {
         #expect(try !other.isStale)
     }
 
+    @Test func `a query of an index that is up to date leaves the others alone`() throws {
+        setMap()
+        try fill()
+        #expect(try phones.query().run().count == 3)
+        let other = database.view(named: "other")
+        other.setMap(version: "1") { document, emit in emit(document["name"], nil) }
+        #expect(try phones.query().run().count == 3)
+        #expect(try other.isStale)
+        // One that is behind takes along the others that are.
+        try database.create("dan", ["name": "Dan", "phones": ["4"]])
+        #expect(try phones.query().run().count == 4)
+        #expect(try !other.isStale)
+    }
+
+    @Test func `an index that somebody else built anew is found again`() throws {
+        let sandbox = Sandbox()
+        let (one, other) = (try sandbox.database(), try sandbox.database())
+        try one.create("a", ["n": 1])
+        let views = [one, other].map { database in
+            let view = database.view(named: "numbers")
+            view.setMap(version: "1") { document, emit in emit(document["n"], nil) }
+            return view
+        }
+        #expect(try views.map { try $0.query().run().map(\.key) } == [[1], [1]])
+        try views[1].deleteIndex()
+        #expect(try views[0].query().run().map(\.key) == [1])
+        try other.create("b", ["n": 2])
+        #expect(try views[1].query().run().map(\.key) == [1, 2])
+        views[0].setMap(version: "2") { document, emit in emit(document["n"].int, "two") }
+        #expect(try views[0].query().run().map(\.value) == ["two", "two"])
+    }
+
     @Test func `a damaged index is built anew`() throws {
         let view = database.view(named: "v")
         view.setMap(version: "1") { document, emit in emit(document["n"]) }
