@@ -182,7 +182,9 @@ let package = Package(
         ),
         .testTarget(
             name: "DivanCommandTests",
-            dependencies: ["DivanCommand", "Divan", "DivanTestSupport"]
+            dependencies: [
+                "DivanCommand", "DivanListener", "Divan", "DivanHTTP", "DivanTestSupport",
+            ]
         ),
     ]
 )

@@ -19,6 +19,8 @@ public struct ListenerLimits: Sendable {
     public var requestBody = 4 << 30
     /// The longest body that is read as JSON, in bytes, also after decoding gzip.
     public var jsonBody = 64 << 20
+    /// The longest attachment, in bytes as it is sent: unlimited unless set.
+    public var attachment = Int.max
     /// The longest request line with header fields, in bytes.
     public var head = 12 << 10
     /// The most connections at once; others wait in the system's queue.
@@ -27,7 +29,9 @@ public struct ListenerLimits: Sendable {
     public var idle = Duration.seconds(60)
     /// How slowly a body may come, in bytes a second, after its grace.
     public var slowestBody = 1_024
-    /// How long a body may take however little has come.
+    /// How slowly a client may take an answer that lies ready for it, in bytes a second, after the same grace.
+    public var slowestAnswer = 1_024
+    /// How long a body may take however little has come, or an answer however little was taken.
     public var bodyGrace = Duration.seconds(30)
     /// How many wrong passwords in a row for a user, from one address, lock the user out from there.
     public var passwordAttempts = 5
@@ -44,6 +48,14 @@ public struct ListenerLimits: Sendable {
 ///
 /// Gets the source and the name of its language; throws when it cannot.
 public typealias ViewCompiler = @Sendable (_ source: String, _ language: String) throws -> View.Map
+
+/// How a listener makes the filter functions of design documents that clients write.
+///
+/// Gets the source and the name of its language; throws when it cannot. The filter's parameters are those of the
+/// request, each a text.
+public typealias FilterCompiler =
+    @Sendable (_ source: String, _ language: String) throws ->
+    FilterFunction
 
 /// How a listener listens, and to whom.
 public struct ListenerOptions: Sendable {
@@ -71,7 +83,9 @@ public struct ListenerOptions: Sendable {
     public var authorization = ListenerAuthorization()
     /// What makes functions of the source in design documents; without one, such views answer 501.
     public var viewCompiler: ViewCompiler?
-    /// What clients are told when they are asked for a password.
+    /// What makes filters of `_changes` of the source in design documents; without one, such filters answer 501.
+    public var filterCompiler: FilterCompiler?
+    /// What clients are told when they are asked for a password; pages in browsers are not asked.
     public var realm = "Divan"
     /// Header fields added to every answer, such as `Strict-Transport-Security`. Fields that an answer
     /// has anyway keep their values.

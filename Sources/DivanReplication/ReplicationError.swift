@@ -35,6 +35,9 @@ public struct ReplicationError: Error, Sendable {
         case invalidAnswer
         /// The other end does not take a document: it is too large, or not valid there.
         case rejected
+        /// An attachment is too large for the other end; its document has gone without it. See
+        /// ``OversizedAttachments``.
+        case attachmentTooLarge
         /// A setting makes no sense, such as a filter that is not registered.
         case invalidSetting
         /// The local database failed; `underlying` says how.
@@ -97,6 +100,16 @@ extension ReplicationError {
             .contentMissing,
             "The revision \(revision) of '\(id)' cannot be sent, since the content of its attachment "
                 + "'\(name.prefix(200))' is not here, or not whole; it goes once that is downloaded.",
+            documentID: id)
+    }
+
+    /// A document that has gone without some of its attachments.
+    static func leftOut(_ names: [String], of id: String, at name: String) -> ReplicationError {
+        let list = names.prefix(3).map { "'\($0.prefix(100))'" }.joined(separator: ", ")
+        return ReplicationError(
+            .attachmentTooLarge,
+            "'\(id)' has gone to '\(name)' without attachments that are too large there: \(list)"
+                + (names.count > 3 ? " and \(names.count - 3) more." : "."),
             documentID: id)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -42,6 +43,49 @@ struct ReplicateCommandTests {
         #expect(try tool.run("replicate", "none.divan", "b.divan").status == 3)
         #expect(try tool.run("replicate", "a", "b", "--filter", "unknown").status == 6)
         #expect(try tool.run("replicate", "a", "b", "--header", "nocolon").status == 2)
+    }
+
+    /// A server whose database lacks everything, and answers documents with a status.
+    private func server(documents status: Int) throws -> LoopbackServer {
+        try LoopbackServer { request, connection in
+            let answer: (Int, String) =
+                switch (request.method, request.target.split(separator: "?")[0]) {
+                case ("GET", "/db"), ("GET", "/db/"), ("POST", "/db/_ensure_full_commit"):
+                    (200, "{}")
+                case ("POST", "/db/_revs_diff"):
+                    (200, Self.missing(String(decoding: request.body, as: UTF8.self)))
+                case ("PUT", let path) where path.hasPrefix("/db/_local/"): (201, #"{"ok":true}"#)
+                case ("PUT", _): (status, #"{"error":"unauthorized","reason":"no entry"}"#)
+                default: (404, #"{"error":"not_found"}"#)
+                }
+            connection.respond(
+                status: answer.0, headers: [("Content-Type", "application/json")],
+                body: Array(answer.1.utf8))
+        }
+    }
+
+    /// The answer that all revisions of a question are missing.
+    private static func missing(_ question: String) -> String {
+        question.replacingOccurrences(of: "[", with: #"{"missing":["#)
+            .replacingOccurrences(of: "]", with: "]}")
+    }
+
+    @Test func `what ends a replication at a document is told, and no success`() throws {
+        let server = try server(documents: 404)
+        defer { server.stop() }
+        let result = try tool.run(
+            "replicate", "a.divan", "http://127.0.0.1:\(server.port)/db", "--doc", "doc1")
+        #expect(result.status == 3)
+        #expect(result.err.contains("'doc1'"))
+    }
+
+    @Test func `a document that alone is answered 401 is refused, as one among several`() throws {
+        let server = try server(documents: 401)
+        defer { server.stop() }
+        let result = try tool.run(
+            "replicate", "a.divan", "http://127.0.0.1:\(server.port)/db", "--doc", "doc1")
+        #expect(result.status == 5)
+        #expect(result.err.contains("doc1: "))
     }
 
     @Test func `a continuous replication brings later changes, and ends at Control-C`() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import DivanCommand
 
 @Suite struct ServeCommandTests {
-    private let tool: TestTool
+    let tool: TestTool
 
     init() throws { tool = try TestTool() }
 
@@ -26,8 +26,11 @@ import Testing
     }
 
     /// Starts a server, and gives its URL.
-    private func serve(_ options: String...) throws -> (child: TestTool.Child, url: String) {
-        let child = try tool.start(["serve", "data", "--port", "0"] + options)
+    func serve(_ options: [String], input: String = "", environment: [String: String] = [:])
+        throws -> (child: TestTool.Child, url: String)
+    {
+        let child = try tool.start(
+            ["serve", "data", "--port", "0"] + options, input: input, environment: environment)
         let end = Date() + 60
         var url = ""
         while url.isEmpty, Date() < end {
@@ -45,7 +48,7 @@ import Testing
     {
         try tool.run("create", "data/notes.divan")
         try tool.run("put", "data/notes.divan", "a", input: "{}")
-        let (server, url) = try serve("--everybody")
+        let (server, url) = try serve(["--everybody"])
         let peers = try (0..<3).map { n in
             try tool.start(["replicate", url + "notes", "copy\(n).divan", "--continuous", "-q"])
         }
@@ -68,7 +71,7 @@ import Testing
     }
 
     @Test func `a realm is what clients are told`() throws {
-        let (server, url) = try serve("--user", "ann:secret", "--realm", "the shed")
+        let (server, url) = try serve(["--user", "ann:secret", "--realm", "the shed"])
         let port = try #require(URLComponents(string: url)?.port)
         let client = Process()
         client.executableURL = URL(filePath: "/usr/bin/env")

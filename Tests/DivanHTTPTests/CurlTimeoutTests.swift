@@ -2,6 +2,7 @@
 
 import DivanHTTP
 import DivanTestSupport
+import Foundation
 import Testing
 
 @Suite struct CurlTimeoutTests {
@@ -10,6 +11,10 @@ import Testing
         try LoopbackServer { request, connection in
             switch request.target {
             case "/head": break
+            case "/fields":
+                // One field after the other, and never the last.
+                connection.write(lines: "HTTP/1.1 200 OK\n")
+                while connection.write(lines: "A: b\n") { usleep(20_000) }
             case "/half": connection.write(lines: "HTTP/1.1 200 OK\nContent-")
             default: connection.write(lines: "HTTP/1.1 200 OK\nContent-Length: 100\n\nabc")
             }
@@ -17,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/head", "/half", "/body"])
+    @Test(arguments: ["/head", "/half", "/fields", "/body"])
     func `a server that goes silent is given up in time and the connection closed`(target: String)
         async throws
     {

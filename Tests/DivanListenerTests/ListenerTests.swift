@@ -229,6 +229,31 @@ import Testing
         #expect(served.listener.connectionCount == 0)
     }
 
+    @Test func `a client that takes an answer too slowly is let go of, however alive it seems`()
+        throws
+    {
+        let served = try Served { options in
+            options.limits.bodyGrace = .seconds(1)
+            options.limits.slowestAnswer = 1 << 30
+        }
+        let database = try served.site.manager.database(named: "db")
+        let text = String(repeating: "x", count: 16 << 20)
+        try database.put("big", ["text": .string(text)], parent: nil)
+        let big = AttachmentContent.bytes([UInt8](repeating: 1, count: 16 << 20))
+        try database.put("attached", [:], parent: nil, attachments: ["a": big])
+        let whole = try served.client()
+        whole.request("GET", "/db/big")
+        #expect(whole.answer()?.body.count ?? 0 > text.utf8.count)
+        let slow = try (0..<4).map { _ in try served.client() }
+        for (index, client) in slow.enumerated() {
+            client.request("GET", index % 2 == 0 ? "/db/big" : "/db/attached/a")
+        }
+        wait { served.listener.connectionCount <= 1 }
+        #expect(served.listener.connectionCount <= 1)
+        whole.request("GET", "/_up")
+        #expect(whole.answer()?.status == 200)
+    }
+
     @Test func `a listener for everybody does not start where others reach it`() throws {
         let site = try TestSite()
         var options = ListenerOptions()

@@ -393,4 +393,68 @@ import Testing
         _ = post("/_replicate", ["Cookie: \(cookie)"], remote)
         return statuses
     }
+
+    @Test(arguments: [nil, 50_000, Int.max])
+    func
+        `a document goes without an attachment that is too large for the server, if that is wanted`(
+            limit: Int?
+        ) async throws
+    {
+        let listener = try listen { $0.limits.attachment = 90_000 }
+        defer { listener.stop() }
+        let saved = try await here.put(
+            "a", ["n": 1], parent: nil,
+            attachments: [
+                "large": .bytes([UInt8](repeating: 1, count: 100_000)),
+                "middle": .bytes([UInt8](repeating: 2, count: 60_000)),
+                "small": .bytes([3]),
+            ])
+        try await here.put("b", ["n": 2], parent: nil)
+        let push = here.createPushReplication(to: try url(listener))
+        push.proxy = .none
+        if let limit { push.oversizedAttachments = .leaveOut(above: limit) }
+        let events = Mutex<[ReplicatedDocument]>([])
+        let token = push.addDocumentListener { event in events.withLock { $0.append(event) } }
+        push.start()
+        await push.finished()
+        token.remove()
+        #expect(try await there.contains("b"))
+        let arrived = try await there.document(withID: "a")
+        let failures = events.withLock { $0.compactMap(\.error) }
+        #expect(failures.count == 1)
+        #expect(push.lastError?.documentID == "a")
+        guard let limit else {
+            #expect(arrived == nil)
+            #expect(failures.first?.code == .rejected)
+            #expect(failures.first?.status == 413)
+            return
+        }
+        #expect(failures.first?.code == .attachmentTooLarge)
+        #expect(failures.first?.message.contains("'large'") == true)
+        #expect(arrived?.revisionID == saved.revisionID)
+        let names = limit == .max ? ["middle", "small"] : ["small"]
+        #expect(arrived?.attachments.map(\.name).sorted() == names)
+        #expect(try await here.document(withID: "a")?.attachments.count == 3)
+        // An edit that names them as they were goes as well, without them again.
+        let edited = try #require(try await here.document(withID: "a")).toMutable()
+        edited["n"] = 2
+        try await here.save(edited)
+        push.start()
+        await push.finished()
+        let again = try #require(try await there.document(withID: "a"))
+        #expect(again.int(forKey: "n") == 2)
+        #expect(again.attachments.map(\.name).sorted() == names)
+        #expect(push.lastError?.code == .attachmentTooLarge)
+    }
+
+    @Test func `what was left out is not purged here`() async throws {
+        let listener = try listen()
+        defer { listener.stop() }
+        let push = here.createPushReplication(to: try url(listener))
+        push.oversizedAttachments = .leaveOut()
+        push.purgesPushed = true
+        push.start()
+        await push.finished()
+        #expect(push.lastError?.code == .invalidSetting)
+    }
 }

@@ -84,6 +84,117 @@ import Testing
         #expect(feed["last_seq"]?.int64 == 3)
     }
 
+    @Test func `a compiler that the app registers makes filters of design documents`() throws {
+        let site = try TestSite { options in
+            options.filterCompiler = { source, language in
+                struct Unknown: Error {}
+                guard language == "path" else { throw Unknown() }
+                return { document, parameters in
+                    document.int(forKey: source) > Int(parameters["than"]?.string ?? "") ?? 0
+                }
+            }
+        }
+        let database = try site.manager.database(named: "db")
+        for n in 1...3 {
+            try database.save(MutableDocument(["n": .integer(Int64(n))], id: "d\(n)"))
+        }
+        func ids(_ filter: String) -> [String]? {
+            site.send("GET", "/db/_changes?filter=\(filter)").json["results"]?.array?
+                .compactMap { $0["id"]?.string }
+        }
+        let design = #"{"language":"path","filters":{"above":"n","a/b":"n"}}"#
+        #expect(site.send("PUT", "/db/_design/x", design).status == 201)
+        #expect(ids("x/above&than=1") == ["d2", "d3"])
+        #expect(ids("x/a%2Fb&than=2") == ["d3"])
+        // The app's own goes first, and a changed document changes its filter.
+        database.setFilter(named: "x/above") { document, _ in document.id == "d1" }
+        #expect(ids("x/above&than=1") == ["d1"])
+        #expect(site.send("GET", "/db/_changes?filter=x/none").status == 404)
+        #expect(site.send("GET", "/db/_changes?filter=none/above").status == 404)
+        let other = #"{"filters":{"f":"function(doc, req) {}"}}"#
+        #expect(site.send("PUT", "/db/_design/y", other).status == 201)
+        let refused = site.send("GET", "/db/_changes?filter=y/f")
+        #expect(refused.status == 400)
+        #expect(refused.json["error"] == "compilation_error")
+    }
+
+    @Test func `without a compiler a filter of a design document is not implemented`() throws {
+        let site = try TestSite()
+        _ = try site.manager.database(named: "db")
+        #expect(site.send("PUT", "/db/_design/y", #"{"filters":{"f":"x"}}"#).status == 201)
+        #expect(site.send("GET", "/db/_changes?filter=y/f").status == 501)
+        #expect(site.send("GET", "/db/_changes?filter=y/g").status == 404)
+    }
+
+    @Test func `an attachment longer than the limit is refused, however it comes`() throws {
+        let site = try TestSite { $0.limits.attachment = 4 }
+        _ = try site.manager.database(named: "db")
+        #expect(site.send("PUT", "/db/a/x", "four").status == 201)
+        let long = site.send("PUT", "/db/b/x", "five5")
+        #expect(long.status == 413)
+        #expect(long.json["error"] == "attachment_too_large")
+        func inline(_ data: String) -> String { #"{"_attachments":{"x":{"data":"\#(data)"}}}"# }
+        #expect(site.send("PUT", "/db/c", inline("Zm91cg==")).status == 201)
+        #expect(site.send("PUT", "/db/d", inline("Zml2ZTU=")).status == 413)
+        let many = site.send("POST", "/db/_bulk_docs", #"{"docs":[\#(inline("Zml2ZTU=")),{}]}"#)
+        #expect(many.status == 201)
+        #expect(many.json[0]?["error"] == "attachment_too_large")
+        #expect(many.json[1]?["ok"] == true)
+        let document = #"{"_attachments":{"x":{"follows":true,"length":5}}}"#
+        let parts = "--b\r\n\r\n\(document)\r\n--b\r\n\r\nfive5\r\n--b--"
+        #expect(
+            site.send("PUT", "/db/e", parts, ["Content-Type": "multipart/related; boundary=b"])
+                .status == 413)
+        #expect(site.send("GET", "/db").json["doc_count"] == 3)
+    }
+
+    @Test func `a type of content that holds line ends breaks no multipart answer`() throws {
+        let site = try TestSite()
+        let database = try site.manager.database(named: "db")
+        let document = MutableDocument([:], id: "a")
+        document.setAttachment(
+            named: "x\r\ny\"", contentType: "text/plain\r\nX-Evil: 1\r\n\r\nnot the content",
+            .bytes(Array("content".utf8)))
+        try database.save(document)
+        let answer = site.send(
+            "GET", "/db/a?attachments=true", "", ["Accept": "multipart/related"])
+        var reader = try MultipartReader(contentType: answer.headers["Content-Type"])
+        reader.push(Array(answer.text.utf8))
+        var contents: [[UInt8]] = []
+        while let event = try reader.next() {
+            switch event {
+            case .partBegan(let headers):
+                #expect(headers["X-Evil"] == nil)
+                contents.append([])
+            case .bytes(let bytes): contents[contents.count - 1] += bytes
+            default: break
+            }
+        }
+        try reader.finish()
+        #expect(contents.count == 2)
+        #expect(contents.last == Array("content".utf8))
+    }
+
+    @Test func `a boundary ends a part only where a line begins with it`() throws {
+        let site = try TestSite()
+        let database = try site.manager.database(named: "db")
+        let document = #"{"_attachments":{"x":{"follows":true},"y":{"follows":true}}}"#
+        let content = "one --b two--b--\r\n--bee\r\n --b\r\n-"
+        let parts =
+            "before\r\n--b\r\n\r\n\(document)\r\n--b\r\nContent-Disposition: attachment; filename=\"x\"\r\n\r\n"
+            + "\(content)\r\n--b \t\r\nContent-Disposition: attachment; filename*=UTF-8''y\r\n\r\n\r\n--b--\r\nbehind"
+        #expect(
+            site.send("PUT", "/db/a", parts, ["Content-Type": "multipart/related; boundary=b"])
+                .status == 201)
+        let saved = try #require(try database.document(withID: "a"))
+        #expect(try saved.attachment(named: "x")?.content() == Array(content.utf8))
+        #expect(try saved.attachment(named: "y")?.content() == [])
+        let cut = String(parts.dropLast(12))
+        #expect(
+            site.send("PUT", "/db/b", cut, ["Content-Type": "multipart/related; boundary=b"])
+                .status == 400)
+    }
+
     /// `{"a":1}` as gzip.
     private static let gzip: [UInt8] = [
         0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 2, 0xFF, 0xAB, 0x56, 0x4A, 0x54, 0xB2, 0x32, 0xAC, 0x05, 0,

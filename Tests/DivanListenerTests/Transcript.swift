@@ -130,7 +130,7 @@ struct TranscriptInterpreter: ScriptInterpreter {
         var lines = ["\(answer.status)"]
         var text = answer.text
         if let boundary = answer.headers["Content-Type"]
-            .flatMap({ MultipartIndex.parameter("boundary", of: $0) })
+            .flatMap({ HeaderParameters($0)["boundary"] })
         {
             text = text.replacingOccurrences(of: boundary, with: "BOUNDARY")
         }

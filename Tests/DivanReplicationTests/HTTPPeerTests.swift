@@ -169,6 +169,67 @@ import struct Divan.Attachment
         #expect(server.count("POST _changes") == 1)
     }
 
+    @Test func `a feed that does not move on is not read for ever`() async throws {
+        func answer(_ rows: String, pending: Int) {
+            let body = #"{"results":[\#(rows)],"last_seq":"2-x","pending":\#(pending)}"#
+            server.manner.withLock { $0.answers = [("_changes", 200, body)] }
+        }
+        let rows = #"{"seq":"1-x","id":"a","changes":[]},{"seq":"2-x","id":"b","changes":[]}"#
+        let peer = HTTPPeer(server, for: here)
+        var request = ChangesRequest(since: nil)
+        request.limit = 2
+        answer(rows, pending: 7)
+        let page = try await peer.changes(request)
+        #expect(!page.isAtEnd && page.changes.count == 2)
+        // The server takes no notice of where to go on.
+        request.since = page.lastSequence
+        let error = await #expect(throws: ReplicationError.self) { try await peer.changes(request) }
+        #expect(error?.code == .invalidAnswer && error?.isTransient == true)
+        // Nothing more comes, although there is said to be more.
+        answer("", pending: 7)
+        #expect(try await peer.changes(request).isAtEnd)
+        // And where it is waited for, not at once again.
+        answer(rows, pending: 0)
+        request.waits = true
+        let began = ContinuousClock.now
+        #expect(try await peer.changes(request).changes.count == 2)
+        #expect(began.duration(to: .now) >= .seconds(1))
+    }
+
+    @Test(arguments: ["CouchDB", "Sync Gateway", "no POST", "no filter"])
+    func `single documents come from every kind of server, page by page`(kind: String) async throws
+    {
+        try fill(there)
+        server.manner.withLock {
+            $0.isSyncGateway = kind == "Sync Gateway"
+            $0.refusesPostedChanges = kind == "no POST"
+            $0.ignoresFilters = kind == "no filter"
+        }
+        var feed = HTTPPeer.Feed()
+        feed.documentIDs = ["doc 3/é", "dead", "conflict"]
+        let reports = try await replicate(isPush: false, feed: feed)
+        #expect(reports.allSatisfy { $0.error == nil })
+        #expect(Set(reports.map(\.id.text)) == ["doc 3/é", "dead", "conflict"])
+        #expect(try await here.changes().changes.count == 3)
+    }
+
+    @Test func `a server that cannot wait for single documents is asked again`() async throws {
+        server.manner.withLock { $0.isSyncGateway = true }
+        try await there.put("other", [:], parent: nil)
+        var feed = HTTPPeer.Feed()
+        feed.documentIDs = ["a"]
+        feed.heartbeat = .milliseconds(10)
+        let peer = HTTPPeer(server, for: here, feed: feed)
+        var request = ChangesRequest(
+            since: try await peer.changes(ChangesRequest(since: nil)).lastSequence)
+        request.waits = true
+        try await there.put("a", [:], parent: nil)
+        #expect(try await peer.changes(request).changes.map(\.id.text) == ["a"])
+        #expect(server.requests.withLock { $0.filter { $0.contains("feed=longpoll") } }.count == 1)
+        #expect(try await peer.changes(request).changes.map(\.id.text) == ["a"])
+        #expect(server.requests.withLock { $0.filter { $0.contains("feed=longpoll") } }.count == 1)
+    }
+
     @Test(arguments: [
         (401, "", ReplicationError.Code.unauthorized, false), (403, "", .forbidden, false),
         (404, "", .notFound, false), (429, "", .server, true), (500, "", .server, true),
@@ -189,6 +250,36 @@ import struct Divan.Attachment
         #expect(error?.code == code)
         #expect(error?.isTransient == isTransient)
         if status != 200 { #expect(error?.retryAfter == 7) }
+    }
+
+    @Test func `a revision that CouchDB names in lower case is the one that was offered`()
+        async throws
+    {
+        // As CouchDB does with 32 hexadecimal digits, which it keeps as a number.
+        let answer = #"{"a":{"missing":["1-0123456789abcdef0123456789abcdef"]}}"#
+        server.manner.withLock { $0.answers = [("_revs_diff", 200, answer)] }
+        let offered = try RevisionID("1-0123456789ABCDEF0123456789ABCDEF")
+        let other = try RevisionID("1-1123456789ABCDEF0123456789ABCDEF")
+        let offer = PeerChange(id: try DocumentID("a"), revisions: [other, offered])
+        let missing = try await HTTPPeer(server, for: here).missingRevisions(of: [offer])
+        #expect(missing.map(\.revisions) == [[offered]])
+    }
+
+    @Test func `a 401 to one document is about it while the server lets us in`() async throws {
+        let refusal = #"{"error":"unauthorized","reason":"Sign in as an editor."}"#
+        let document = try wire(#"{"_id":"_design/a","_rev":"1-a"}"#)
+        let peer = HTTPPeer(server, for: here)
+        server.manner.withLock { $0.answers = [("_design/a", 401, refusal)] }
+        guard case .failed(let error)? = try await peer.put([document]).first else {
+            Issue.record("It was not refused.")
+            return
+        }
+        #expect(error.code == .unauthorized)
+        #expect(error.documentID == "_design/a")
+        // A server that lets nobody in any more ends the whole.
+        server.manner.withLock { $0.answers = [("", 401, refusal)] }
+        let whole = await #expect(throws: ReplicationError.self) { try await peer.put([document]) }
+        #expect(whole?.code == .unauthorized)
     }
 
     @Test func `a page to sign in to a network is no word of having stored anything`() async throws

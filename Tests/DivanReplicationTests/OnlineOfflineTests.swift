@@ -173,4 +173,72 @@ import Testing
         try await eventually { server.openConnections == 0 }
         #expect(server.acceptedConnections > 0)
     }
+
+    /// Answers requests for one document as if the server failed.
+    private func failing(_ isFailing: @escaping @Sendable () -> Bool) throws -> LoopbackServer {
+        stand.manner.withLock { $0.lacksBulkGet = true }
+        return try stand.serve { request, connection in
+            guard request.target.hasPrefix("/db/bad"), isFailing() else { return false }
+            connection.respond(status: 500, body: Array(#"{"error":"unknown_error"}"#.utf8))
+            return true
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a one-shot pull gives up on a document that fails each time, and brings the others`(
+        keepsCheckpoints: Bool
+    ) async throws {
+        let asked = Mutex(0)
+        let server = try failing {
+            asked.withLock { $0 += 1 }
+            return true
+        }
+        defer { server.stop() }
+        for id in ["a", "bad", "c"] { try await there.put(id, [:], parent: nil) }
+        let pull = here.createPullReplication(from: server.databaseURL)
+        quick(pull)
+        pull.isContinuous = false
+        pull.usesCheckpoints = keepsCheckpoints
+        pull.changesPerPage = 1
+        pull.start()
+        await pull.finished()
+        #expect(try here.documentCount == 2)
+        #expect(pull.lastError?.documentID == "bad")
+        // The first run brings the others, which is progress.
+        #expect(asked.withLock { $0 } == RetryPolicy().maximumAttempts)
+    }
+
+    @Test(arguments: [false, true])
+    func `a document that comes in the end leaves no error behind`(isContinuous: Bool) async throws
+    {
+        let isFailing = Mutex(true)
+        let server = try failing { isFailing.withLock { $0 } }
+        defer { server.stop() }
+        for id in ["a", "bad"] { try await there.put(id, [:], parent: nil) }
+        let pull = here.createPullReplication(from: server.databaseURL)
+        quick(pull)
+        pull.isContinuous = isContinuous
+        pull.retry.maximumAttempts = 1_000_000
+        pull.start()
+        try await eventually { pull.lastError?.documentID == "bad" }
+        isFailing.withLock { $0 = false }
+        try await eventually { try here.documentCount == 2 && pull.lastError == nil }
+        await pull.stopped()
+        #expect(pull.lastError == nil)
+    }
+
+    @Test func `a server that is back leaves no error behind`() async throws {
+        var server = try stand.serve()
+        let port = server.port
+        let pull = here.createPullReplication(from: server.databaseURL)
+        quick(pull)
+        pull.start()
+        try await eventually { pull.activity == .idle }
+        server.stop()
+        try await eventually { pull.activity == .offline && pull.lastError != nil }
+        server = try stand.serve(port: port)
+        try await eventually { pull.activity == .idle && pull.lastError == nil }
+        await pull.stopped()
+        server.stop()
+    }
 }

@@ -184,7 +184,8 @@ extension Invocation {
         interruption.onRequest { for replication in replications { replication.stop() } }
         for replication in replications {
             await replication.finished()
-            if let error = replication.lastError, !tally.isRefusal(error), !interruption.isRequested
+            if let error = replication.lastError, !interruption.isRequested,
+                await !tally.isRefusal(error)
             {
                 // Without one way the other is of no use to wait for.
                 for other in replications { await other.stopped() }

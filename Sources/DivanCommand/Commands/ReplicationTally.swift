@@ -11,6 +11,8 @@ final class ReplicationTally: Sendable {
         var statuses: [Int: ReplicationStatus] = [:]
         var transferred = 0
         var refused = 0
+        /// The documents whose refusal was told.
+        var refusedIDs: Set<String> = []
     }
 
     /// How many refusals are printed one by one.
@@ -36,7 +38,12 @@ final class ReplicationTally: Sendable {
 
     func take(_ document: ReplicatedDocument) {
         let refused = state.withLock { state in
-            if document.error == nil { state.transferred += 1 } else { state.refused += 1 }
+            if document.error == nil {
+                state.transferred += 1
+            } else {
+                state.refused += 1
+                state.refusedIDs.insert(document.error?.documentID ?? document.id)
+            }
             return state.refused
         }
         if let error = document.error, refused <= Self.printed {
@@ -44,9 +51,16 @@ final class ReplicationTally: Sendable {
         }
     }
 
-    /// Whether an error is of one document, and not of the whole.
-    func isRefusal(_ error: ReplicationError) -> Bool {
-        error.documentID != nil && !error.isTransient
+    /// Whether an error is of one document that was told of. One that names a document may have ended
+    /// the whole.
+    func isRefusal(_ error: ReplicationError) async -> Bool {
+        guard let id = error.documentID, !error.isTransient else { return false }
+        // Its listener's queue may not have told it yet.
+        for _ in 0..<50 {
+            if state.withLock({ $0.refusedIDs.contains(id) }) { return true }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return false
     }
 
     /// The figures, once the listeners' queues have told everything.

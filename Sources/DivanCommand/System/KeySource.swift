@@ -97,36 +97,58 @@ enum KeySource: Equatable {
         return bytes
     }
 
-    /// The bytes, without the end of a line after them.
+    /// A secret of any length, without the end of a line after it.
+    ///
+    /// - Parameters:
+    ///   - environment: The environment of the process.
+    ///   - title: What it is, in words that begin a sentence.
+    /// - Returns: Its bytes, one at least.
+    /// - Throws: `CommandFailure`, which does not repeat the secret.
+    func secret(_ environment: [String: String], _ title: String) throws(CommandFailure)
+        -> [UInt8]
+    {
+        let bytes = Self.withoutLineEnd(try content(environment, title, isNew: false))
+        guard !bytes.isEmpty else { throw CommandFailure(.badInput, "\(title): it is empty.") }
+        return bytes
+    }
+
+    /// The bytes, without the end of a line after them unless they are a key with it.
     private func read(
         _ environment: [String: String], _ title: String, isNew: Bool
     ) throws(CommandFailure) -> [UInt8] {
-        var bytes: [UInt8]
+        let bytes = try content(environment, title, isNew: isNew)
+        return bytes.count == 32 ? bytes : Self.withoutLineEnd(bytes)
+    }
+
+    private static func withoutLineEnd(_ bytes: [UInt8]) -> [UInt8] {
+        guard bytes.last == UInt8(ascii: "\n") else { return bytes }
+        return bytes.dropLast(bytes.dropLast().last == UInt8(ascii: "\r") ? 2 : 1)
+    }
+
+    /// All that the source gives.
+    private func content(
+        _ environment: [String: String], _ title: String, isNew: Bool
+    ) throws(CommandFailure) -> [UInt8] {
         switch self {
         case .descriptor(let number):
-            bytes = try Self.all(of: number, name: "file descriptor \(number)")
+            return try Self.all(of: number, name: "file descriptor \(number)")
         case .file(let path):
             let descriptor: Int32
             do { descriptor = try SystemCalls.openForReading(path) } catch {
                 throw CommandFailure(.failure, "\(PrintableText.escaping(path)): \(error).")
             }
             defer { SystemCalls.closeFile(descriptor) }
-            bytes = try Self.all(of: descriptor, name: PrintableText.escaping(path))
+            return try Self.all(of: descriptor, name: PrintableText.escaping(path))
         case .variable(let name):
             guard let value = environment[name] else {
                 throw CommandFailure(
                     .badInput,
                     "There is no environment variable \(PrintableText.escaping(name)).")
             }
-            bytes = Array(value.utf8)
+            return Array(value.utf8)
         case .prompt:
             return try Self.typed(title, isNew: isNew)
         }
-        if bytes.count != 32, bytes.last == UInt8(ascii: "\n") {
-            bytes.removeLast()
-            if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-        }
-        return bytes
     }
 
     /// More than any key or password has.

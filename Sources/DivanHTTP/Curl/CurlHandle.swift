@@ -167,7 +167,7 @@ private final class TrustQuestion {
 @safe
 struct CurlMulti: Sendable {
     // Safe because the loop's thread alone drives the handle and frees it at its end; waking, which other threads do
-    // under the loop's mutex and only before that end, is made for them.
+    // under the mutex of `CurlThread` and only before that end, is made for them.
     fileprivate nonisolated(unsafe) let pointer: OpaquePointer
 
     init?() {

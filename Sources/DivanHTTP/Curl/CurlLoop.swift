@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CCurl
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// The thread that drives one multi handle of libcurl's, and the commands that reach it.
 ///
@@ -29,40 +22,17 @@ final class CurlLoop: Sendable {
     private struct State {
         var commands: [Command] = []
         var isStopping = false
-        var hasEnded = false
     }
 
     private let state = Mutex(State())
-    private let multi: CurlMulti
+    private let thread: CurlThread
 
     /// Starts a thread.
     ///
     /// - Throws: `HTTPError` when there is no memory or no thread.
     init() throws {
-        guard let multi = CurlMulti() else {
-            throw HTTPError.noMemory
-        }
-        self.multi = multi
-        try startThread()
-    }
-
-    private func startThread() throws {
-        // SAFETY: the thread takes over the reference that is passed to it, and returns it at its end.
-        let context = unsafe Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        let code = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                guard let context = unsafe context else { return nil }
-                unsafe Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            unsafe context.release()
-            multi.free()
-            throw HTTPError.noThread(code)
-        }
-        pthread_detach(thread)
+        thread = try CurlThread()
+        try thread.start { [self] multi in run(multi) }
     }
 
     /// Asks the thread for something.
@@ -70,7 +40,7 @@ final class CurlLoop: Sendable {
         let isStopping = state.withLock { state in
             guard !state.isStopping else { return true }
             state.commands.append(command)
-            if state.commands.count == 1 { multi.wakeUp() }
+            if state.commands.count == 1 { thread.wake() }
             return false
         }
         if isStopping, case .start(let transfer, _) = command {
@@ -80,22 +50,14 @@ final class CurlLoop: Sendable {
 
     /// Ends all transfers and the thread, and closes the connections. Does not wait for it.
     func stop() {
-        state.withLock { state in
-            state.isStopping = true
-            if !state.hasEnded { multi.wakeUp() }
-        }
+        state.withLock { $0.isStopping = true }
+        thread.wake()
     }
 
     /// Whether the thread has ended and its sockets are closed.
-    var hasEnded: Bool { state.withLock { $0.hasEnded } }
+    var hasEnded: Bool { thread.hasEnded }
 
-    private func run() {
-        // A connection that the other end closed must give an error, not a signal to the whole process.
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        unsafe sigaddset(&signals, SIGPIPE)
-        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-
+    private func run(_ multi: CurlMulti) {
         var driver = CurlDriver(multi: multi)
         while true {
             let (commands, isStopping) = state.withLock { state in
@@ -108,9 +70,5 @@ final class CurlLoop: Sendable {
             multi.poll(milliseconds: driver.pause)
         }
         driver.endAll()
-        state.withLock { state in
-            multi.free()
-            state.hasEnded = true
-        }
     }
 }

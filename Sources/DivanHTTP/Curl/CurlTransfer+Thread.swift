@@ -33,12 +33,16 @@ extension CurlTransfer {
         while let last = line.last, last == 0x0D || last == 0x0A { line.removeLast() }
         var failure: HTTPError?
         let ready = state.withLock { state -> CheckedContinuation<HTTPResponseHead, any Error>? in
-            state.lastActivity = .now
             // What comes behind the body are trailers, which nobody needs.
-            guard !state.isHeadWhole else { return nil }
+            guard !state.isHeadWhole else {
+                state.lastActivity = .now
+                return nil
+            }
             state.headBytes += count
             if state.headBytes > Self.headLimit { failure = .headTooLong(url) }
             if line.starts(with: "HTTP/".utf8) {
+                // Field by field a head could come for ever: its time is that from one status to the next.
+                state.lastActivity = .now
                 state.head = HTTPResponseHead(status: Self.status(in: line))
                 return nil
             }
@@ -50,6 +54,7 @@ extension CurlTransfer {
             // 100 Continue and its like are followed by the real head.
             guard state.head.status >= 200 else { return nil }
             state.isHeadWhole = true
+            state.lastActivity = .now
             defer { state.headWaiter = nil }
             return state.headWaiter
         }

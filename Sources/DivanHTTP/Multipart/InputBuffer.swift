@@ -7,6 +7,9 @@ struct InputBuffer: Sendable {
     /// What is left.
     var rest: ArraySlice<UInt8> { bytes }
 
+    /// How many bytes were consumed.
+    private(set) var consumed = 0
+
     /// Whether nothing is left.
     var isEmpty: Bool { bytes.isEmpty }
 
@@ -20,8 +23,11 @@ struct InputBuffer: Sendable {
     }
 
     /// Consumes bytes from the front.
-    mutating func drop(_ count: Int) { bytes = bytes.dropFirst(count) }
+    mutating func drop(_ count: Int) {
+        consumed += count
+        bytes = bytes.dropFirst(count)
+    }
 
     /// Consumes everything.
-    mutating func removeAll() { bytes = [] }
+    mutating func removeAll() { drop(bytes.count) }
 }

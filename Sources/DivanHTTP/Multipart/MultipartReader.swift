@@ -131,6 +131,9 @@ package struct MultipartReader: Sendable {
         return boundary
     }
 
+    /// How many bytes of the body lie before what comes next: with ``Event/partBegan(_:)``, where its bytes begin.
+    package var position: Int { input.consumed }
+
     /// Takes in the next bytes. Call ``next()`` until it answers `nil` before pushing more.
     package mutating func push(_ bytes: [UInt8]) { input.append(bytes[...]) }
 

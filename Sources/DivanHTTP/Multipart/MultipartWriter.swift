@@ -50,9 +50,10 @@ package struct MultipartWriter: Sendable {
         return Array((text + "\r\n").utf8)
     }
 
-    /// Returns what stands after the last part.
+    /// Returns what stands after the last part: no line break after it, for which CouchDB 3.4's replicator, which
+    /// reads no further, would wait for ever.
     package func end() -> [UInt8] {
-        Array((isFirst ? "--\(boundary)--\r\n" : "\r\n--\(boundary)--\r\n").utf8)
+        Array((isFirst ? "--\(boundary)--" : "\r\n--\(boundary)--").utf8)
     }
 
     /// Returns the length of a whole body, from the headers and the length of each part.

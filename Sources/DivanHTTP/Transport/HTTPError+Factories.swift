@@ -94,7 +94,7 @@ extension HTTPError {
     ///   - head: The answer's head.
     ///   - body: The answer's body, as far as it was read; CouchDB's `error` and `reason` are taken from it.
     ///   - url: Where the answer came from.
-    /// - Returns: The error, with `Retry-After` where the server gave it in seconds.
+    /// - Returns: The error, with `Retry-After` where the server gave it.
     package static func status(of head: HTTPResponseHead, body: [UInt8] = [], from url: HTTPURL)
         -> HTTPError
     {
@@ -106,7 +106,7 @@ extension HTTPError {
             head.status == 401 ? .unauthorized : .refused,
             "\(url.origin) answered \(head.status): \(reason.prefix(300))",
             status: head.status, isTransient: transientStatuses.contains(head.status),
-            retryAfter: head.retryAfter)
+            retryAfter: head.headers.retryAfter.map { .seconds($0) })
         error.serverError = name
         return error
     }
@@ -122,12 +122,6 @@ extension HTTPError {
 }
 
 extension HTTPResponseHead {
-    /// How long the server asks to be left alone: `Retry-After` in seconds. A date counts for nothing, since the
-    /// clocks may differ.
-    package var retryAfter: Duration? {
-        headers["Retry-After"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? .seconds($0) : nil }
-    }
-
     /// Whether this looks like the page of a network that wants a login: a successful answer in HTML. No database
     /// server answers a replication so.
     package var looksLikeCaptivePortal: Bool {

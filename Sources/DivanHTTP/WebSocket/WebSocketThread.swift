@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
-internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// The thread of one WebSocket: libcurl makes the connection, with its proxies, TLS and trust, and this
 /// speaks frames on it.
@@ -17,7 +10,7 @@ internal import Darwin
 ///
 /// It ends with the connection, after too long a silence, or when nobody reads any more.
 ///
-/// State: whether the multi handle may still be woken, guarded by the mutex; all else is the thread's own.
+/// State: what it shares with the task that reads, in `state`; all else is the thread's own.
 final class WebSocketThread: Sendable {
     /// The longest message.
     private static let messageLimit = 96 << 20
@@ -27,16 +20,14 @@ final class WebSocketThread: Sendable {
     private let settings: CurlSettings
     private let timeouts: HTTPTimeouts
     private let first: [UInt8]
-    private let multi: CurlMulti
-    private let isOver = Mutex(false)
+    private let thread: CurlThread
     let state = WebSocketState()
 
     /// Makes a thread, which does not run yet.
     ///
     /// - Throws: `HTTPError` when there is no memory.
     init(_ request: HTTPRequest, _ options: CurlTransport.Options, first: [UInt8]) throws {
-        guard let multi = CurlMulti() else { throw HTTPError.noMemory }
-        self.multi = multi
+        thread = try CurlThread()
         self.request = request
         self.first = first
         timeouts = request.timeouts ?? options.timeouts
@@ -44,45 +35,21 @@ final class WebSocketThread: Sendable {
     }
 
     /// Runs it.
+    ///
+    /// - Throws: `HTTPError` when there is no thread.
     func start() throws {
-        // SAFETY: the thread takes over the reference that is passed to it, and returns it at its end.
-        let context = unsafe Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        let code = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                guard let context = unsafe context else { return nil }
-                unsafe Unmanaged<WebSocketThread>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            unsafe context.release()
-            multi.free()
-            throw HTTPError.noThread(code)
+        try thread.start { [self] multi in
+            do {
+                try converse(multi)
+                state.finish(.success(()))
+            } catch { state.finish(.failure(error)) }
         }
-        pthread_detach(thread)
     }
 
     /// Has the thread look whether it is to end or to go on reading.
-    func wake() { isOver.withLock { if !$0 { multi.wakeUp() } } }
+    func wake() { thread.wake() }
 
-    private func run() {
-        // A connection that the other end closed must give an error, not a signal to the whole process.
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        unsafe sigaddset(&signals, SIGPIPE)
-        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-        do {
-            try converse()
-            state.finish(.success(()))
-        } catch { state.finish(.failure(error)) }
-        isOver.withLock { isOver in
-            isOver = true
-            multi.free()
-        }
-    }
-
-    private func converse() throws {
+    private func converse(_ multi: CurlMulti) throws {
         guard let handle = CurlHandle(CurlTransfer(request, timeouts: timeouts)) else {
             throw HTTPError.noMemory
         }
@@ -92,7 +59,7 @@ final class WebSocketThread: Sendable {
         handle.set(DIVAN_CURL_ALLOW_HTTP2, 0)
         guard handle.add(to: multi) else { throw HTTPError.noMemory }
         defer { handle.remove(from: multi) }
-        try connect(handle)
+        try connect(handle, multi)
         var wire = Wire(handle: handle, multi: multi, url: request.url, state: state)
         let handshake = WebSocketHandshake(request)
         try wire.send(handshake.bytes, within: timeouts.head)
@@ -110,7 +77,7 @@ final class WebSocketThread: Sendable {
         }
     }
 
-    private func connect(_ handle: CurlHandle) throws {
+    private func connect(_ handle: CurlHandle, _ multi: CurlMulti) throws {
         while true {
             multi.perform()
             if state.hasEnded { throw CancellationError() }
@@ -140,8 +107,11 @@ final class WebSocketThread: Sendable {
                     // Some servers send an empty message as a sign of life.
                     case .message(let message): if !message.isEmpty { state.received(message) }
                     case .pong: break
-                    case .ping(let payload):
+                    // What has not gone out yet says the same, and a server that takes nothing must not fill
+                    // the memory.
+                    case .ping(let payload) where wire.hasSentAll:
                         wire.queue(WebSocketFrames.frame(.pong, payload, using: &random))
+                    case .ping: break
                     case .close:
                         wire.queue(WebSocketFrames.frame(.close, [], using: &random))
                         return wire.flushOnce()
@@ -170,6 +140,8 @@ final class WebSocketThread: Sendable {
             self.url = url
             self.state = state
         }
+
+        var hasSentAll: Bool { unsent.isEmpty }
 
         mutating func queue(_ bytes: [UInt8]) { unsent += bytes }
 

@@ -16,8 +16,8 @@ internal import DivanJSON
 /// A token counts from its `nbf` to its `exp`, by this machine's clock, and must have an `exp` unless
 /// ``requiredClaims`` says otherwise.
 public struct ListenerTokens: Sendable {
-    /// What tells a token to be for the key that has no name.
-    private static let unnamed = "_default"
+    /// The name of the key for tokens that name none.
+    package static let unnamedKey = "_default"
     /// The least bytes of a key, as the standard of such signatures has it.
     private static let shortestKey = 32
 
@@ -30,7 +30,7 @@ public struct ListenerTokens: Sendable {
     /// Takes the key of tokens that name none (`kid`).
     ///
     /// - Throws: `DatabaseError` with code `.invalidDocument` when it has less than 32 bytes.
-    public init(key: [UInt8]) throws { try add(key, named: Self.unnamed) }
+    public init(key: [UInt8]) throws { try add(key, named: Self.unnamedKey) }
 
     /// Takes keys by their names, which tokens say in their `kid`; the one named `_default` is for those that do not.
     ///
@@ -64,7 +64,7 @@ public struct ListenerTokens: Sendable {
         guard header["alg"]?.string == "HS256", header["crit"] == nil,
             header["typ"].map({ $0.string?.uppercased() == "JWT" }) ?? true
         else { throw HTTPFailure.unauthorized("The token is not of the kind JWT with HS256.") }
-        let name = header["kid"].map { $0.string ?? "" } ?? Self.unnamed
+        let name = header["kid"].map { $0.string ?? "" } ?? Self.unnamedKey
         guard let key = keys[name] else {
             throw HTTPFailure.unauthorized("The token's key is not known.")
         }

@@ -109,7 +109,7 @@ extension Call {
     }
 
     /// Somebody without a name is asked for one; somebody with one is told that it does not do.
-    private func refusal(_ reason: String) -> HTTPFailure {
+    func refusal(_ reason: String) -> HTTPFailure {
         user.name == nil ? .unauthorized(reason) : .forbidden(reason)
     }
 }

@@ -14,6 +14,8 @@ struct AllDocumentsRequest: Sendable {
     var descending = false
     var skip = 0
     var limit: Int?
+    /// What the IDs begin with, where the list is of such documents alone.
+    var prefix: String?
     var includeDocuments = false
     var includeDeleted = false
     var conflicts = false
@@ -93,6 +95,7 @@ struct AllDocumentsRequest: Sendable {
 
     /// The range narrowed to IDs that begin with a text.
     mutating func narrow(to prefix: String) {
+        self.prefix = prefix
         // The byte behind the prefix's last one ends it: "_design/" to "_design0".
         let end = prefix.dropLast() + "0"
         var (low, high) = descending ? (endKey, startKey) : (startKey, endKey)

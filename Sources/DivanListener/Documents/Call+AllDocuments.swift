@@ -124,7 +124,7 @@ struct AllDocumentsListing: ResponseSteps {
         throws
     {
         text.raw("{\"total_rows\":")
-        text.number(UInt64(try transaction.documentCount))
+        text.number(UInt64(try count(transaction)))
         text.raw(",\"offset\":")
         // Counting what lies before a key would cost a scan.
         if request.keys == nil, request.startKey == nil {
@@ -137,6 +137,16 @@ struct AllDocumentsListing: ResponseSteps {
             text.number(try transaction.lastSequence)
         }
         text.raw(",\"rows\":[\n")
+    }
+
+    /// The documents of the kind that is listed.
+    private func count(_ transaction: borrowing ReadTransaction) throws -> Int {
+        guard let prefix = request.prefix else { return try transaction.documentCount }
+        var all = try AllDocumentsRequest(QueryParameters(""))
+        all.narrow(to: prefix)
+        var count = 0
+        try transaction.forEachDocument(all.options(limit: .max)) { _ in count += 1 }
+        return count
     }
 
     private mutating func step(_ transaction: borrowing ReadTransaction, _ text: inout JSONText)
@@ -239,6 +249,7 @@ struct AllDocumentsListing: ResponseSteps {
     private mutating func append(
         _ key: JSONValue, _ transaction: borrowing ReadTransaction, _ text: inout JSONText
     ) throws {
+        if let prefix = request.prefix, key.string?.hasPrefix(prefix) != true { return }
         let tree = try key.string.flatMap { id in
             DocumentID.isValid(id) && !id.hasPrefix("_local/")
                 ? try transaction.revisionTree(of: id) : nil

@@ -86,6 +86,9 @@ extension Call {
     func putAttachment() throws -> ListenerResponse {
         let id = name(0)
         try Self.checkID(id)
+        guard request.body.length <= site.options.limits.attachment else {
+            throw HTTPFailure.attachmentTooLarge(name(1))
+        }
         let base = try baseRevision(nil)
         var content = AttachmentContent.stream(request.body.reader())
         var entry: JSONObject = [
@@ -102,24 +105,30 @@ extension Call {
                 415, "bad_content_type", "Only gzip and identity content-encodings are supported")
         }
         if let digest = headers["Content-MD5"] { entry["digest"] = .string("md5-\(digest)") }
-        let existing = try base.flatMap { try database.document(withID: id, revision: $0) }
-        if base != nil, existing == nil { throw HTTPFailure.conflict }
+        let existing = try base.map { try edited(id, $0) }
         return try changeAttachments(id, base, existing, status: 201, [name(1): content]) {
             $0[name(1)] = .object(entry)
         }
+        .with("Location", location(id, name(1)))
     }
 
     /// `DELETE /{db}/{doc}/{attachment}`
     func deleteAttachment() throws -> ListenerResponse {
         let id = name(0)
         guard let base = try baseRevision(nil) else { throw HTTPFailure.conflict }
-        guard let existing = try database.document(withID: id, revision: base) else {
-            throw HTTPFailure.missing
-        }
+        let existing = try edited(id, base)
         guard existing.attachment(named: name(1)) != nil else {
             throw HTTPFailure.notFound("Document is missing attachment")
         }
         return try changeAttachments(id, base, existing, status: 200, [:]) { $0[name(1)] = nil }
+    }
+
+    /// The revision whose attachments change: who names one that is not here is behind.
+    private func edited(_ id: String, _ revision: String) throws -> Document {
+        do {
+            if let found = try database.document(withID: id, revision: revision) { return found }
+        } catch let error as DatabaseError where error.code == .revisionNotFound {}
+        throw HTTPFailure.conflict
     }
 
     private func changeAttachments(

@@ -19,6 +19,7 @@ extension Call {
                 let id = given.id ?? MutableDocument([:]).id
                 if given.id != nil { try Self.checkID(id) }
                 do {
+                    try given.checkContents(atMost: site.options.limits.attachment)
                     let document = try prepared(id, given)
                     try checkWriting(id, document)
                     let revision = try Self.save(

@@ -33,7 +33,7 @@ extension Call {
         let items = try values.map(BulkGetItem.init)
         let format = try DocumentFormat(query)
         if accepts("application/json") { return try bulkGetJSON(items, format) }
-        let kind = accepts("multipart/mixed") ? "multipart/mixed" : "multipart/related"
+        let kind = accepts("multipart/mixed") ? "mixed" : "related"
         return try bulkGetParts(items, format, kind)
     }
 
@@ -108,7 +108,7 @@ extension Call {
         throws -> ListenerResponse
     {
         let latest = try query.flag("latest")
-        let boundary = DocumentParts.boundary()
+        var writer = MultipartWriter(subtype: kind)
         var parts = DocumentParts()
         for item in items {
             var format = format
@@ -127,13 +127,13 @@ extension Call {
                         answer = .missing(document.revisionID)
                     }
                 }
-                parts.append("--\(boundary)\r\nX-Doc-ID: \(PercentEncoding.encode(item.id))\r\n")
-                try Self.append(answer, format, to: &parts)
-                parts.append("\r\n")
+                try Self.append(
+                    answer, ["X-Doc-ID": PercentEncoding.encode(item.id)], format, to: &parts,
+                    by: &writer)
             }
         }
-        parts.append("--\(boundary)--")
-        return parts.response(kind, boundary: boundary)
+        parts.append(writer.end())
+        return parts.response(writer)
     }
 }
 

@@ -69,9 +69,9 @@ extension Call {
             !format.contents(of: document, tree).isEmpty
         {
             var parts = DocumentParts()
-            let boundary = DocumentParts.boundary()
-            try parts.append(document, tree, format, boundary: boundary)
-            return parts.response("multipart/related", boundary: boundary)
+            let writer = MultipartWriter(subtype: "related")
+            try parts.append(document, tree, format, by: writer)
+            return parts.response(writer)
         }
         var text = JSONText()
         try format.append(document, tree, to: &text)
@@ -95,9 +95,9 @@ extension Call {
     }
 
     private func receiveDocument() throws -> (ReceivedDocument, [String: AttachmentContent]) {
-        if let boundary = MultipartIndex.boundary(in: headers["Content-Type"]) {
+        if let boundary = MultipartReader.boundary(in: headers["Content-Type"]) {
             return try MultipartDocument.receive(
-                request.body, boundary: boundary, limit: site.options.limits.jsonBody)
+                request.body, boundary: boundary, limits: site.options.limits)
         }
         return (try ReceivedDocument(packedBody()), [:])
     }
@@ -105,6 +105,7 @@ extension Call {
     private func save(
         _ id: String, _ received: ReceivedDocument, _ attachments: [String: AttachmentContent]
     ) throws -> ListenerResponse {
+        try received.checkContents(atMost: site.options.limits.attachment)
         let received = try prepared(id, received)
         try checkWriting(id, received)
         let revision: String

@@ -48,7 +48,7 @@ extension Call {
     /// `PUT /{db}/_local/{id}`
     func putLocal() throws -> ListenerResponse {
         let id = try localID()
-        let received = try ReceivedDocument(packedBody())
+        let received = try ReceivedDocument(packedBody(), isLocal: true)
         let base = try localRevision(received.revision)
         if received.isDeleted { return try deleteLocal(id, base) }
         guard received.body["_attachments"] == nil else {
@@ -130,32 +130,55 @@ extension Call {
         throws
     {
         text.raw("{\"total_rows\":null,\"offset\":null,\"rows\":[\n")
-        var rows: [(String, UInt64, PackedValue)] = []
+        var rows: [LocalRow] = []
         try database.read { transaction in
             try transaction.forEachLocalDocument { id, revision, body in
                 if !id.hasPrefix(Self.hiddenPrefix), options.contains("_local/" + id) {
-                    rows.append((id, revision, body))
+                    rows.append(LocalRow(id: id, revision: revision, body: body))
                 }
                 return true
             }
         }
-        if options.descending { rows.reverse() }
-        let shown = rows.dropFirst(options.skip).prefix(options.limit ?? .max)
-        for (index, row) in shown.enumerated() {
+        if let keys = options.keys {
+            let found = Dictionary(rows.map { ("_local/" + $0.id, $0) }) { first, _ in first }
+            append(keys.map { ($0, $0.string.flatMap { found[$0] }) }, options, to: &text)
+        } else {
+            append(rows.map { (.string("_local/" + $0.id), $0) }, options, to: &text)
+        }
+        text.raw("\n]}")
+    }
+
+    private struct LocalRow {
+        var id: String
+        var revision: UInt64
+        var body: PackedValue
+    }
+
+    /// Appends the rows that are asked for, of keys without a document, too.
+    private func append(
+        _ rows: [(key: JSONValue, found: LocalRow?)], _ options: AllDocumentsRequest,
+        to text: inout JSONText
+    ) {
+        let ordered = options.descending ? rows.reversed() : rows
+        let shown = ordered.dropFirst(options.skip).prefix(options.limit ?? .max)
+        for (index, (key, row)) in shown.enumerated() {
             if index > 0 { text.raw(",\n") }
+            guard let row else {
+                text.value(["key": key, "error": "not_found"])
+                continue
+            }
             text.raw("{\"id\":")
-            text.string("_local/" + row.0)
+            text.value(key)
             text.raw(",\"key\":")
-            text.string("_local/" + row.0)
+            text.value(key)
             text.raw(",\"value\":{\"rev\":\"0-")
-            text.number(row.1)
+            text.number(row.revision)
             text.raw("\"}")
             if options.includeDocuments {
                 text.raw(",\"doc\":")
-                Self.append(row.0, row.1, row.2, to: &text)
+                Self.append(row.id, row.revision, row.body, to: &text)
             }
             text.bytes.append(JSONByte.closeBrace)
         }
-        text.raw("\n]}")
     }
 }

@@ -58,7 +58,7 @@ extension Call {
         var answers: [RevisionAnswer] = []
         var given: Set<RevisionID> = []
         for text in revisions {
-            let revision = try RevisionID(text)
+            let revision = try Self.kept(RevisionID(text), in: tree)
             let leaves = latest ? leaves(of: revision, in: tree) : []
             // Two revisions of one branch have one latest, which is sent once.
             for one in leaves.isEmpty ? [revision] : leaves where given.insert(one).inserted {
@@ -66,6 +66,14 @@ extension Call {
             }
         }
         return answers
+    }
+
+    /// The leaf that a revision means. CouchDB asks for digests of hexadecimal digits in lower case, also
+    /// where the feed told them in upper case, and stops when one is missing.
+    private static func kept(_ revision: RevisionID, in tree: RevisionTree) -> RevisionID {
+        guard tree.node(revision) == nil else { return revision }
+        let text = revision.description
+        return tree.leaves.first { $0.id.description.lowercased() == text }?.id ?? revision
     }
 
     private static func answer(
@@ -104,38 +112,35 @@ extension Call {
     private func multipart(_ answers: [RevisionAnswer], _ format: DocumentFormat) throws
         -> ListenerResponse
     {
-        let outer = DocumentParts.boundary()
+        var writer = MultipartWriter(subtype: "mixed")
         var parts = DocumentParts()
-        for answer in answers {
-            parts.append("--\(outer)\r\n")
-            try Self.append(answer, format, to: &parts)
-            parts.append("\r\n")
-        }
-        parts.append("--\(outer)--")
-        return parts.response("multipart/mixed", boundary: outer)
+        for answer in answers { try Self.append(answer, [:], format, to: &parts, by: &writer) }
+        parts.append(writer.end())
+        return parts.response(writer)
     }
 
-    /// Appends a part, without the boundary before it.
+    /// Appends a part, with header fields of its own before those that tell its type.
     static func append(
-        _ answer: RevisionAnswer, _ format: DocumentFormat, to parts: inout DocumentParts
+        _ answer: RevisionAnswer, _ headers: HTTPHeaders, _ format: DocumentFormat,
+        to parts: inout DocumentParts, by writer: inout MultipartWriter
     ) throws {
+        var headers = headers
+        var text = JSONText()
         switch answer {
         case .missing(let revision):
-            var text = JSONText()
             text.value(["missing": .string(revision)])
-            parts.append("Content-Type: application/json; error=\"true\"\r\n\r\n")
-            parts.append(text.bytes)
+            headers["Content-Type"] = "application/json; error=\"true\""
         case .found(let document, let tree):
             guard format.contents(of: document, tree).isEmpty else {
-                let inner = DocumentParts.boundary()
-                parts.append("Content-Type: multipart/related; boundary=\"\(inner)\"\r\n\r\n")
-                try parts.append(document, tree, format, boundary: inner)
-                return
+                let inner = MultipartWriter(subtype: "related")
+                headers["Content-Type"] = inner.contentType
+                parts.append(writer.beginPart(headers))
+                return try parts.append(document, tree, format, by: inner)
             }
-            var text = JSONText()
             try format.append(document, tree, to: &text)
-            parts.append("Content-Type: application/json\r\n\r\n")
-            parts.append(text.bytes)
+            headers["Content-Type"] = "application/json"
         }
+        parts.append(writer.beginPart(headers))
+        parts.append(text.bytes)
     }
 }

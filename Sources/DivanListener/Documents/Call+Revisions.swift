@@ -89,10 +89,12 @@ extension Call {
         }
     }
 
-    /// Refuses a change that the user may not make. Design documents are for administrators.
+    /// Refuses a change that the user may not make. Design documents are for administrators, and have
+    /// a form.
     func checkWriting(_ id: String, _ received: ReceivedDocument) throws {
-        if id.hasPrefix("_design/"), try !isDatabaseAdmin {
-            throw HTTPFailure.unauthorized("You are not a db or server admin.")
+        if id.hasPrefix("_design/") {
+            guard try isDatabaseAdmin else { throw refusal("You are not a db or server admin.") }
+            if !received.isDeleted { try DesignDocumentForm.check(received.body) }
         }
         guard let allows = site.options.authorization.writing else { return }
         let change = DocumentWrite(

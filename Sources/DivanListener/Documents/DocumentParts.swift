@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
 
@@ -40,9 +41,6 @@ struct DocumentParts: ResponseSteps {
         }
     }
 
-    /// Appends text.
-    mutating func append(_ text: String) { append(Array(text.utf8)) }
-
     /// Appends bytes.
     mutating func append(_ bytes: [UInt8]) {
         if let last = parts.indices.last, case .text(var text) = parts[last] {
@@ -60,29 +58,29 @@ struct DocumentParts: ResponseSteps {
         parts.append(.content(attachment))
     }
 
-    /// Appends a document with its attachments as `multipart/related`, without the first boundary's
-    /// line break.
+    /// Appends a document with its attachments, as a whole body of a writer's.
     mutating func append(
-        _ document: Document, _ tree: RevisionTree?, _ format: DocumentFormat, boundary: String
+        _ document: Document, _ tree: RevisionTree?, _ format: DocumentFormat,
+        by writer: MultipartWriter
     ) throws {
-        var format = format
+        var (format, writer) = (format, writer)
         format.attachments = .following
         var text = JSONText()
         try format.append(document, tree, to: &text)
-        append("--\(boundary)\r\nContent-Type: application/json\r\n\r\n")
+        append(writer.beginPart(["Content-Type": "application/json"]))
         append(text.bytes)
         for attachment in format.contents(of: document, tree) {
-            let length = attachment.encodedLength ?? attachment.length
-            append("\r\n--\(boundary)\r\n")
-            append(
-                "Content-Disposition: attachment; filename=\"\(Self.quoted(attachment.name))\"\r\n")
-            append("Content-Type: \(attachment.contentType ?? "application/octet-stream")\r\n")
-            append("Content-Length: \(length)\r\n")
-            if let encoding = attachment.encoding { append("Content-Encoding: \(encoding)\r\n") }
-            append("\r\n")
+            var headers: HTTPHeaders = [
+                "Content-Disposition":
+                    "attachment; filename=\(HeaderParameters.quoted(attachment.name))",
+                "Content-Type": attachment.contentType ?? "application/octet-stream",
+                "Content-Length": String(attachment.encodedLength ?? attachment.length),
+            ]
+            headers["Content-Encoding"] = attachment.encoding
+            append(writer.beginPart(headers))
             append(attachment)
         }
-        append("\r\n--\(boundary)--")
+        append(writer.end())
     }
 
     mutating func next() throws -> Production {
@@ -109,35 +107,22 @@ struct DocumentParts: ResponseSteps {
         }
     }
 
-    /// A file name inside quotes: line breaks would end the header.
-    private static func quoted(_ name: String) -> String {
-        var quoted = ""
-        for character in name.unicodeScalars {
-            switch character {
-            case "\"", "\\": quoted += "\\\(character)"
-            case _ where character.value < 0x20 || character.value == 0x7F: quoted += "_"
-            default: quoted.unicodeScalars.append(character)
-            }
-        }
-        return quoted
-    }
-
-    /// The answer that sends the whole, as `type` with a boundary.
-    func response(_ type: String, boundary: String) -> ListenerResponse {
+    /// The answer that sends the whole, which a writer has written.
+    func response(_ writer: MultipartWriter) -> ListenerResponse {
         let body = ListenerResponse.Body.stream(SteppedProducer(self), length: length)
         return ListenerResponse(status: 200, body: body)
-            .with("Content-Type", "\(type); boundary=\"\(boundary)\"")
-    }
-
-    /// A boundary that stands in no content: 128 random bits.
-    static func boundary() -> String {
-        var random = SystemRandomNumberGenerator()
-        return HexText.text(random.next()) + HexText.text(random.next())
+            .with("Content-Type", writer.contentType)
     }
 }
 
 /// Numbers as 16 hexadecimal digits.
 enum HexText {
+    /// 128 random bits.
+    static func random() -> String {
+        var random = SystemRandomNumberGenerator()
+        return text(random.next()) + text(random.next())
+    }
+
     static func text(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits

@@ -9,15 +9,16 @@ enum MultipartDocument {
     /// Takes such a body apart; contents are named by their parts' file names or, where these are
     /// missing, by the order of the entries that say `follows`.
     ///
-    /// - Throws: `HTTPFailure` 400 when the body is malformed, or parts and entries do not match.
-    static func receive(_ body: RequestBody, boundary: String, limit: Int) throws -> (
+    /// - Throws: `HTTPFailure` 400 when the body is malformed, or parts and entries do not match; 413 when one is
+    ///   longer than `limits` says.
+    static func receive(_ body: RequestBody, boundary: String, limits: ListenerLimits) throws -> (
         ReceivedDocument, [String: AttachmentContent]
     ) {
         let parts = try MultipartIndex(body, boundary: boundary).parts
         guard let first = parts.first else {
             throw HTTPFailure.badRequest("The multipart body has no document.")
         }
-        guard first.range.count <= limit else { throw HTTPFailure.bodyTooLarge }
+        guard first.range.count <= limits.jsonBody else { throw HTTPFailure.bodyTooLarge }
         let text = try BodyReader(body, first.range).readAll()
         let document: ReceivedDocument
         let names: [String]
@@ -28,14 +29,15 @@ enum MultipartDocument {
 
         var contents: [String: AttachmentContent] = [:]
         for (index, part) in parts.dropFirst().enumerated() {
-            let given = part.headers["content-disposition"].flatMap {
-                MultipartIndex.parameter("filename", of: $0)
-            }
+            let given = part.disposition.flatMap { HeaderParameters($0)["filename"] }
             let name =
                 given.flatMap { names.contains($0) ? $0 : nil }
                 ?? (names.indices.contains(index) ? names[index] : nil)
             guard let name, contents[name] == nil else {
                 throw HTTPFailure.badRequest("A part of the body belongs to no attachment.")
+            }
+            guard part.range.count <= limits.attachment else {
+                throw HTTPFailure.attachmentTooLarge(name)
             }
             contents[name] = .stream(BodyReader(body, part.range))
         }

@@ -19,24 +19,41 @@ struct ReceivedDocument: Sendable {
 
     /// Takes a document apart.
     ///
+    /// A local document has no history. CouchDB's replicator sends one all the same, `{"start":0,…}`, when
+    /// it saves a checkpoint that it has read before.
+    ///
     /// - Throws: `HTTPFailure` 400 when it is no object, or a special member is unknown or of the
     ///   wrong type.
-    init(_ value: PackedValue) throws {
+    init(_ value: PackedValue, isLocal: Bool = false) throws {
         guard value.isObject else {
             throw HTTPFailure.badRequest("Document must be a JSON object")
         }
         var removed: [String: JSONValue?] = [:]
         for key in value.reservedKeys {
             if WireDocument.keptKeys.contains(key) { continue }
-            if key == "_exp" {
-                expiration = try value[key].map(ReceivedExpiration.init)
-            } else {
-                try Self.read(key, value[key], &id, &revision, &isDeleted, &history)
+            switch key {
+            case "_exp": expiration = try value[key].map(ReceivedExpiration.init)
+            case "_revisions" where isLocal: break
+            default: try Self.read(key, value[key], &id, &revision, &isDeleted, &history)
             }
             removed[key] = JSONValue?.none
         }
         body = removed.isEmpty ? PackedValue(bytes: value.bytes) : value.replacing(removed)
         if history == nil, let revision { history = [revision] }
+    }
+
+    /// Refuses content in place that is longer than a limit.
+    ///
+    /// - Throws: `HTTPFailure` 413.
+    func checkContents(atMost limit: Int) throws {
+        guard limit < .max else { return }
+        try body["_attachments"]?.forEachProperty { name, entry in
+            guard let data = entry["data"]?.string else { return }
+            let digits = data.utf8.prefix { $0 != UInt8(ascii: "=") }.count
+            guard digits / 4 * 3 + digits % 4 * 3 / 4 <= limit else {
+                throw HTTPFailure.attachmentTooLarge(name)
+            }
+        }
     }
 
     private static func read(
@@ -61,8 +78,8 @@ struct ReceivedDocument: Sendable {
             }
             isDeleted = flag
         case "_revisions": history = try revisions(value)
-        case "_revs_info", "_conflicts", "_deleted_conflicts", "_local_seq": break
         default:
+            if WireDocument.ignoredKeys.contains(key) { return }
             throw HTTPFailure(
                 400, "doc_validation", "Bad special document member: \(key.prefix(60))")
         }

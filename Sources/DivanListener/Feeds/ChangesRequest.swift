@@ -127,9 +127,7 @@ enum ChangesFilter: Sendable {
             }
             self = .view(try call.view(names[0], names[1]))
         case let name?:
-            guard let function = try call.database.filter(named: name) else {
-                throw HTTPFailure.notFound("missing filter: \(name.prefix(100))")
-            }
+            let function = try call.filter(name)
             var parameters: JSONObject = body
             for (key, value) in query.items { parameters[key] = .string(value) }
             self = .function(function, parameters)

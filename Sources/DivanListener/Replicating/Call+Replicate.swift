@@ -48,7 +48,8 @@ extension Call {
         let remote: ReplicateRequest.End =
             if case .url = request.source { request.source } else { request.target }
         return switch error.code {
-        case .notFound: HTTPFailure(404, "db_not_found", "could not open \(remote.label)")
+        // Also of a database that is there and lacks the filter, so the reason tells which.
+        case .notFound: HTTPFailure(404, "db_not_found", error.message)
         case .unauthorized:
             .unauthorized("unauthorized to access or create database \(remote.label)")
         case .forbidden: .forbidden(error.message)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanHTTP
 internal import DivanJSON
 internal import DivanReplication
 internal import Dispatch
@@ -25,6 +26,8 @@ final class RunningReplication: Sendable {
 
     private struct State {
         var counts = Counts()
+        /// The documents that were told of as failed.
+        var failedIDs: Set<String> = []
         var token: ReplicationToken?
         var outcome: Outcome?
         var isStopped = false
@@ -65,6 +68,7 @@ final class RunningReplication: Sendable {
                     state.counts.written += 1
                 } else {
                     state.counts.failed += 1
+                    state.failedIDs.insert(event.error?.documentID ?? event.id)
                 }
             }
         }
@@ -145,10 +149,16 @@ final class RunningReplication: Sendable {
         ]
     }
 
+    private func isCounted(_ error: ReplicationError) -> Bool {
+        guard let id = error.documentID else { return false }
+        return state.withLock { $0.failedIDs.contains(id) }
+    }
+
     /// What became of it, as `_replicate` answers.
     private func outcome(_ sessionBefore: String?) async -> Outcome {
-        // An error of one document is counted; one of everything has stopped the replication.
-        if let error = replication.lastError, error.documentID == nil { return .failed(error) }
+        // An error of one document is counted; one of everything has stopped the replication, also where it
+        // names the document at which it did.
+        if let error = replication.lastError, !isCounted(error) { return .failed(error) }
         if state.withLock({ $0.isStopped }) {
             return .failed(ReplicationError(.cancelled, "The replication was stopped."))
         }
@@ -160,7 +170,7 @@ final class RunningReplication: Sendable {
         do { history = try await replication.checkpointHistory() } catch {
             return .failed(ReplicationError(.database, "The checkpoint cannot be read."))
         }
-        let session = history.first?["session_id"] ?? .string(DocumentParts.boundary())
+        let session = history.first?["session_id"] ?? .string(HexText.random())
         let last = history.first?["recorded_seq"] ?? 0
         var answer: JSONObject = ["ok": true]
         if history.first == nil || history.first?["session_id"]?.string == sessionBefore {

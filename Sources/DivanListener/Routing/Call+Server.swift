@@ -64,7 +64,7 @@ extension Call {
         guard count <= 1_000 else {
             throw HTTPFailure.badRequest("count parameter too large")
         }
-        let uuids = (0..<count).map { _ in JSONValue.string(DocumentParts.boundary()) }
+        let uuids = (0..<count).map { _ in JSONValue.string(HexText.random()) }
         return ListenerResponse.json(["uuids": .array(uuids)])
             .with("Cache-Control", "must-revalidate, no-cache").with("Pragma", "no-cache")
     }

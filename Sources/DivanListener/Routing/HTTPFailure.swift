@@ -63,6 +63,10 @@ extension HTTPFailure {
     static var bodyTooLarge: HTTPFailure {
         HTTPFailure(413, "too_large", "the request entity is too large")
     }
+    static func attachmentTooLarge(_ name: String) -> HTTPFailure {
+        HTTPFailure(
+            413, "attachment_too_large", "The attachment '\(name.prefix(200))' is too large.")
+    }
     static var databaseExists: HTTPFailure {
         HTTPFailure(
             412, "file_exists", "The database could not be created, the file already exists.")

@@ -144,7 +144,7 @@ package struct Router: Sendable {
             }
         } catch {
             response = ErrorResponse.response(to: error, of: "\(head.method) \(path(of: head))")
-            challenge(&response)
+            challenge(&response, head)
         }
         return finish(response, head, user)
     }
@@ -213,8 +213,10 @@ package struct Router: Sendable {
     private func path(of head: RequestHead) -> Substring { head.target.prefix { $0 != "?" } }
 
     /// Asks for a name and a password where these are missing or wrong.
-    private func challenge(_ response: inout ListenerResponse) {
-        guard response.status == 401 else { return }
+    ///
+    /// Not of a page in a browser, which would show a dialog of its own over what the page asks its user.
+    private func challenge(_ response: inout ListenerResponse, _ head: RequestHead) {
+        guard response.status == 401, head.headers["Origin"] == nil else { return }
         response.headers["WWW-Authenticate"] = "Basic realm=\"\(site.options.realm)\""
     }
 

@@ -44,6 +44,10 @@ final class Exchange: Sendable {
         /// Whether there was a reason to look again while the producer was at work.
         var wasWoken = false
         var isAbandoned = false
+        /// How much the client has taken, and for how long it has left something lying, since it last had
+        /// taken everything.
+        var sent = 0
+        var lag = Duration.zero
     }
 
     private unowned let server: MicroHTTPServer
@@ -158,6 +162,14 @@ final class Exchange: Sendable {
         return MicroHTTPResponse.queue(response, on: connection, for: self)
     }
 
+    /// Takes over a body that is there as a whole.
+    func begin(_ bytes: [UInt8]) {
+        state.withLock { state in
+            state.piece = bytes
+            state.hasEnded = true
+        }
+    }
+
     /// Takes over the producer of a body.
     func begin(_ producer: any ResponseProducer) {
         state.withLock { $0.producer = producer }
@@ -184,6 +196,7 @@ final class Exchange: Sendable {
                     unsafe buffer.copyMemory(from: $0)
                 }
                 state.taken += count
+                state.sent += count
                 return .bytes(count)
             }
             if state.isAbandoned || state.hasFailed { return .failure }
@@ -265,6 +278,20 @@ final class Exchange: Sendable {
     func abandon() {
         state.withLock { $0.isAbandoned = true }
         wake()
+    }
+
+    /// Whether the client takes what lies ready for it too slowly; asked once in each interval.
+    func isTooSlow(_ interval: Duration, _ limits: ListenerLimits) -> Bool {
+        state.withLock { state in
+            guard state.phase == .answering, state.taken < state.piece.count else {
+                state.sent = 0
+                state.lag = .zero
+                return false
+            }
+            state.lag += interval
+            return state.lag > limits.bodyGrace
+                + .seconds(state.sent / max(1, limits.slowestAnswer))
+        }
     }
 
     // MARK: - The connection

@@ -24,6 +24,9 @@ enum MicroHTTPResponse {
     private static func make(_ body: ListenerResponse.Body, _ exchange: Exchange) -> OpaquePointer?
     {
         switch body {
+        case .bytes(let bytes) where bytes.count > copied:
+            exchange.begin(bytes)
+            return unsafe callback(UInt64(bytes.count), block: 32 << 10, exchange)
         case .bytes(var bytes):
             // SAFETY: the library copies the bytes within the call.
             return unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -32,19 +35,28 @@ enum MicroHTTPResponse {
             }
         case .stream(let producer, let length):
             exchange.begin(producer)
-            let size = length.map { UInt64($0) } ?? UInt64.max
-            let context = unsafe Unmanaged.passRetained(exchange).toOpaque()
             // A body in chunks lies in the connection's memory and needs none of the response's.
-            let block = length == nil ? 1 : 32 << 10
-            // SAFETY: the context is released by the last callback, which comes once.
-            return unsafe MHD_create_response_from_callback(
-                size, block, read, context,
-                { context in
-                    if let context = unsafe context {
-                        unsafe Unmanaged<Exchange>.fromOpaque(context).release()
-                    }
-                })
+            return unsafe callback(
+                length.map { UInt64($0) } ?? UInt64.max, block: length == nil ? 1 : 32 << 10,
+                exchange)
         }
+    }
+
+    /// Longer bodies stay where they are, and it is known how fast they are taken.
+    private static let copied = 32 << 10
+
+    /// An answer whose body the exchange gives piece by piece.
+    private static func callback(_ size: UInt64, block: Int, _ exchange: Exchange) -> OpaquePointer?
+    {
+        let context = unsafe Unmanaged.passRetained(exchange).toOpaque()
+        // SAFETY: the context is released by the last callback, which comes once.
+        return unsafe MHD_create_response_from_callback(
+            size, block, read, context,
+            { context in
+                if let context = unsafe context {
+                    unsafe Unmanaged<Exchange>.fromOpaque(context).release()
+                }
+            })
     }
 
     /// Gives the library the next bytes.

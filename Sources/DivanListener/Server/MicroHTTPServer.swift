@@ -108,7 +108,9 @@ final class MicroHTTPServer: HTTPServer {
         state.withLock { state in
             state.daemon = daemon
             let sweeper = DispatchSource.makeTimerSource(queue: queue)
-            sweeper.schedule(deadline: .now() + 5, repeating: 5, leeway: .milliseconds(500))
+            let seconds = Double(Self.sweepSeconds)
+            sweeper.schedule(
+                deadline: .now() + seconds, repeating: seconds, leeway: .milliseconds(500))
             sweeper.setEventHandler { [weak self] in self?.sweep() }
             sweeper.activate()
             state.sweeper = sweeper
@@ -230,7 +232,9 @@ final class MicroHTTPServer: HTTPServer {
         }
     }
 
-    /// Closes what is silent or too slow, and tells exchanges whose clients are gone.
+    private static let sweepSeconds = 5
+
+    /// Closes what is silent or too slow, either way, and tells exchanges whose clients are gone.
     private func sweep() {
         let gone: [Exchange] = state.withLock { state in
             var gone: [Exchange] = []
@@ -244,6 +248,8 @@ final class MicroHTTPServer: HTTPServer {
                     let allowed =
                         limits.bodyGrace + .seconds(received / max(1, limits.slowestBody))
                     if age > allowed { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
+                } else if exchange.isTooSlow(.seconds(Self.sweepSeconds), limits) {
+                    shutdown(connection.descriptor, Int32(SHUT_RDWR))
                 } else if exchange.isParked, Self.isGone(connection.descriptor) {
                     gone.append(exchange)
                 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
 internal import DivanModel

@@ -66,10 +66,15 @@ extension ReplicationEngine {
                         documentID: item.id.text, isTransient: true))
             switch outcome {
             case .stored:
+                stored += 1
                 reports.append(
                     Report(
                         id: item.id, revision: item.revision, isDeleted: item.document.isDeleted,
                         isAccessRemoved: item.document.isRemoved))
+                finish(place)
+            case .storedWithout(let error):
+                stored += 1
+                reports.append(Report(id: item.id, revision: item.revision, error: error))
                 finish(place)
             case .needsAttachments:
                 let completion = Completion(place: place, revision: item.revision)

@@ -99,7 +99,7 @@ package struct ReplicationEngine: Sendable {
         package var isDeleted = false
         /// Whether it says that the target may no longer see the document.
         package var isAccessRemoved = false
-        /// Why it was not stored.
+        /// Why it was not stored, or not whole.
         package var error: ReplicationError?
     }
 
@@ -170,6 +170,10 @@ package struct ReplicationEngine: Sendable {
     var isFinished = false
     var failure: ReplicationError?
     var reports: [Report] = []
+    /// Revisions that the target has taken.
+    package internal(set) var stored = 0
+    /// Whether a checkpoint was saved.
+    package private(set) var hasSaved = false
     /// Changes that come after those read, as far as the source tells.
     package private(set) var pending = 0
     /// The changes read so far.
@@ -196,8 +200,8 @@ package struct ReplicationEngine: Sendable {
         saved = since
     }
 
-    /// Whether it has caught up and waits for changes.
-    package var isIdle: Bool { hasReachedEnd && isDrained }
+    /// Whether it has caught up and waits for changes. What failed for now is still to come.
+    package var isIdle: Bool { hasReachedEnd && isDrained && failure == nil }
 
     /// The reports since they were last taken.
     package mutating func takeReports() -> [Report] {
@@ -218,6 +222,7 @@ package struct ReplicationEngine: Sendable {
         case .stored(let store, let outcomes): take(outcomes, store)
         case .checkpointSaved(let sequence):
             saved = sequence
+            hasSaved = true
             isSaving = false
         case .timer: isCheckpointDue = true
         case .stop: isStopping = true

@@ -18,6 +18,10 @@ package struct ReplicationRun: Sendable {
         package var total = 0
         /// Changes that come after those, where the source tells.
         package var pending = 0
+        /// Revisions that the target has taken.
+        package var stored = 0
+        /// The checkpoint that this run has saved last.
+        package var saved: RemoteSequence?
         /// Whether it waits for changes.
         package var isIdle = false
         /// How far everything is safe.
@@ -87,7 +91,9 @@ package struct ReplicationRun: Sendable {
     private static func progress(of engine: ReplicationEngine) -> Progress {
         Progress(
             completed: engine.completed, total: engine.total, pending: engine.pending,
-            isIdle: engine.isIdle, safe: engine.safe)
+            stored: engine.stored, saved: engine.hasSaved ? engine.saved : nil,
+            isIdle: engine.isIdle,
+            safe: engine.safe)
     }
 }
 

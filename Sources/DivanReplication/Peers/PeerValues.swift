@@ -121,6 +121,8 @@ package struct FetchedRevision: Sendable {
 package enum PutOutcome: Sendable {
     /// It has it now, or had it before.
     case stored
+    /// It has it now, but for attachments that the error names.
+    case storedWithout(ReplicationError)
     /// It lacks content that the revision only names: the whole content is needed.
     case needsAttachments
     /// It refused it, or could not take it; the error says whether that lasts.

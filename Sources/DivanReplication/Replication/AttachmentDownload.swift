@@ -37,8 +37,7 @@ struct AttachmentDownload {
                 guard error.isTransient, failures < policy.maximumAttempts else { throw error }
                 Log.replication.info("The download of an attachment goes on later: \(error)")
                 let delay = policy.delay(after: failures, random: Double.random(in: 0...1))
-                let asked = error.retryAfter.map { Duration.seconds($0) } ?? .zero
-                try await Task.sleep(for: max(delay, min(asked, .seconds(3_600))))
+                try await Task.sleep(for: max(delay, error.askedDelay))
             }
         }
     }

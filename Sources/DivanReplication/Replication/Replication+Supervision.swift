@@ -11,19 +11,22 @@ extension Replication {
     /// Runs, waits after failures, and runs again.
     func supervise(_ settings: ReplicationConfiguration, _ stop: StopSignal) async {
         tellBeginning()
-        var failures = 0
+        var retries = RetryCount(settings.retry, isContinuous: settings.isContinuous)
         var isResetting = settings.customProperties["reset"]?.bool ?? false
+        let countsStored = !settings.withOldNames.assumesAllNew
+        var lastSaved: RemoteSequence?
         while true {
-            let progress = StopSignal()
+            let watch = RunWatch(after: lastSaved, countsStored: countsStored)
             do {
                 beginRun()
-                try await run(settings, stop, isResetting) { progress.give() }
+                try await run(settings, stop, isResetting, watch)
                 // What delayed it before is over.
-                update { if $0.error?.documentID == nil { $0.error = nil } }
+                settleErrors()
                 return end(nil)
             } catch {
                 // What the first run has saved counts for the next.
-                isResetting = isResetting && !progress.isGiven
+                isResetting = isResetting && watch.saved == nil
+                lastSaved = watch.saved ?? lastSaved
                 let error = ReplicationError(error)
                 if stop.isGiven || Task.isCancelled || error.code == .cancelled { return end(nil) }
                 if database.isClosed { return end(error) }
@@ -32,33 +35,20 @@ extension Replication {
                     if stop.isGiven || Task.isCancelled { return end(nil) }
                     continue
                 }
-                failures = progress.isGiven ? 1 : failures + 1
-                let isWorthIt =
-                    settings.isContinuous
-                    || (error.isTransient && failures < settings.retry.maximumAttempts)
-                guard isWorthIt else { return end(error) }
+                let delay = retries.fail(
+                    error, after: watch.seen(), random: Double.random(in: 0...1))
+                guard let delay else { return end(error) }
                 update { status in
                     status.activity = .offline
                     status.error = error
                 }
-                let delay = delay(after: failures, error, settings.retry)
                 Log.replication.info("The \(description) waits for \(delay) after: \(error)")
                 // Whoever cuts the wait short knows that things are no longer what they were.
-                if await wait(for: delay, unless: stop) { failures = 0 }
+                if await wait(for: delay, unless: stop) { retries.forget() }
                 if stop.isGiven || Task.isCancelled { return end(nil) }
                 update { $0.activity = .connecting }
             }
         }
-    }
-
-    private func delay(
-        after failures: Int, _ error: ReplicationError, _ policy: RetryPolicy
-    ) -> Duration {
-        let delay = policy.delay(after: failures, random: Double.random(in: 0...1))
-        let asked = error.retryAfter.map { Duration.seconds($0) } ?? .zero
-        // Somebody has to put right what is wrong for good, which takes a while.
-        let floor = error.isTransient ? .zero : min(policy.longestDelay, .seconds(30))
-        return max(delay, floor, min(asked, .seconds(3_600)))
     }
 
     /// Waits offline until the database's files may be used again.
@@ -90,7 +80,7 @@ extension Replication {
     /// One run, with peers of its own.
     private func run(
         _ settings: ReplicationConfiguration, _ stop: StopSignal, _ isResetting: Bool,
-        moved: @escaping @Sendable () -> Void
+        _ watch: RunWatch
     ) async throws {
         let settings = settings.withOldNames
         let limits = try settings.limits
@@ -103,7 +93,7 @@ extension Replication {
         run.limits = limits
         let isEmpty = direction == .pull ? try database.documentCount == 0 : false
         try await run.run(until: stop, isActiveOnly: isEmpty) { [weak self] progress, reports in
-            if progress.completed > 0 || progress.isIdle { moved() }
+            watch.take(progress)
             self?.take(progress)
             self?.take(reports)
         }

@@ -55,6 +55,7 @@ public final class Replication: Sendable {
         /// What was counted up to when it was last idle.
         var countedCompleted = 0
         var countedTotal = 0
+        var documentErrors = DocumentErrors()
     }
 
     /// The database at this end.
@@ -117,6 +118,7 @@ public final class Replication: Sendable {
             state.status = ReplicationStatus(activity: .connecting)
             (state.countedCompleted, state.countedTotal) = (0, 0)
             state.safe = nil
+            state.documentErrors = DocumentErrors()
             state.isSuspended = false
             state.hasEnded = false
             state.stop = stop
@@ -251,15 +253,17 @@ public final class Replication: Sendable {
 
     /// Takes the progress of a run.
     func take(_ progress: ReplicationRun.Progress) {
-        let counted = state.withLock { state in
+        let (counted, isBackToIdle) = state.withLock { state in
+            let isBackToIdle = progress.isIdle && state.status.activity != .idle
             // Both counts begin anew when it gets to work after being idle.
             if state.status.activity == .idle, !progress.isIdle {
                 state.countedCompleted = progress.completed
                 state.countedTotal = min(progress.completed, progress.total)
             }
             state.safe = progress.safe ?? state.safe
-            return (state.countedCompleted, state.countedTotal)
+            return ((state.countedCompleted, state.countedTotal), isBackToIdle)
         }
+        if isBackToIdle { settleErrors() }
         update { status in
             status.activity = progress.isIdle ? .idle : .active
             status.completed = max(0, progress.completed - counted.0)
@@ -270,15 +274,32 @@ public final class Replication: Sendable {
 
     /// Forgets what was counted, since a new run counts anew.
     func beginRun() {
-        state.withLock { state in (state.countedCompleted, state.countedTotal) = (0, 0) }
+        state.withLock { state in
+            (state.countedCompleted, state.countedTotal) = (0, 0)
+            state.documentErrors.beginRun()
+        }
+    }
+
+    /// Notes that everything that there is has been brought: what is left are errors of documents that are not.
+    func settleErrors() {
+        let newest = state.withLock { state in
+            state.documentErrors.settle()
+            return state.documentErrors.newest
+        }
+        update { $0.error = newest }
     }
 
     /// Takes what became of revisions.
     func take(_ reports: [ReplicationEngine.Report]) {
+        let (hasChanged, newest) = state.withLock { state in
+            var hasChanged = false
+            for report in reports where state.documentErrors.take(report) { hasChanged = true }
+            return (hasChanged, state.documentErrors.newest)
+        }
+        if hasChanged { update { $0.error = newest } }
         for report in reports {
             if let error = report.error {
                 Log.replication.info("In the \(description): \(error)")
-                update { $0.error = error }
             }
             documentFollowers.tell(
                 ReplicatedDocument(

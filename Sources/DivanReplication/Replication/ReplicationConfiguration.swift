@@ -122,6 +122,8 @@ public struct ReplicationConfiguration: Sendable {
     /// Whether a push takes all that it offers for new, and sends it without asking first what the other end lacks.
     /// What it has already is sent for nothing, and does no harm.
     public var assumesAllNew = false
+    /// What becomes of a document that has an attachment too large for the server; push to a URL only.
+    public var oversizedAttachments = OversizedAttachments.keepDocumentBack
     /// How many changes are read and compared at a time: 1 to 10,000.
     public var changesPerPage = 1_000
     /// How many revisions are fetched together: 1 to 1,000.
@@ -187,7 +189,7 @@ extension ReplicationConfiguration {
 
     /// How much may be under way.
     ///
-    /// - Throws: `ReplicationError` with code `.invalidSetting`.
+    /// - Throws: `ReplicationError` with code `.invalidSetting`, also for settings that contradict each other.
     var limits: ReplicationEngine.Limits {
         get throws {
             guard (1...10_000).contains(changesPerPage), (1...1_000).contains(revisionsPerFetch)
@@ -195,6 +197,12 @@ extension ReplicationConfiguration {
                 throw ReplicationError(
                     .invalidSetting,
                     "A page has 1 to 10,000 changes, and a fetch 1 to 1,000 revisions.")
+            }
+            guard !purgesPushed || oversizedAttachments == .keepDocumentBack else {
+                throw ReplicationError(
+                    .invalidSetting,
+                    "What was pushed cannot be purged where attachments are left out: they would be lost."
+                )
             }
             var limits = ReplicationEngine.Limits()
             limits.page = changesPerPage

@@ -41,7 +41,7 @@ public struct ReplicatedDocument: Sendable {
     public var isAccessRemoved = false
     /// Whether it went to the other end.
     public var isPush: Bool
-    /// Why it was not transferred; nil when it was.
+    /// Why it was not transferred, or with `.attachmentTooLarge` not whole; nil when it was.
     public var error: ReplicationError?
 }
 

@@ -50,7 +50,7 @@ package struct WireDocument: Sendable {
     ]
 
     /// Properties that answer a question about the document and are no part of it.
-    static let ignoredKeys: Set<String> = [
+    package static let ignoredKeys: Set<String> = [
         "_revs_info", "_conflicts", "_deleted_conflicts", "_local_seq", "_purged",
     ]
 

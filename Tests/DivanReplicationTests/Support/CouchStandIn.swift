@@ -16,6 +16,12 @@ final class CouchStandIn: WireConnection {
         var lacksBulkGet = false
         var lacksMultipart = false
         var answersBulkGetInParts = false
+        /// Of a `POST _changes` it reads the body alone, and waits for no single documents, as a Sync Gateway.
+        var isSyncGateway = false
+        /// It takes no `POST _changes`.
+        var refusesPostedChanges = false
+        /// It tells of all documents, whichever are asked for.
+        var ignoresFilters = false
         /// One answer in so many is a fault, drawn from the seed; 0 for none.
         var faults = 0
         /// Answers instead of whatever the path begins with.
@@ -102,7 +108,7 @@ final class CouchStandIn: WireConnection {
             if request.query.contains(where: { $0 == ("feed", "longpoll") }) {
                 try await waitForChange(request)
             }
-            return try changes(request, body)
+            return try changes(request, body, manner)
         case "_revs_diff": return try difference(body)
         case "_bulk_get":
             if manner.lacksBulkGet { return Self.json(["error": "not_found"], 404) }
@@ -132,26 +138,44 @@ final class CouchStandIn: WireConnection {
 
     // MARK: - Reading
 
-    private static func since(_ request: WireRequest) -> UInt64 {
-        let since = request.query.last { $0.name == "since" }?.value
-        return since.flatMap { UInt64($0.split(separator: "-").first ?? "") } ?? 0
+    private static func since(_ text: String?) -> UInt64 {
+        text.flatMap { UInt64($0.split(separator: "-").first ?? "") } ?? 0
     }
 
     /// Waits for a change, and for a second at most, so that nobody asks in a circle.
     private func waitForChange(_ request: WireRequest) async throws {
-        for _ in 0..<100 where try database.lastSequence <= Self.since(request) {
+        let since = Self.since(request.query.last { $0.name == "since" }?.value)
+        for _ in 0..<100 where try database.lastSequence <= since {
             try await Task.sleep(for: .milliseconds(10))
         }
     }
 
-    private func changes(_ request: WireRequest, _ body: [UInt8]) throws -> WireResponse {
-        let query = Dictionary(request.query.map { ($0.name, $0.value) }) { $1 }
-        let since = Self.since(request)
-        var batch = try database.changes(since: since, limit: query["limit"].flatMap { Int($0) })
-        if query["filter"] == "_doc_ids" {
-            let ids = try PackedValue(parsing: body)["doc_ids"]?.jsonValue().array?.compactMap(
-                \.string)
-            batch.changes.removeAll { !(ids ?? []).contains($0.id) }
+    private func changes(_ request: WireRequest, _ body: [UInt8], _ manner: Manner) throws
+        -> WireResponse
+    {
+        let isPost = request.method == .post
+        if isPost, manner.refusesPostedChanges {
+            return Self.json(["error": "method_not_allowed"], 405)
+        }
+        var options = Dictionary(request.query.map { ($0.name, $0.value) }) { $1 }
+        var ids = options["doc_ids"].flatMap { try? JSONParser.parse($0).array }
+        if isPost, case .object(let given) = try JSONParser.parse(body) {
+            ids = given["doc_ids"]?.array ?? ids
+            if manner.isSyncGateway {
+                options = given.reduce(into: [:]) {
+                    $0[$1.key] = $1.value.string ?? $1.value.description
+                }
+            }
+        }
+        let isOfIDs = options["filter"] == "_doc_ids"
+        if manner.isSyncGateway, isOfIDs, options["feed"] != "normal" {
+            return Self.json(["error": "Bad Request", "reason": "only normal"], 400)
+        }
+        var batch = try database.changes(
+            since: Self.since(options["since"]), limit: options["limit"].flatMap { Int($0) })
+        if isOfIDs, !manner.ignoresFilters {
+            let ids = (ids ?? []).compactMap(\.string)
+            batch.changes.removeAll { !ids.contains($0.id) }
         }
         let rows = batch.changes.map { change -> JSONValue in
             [

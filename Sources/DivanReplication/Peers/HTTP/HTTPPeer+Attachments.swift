@@ -32,7 +32,7 @@ extension HTTPPeer: AttachmentSource {
             throw ReplicationError.noAttachment(wanted, at: name)
         default:
             var error = ReplicationError(
-                response, try await response.bytes(), "an attachment of '\(wanted.documentID)'",
+                response, try await response.beginning(), "an attachment of '\(wanted.documentID)'",
                 at: name)
             error.documentID = wanted.documentID
             throw error

@@ -12,7 +12,7 @@ extension HTTPPeer {
     /// - Throws: `ReplicationError`.
     package func changes(_ request: ChangesRequest) async throws -> ChangesPage {
         guard request.waits else { return try await polled(request, feed: "normal") }
-        if let poll = feed.poll {
+        if let poll = feed.poll ?? pollForIDs {
             try await Task.sleep(for: poll)
             return try await polled(request, feed: "normal")
         }
@@ -21,10 +21,17 @@ extension HTTPPeer {
         if let live = try await liveChanges(request) {
             page = live
         } else {
-            page = try await polled(request, feed: "longpoll")
+            do { page = try await polled(request, feed: "longpoll") } catch let error
+                as ReplicationError where error.status == 400 && !feed.documentIDs.isEmpty
+            {
+                lacks.withLock { $0.waitingForIDs = true }
+                return try await changes(request)
+            }
         }
-        // A server that does not wait must not be asked again and again.
-        if page.changes.isEmpty, began.duration(to: .now) < Self.shortestWait {
+        // A server that does not wait, or tells the same again, must not be asked again and again.
+        if page.changes.isEmpty || page.lastSequence == request.since,
+            began.duration(to: .now) < Self.shortestWait
+        {
             try await Task.sleep(for: Self.shortestWait)
         }
         return page
@@ -32,11 +39,25 @@ extension HTTPPeer {
 
     private static let shortestWait = Duration.seconds(1)
 
+    /// How often a server is asked that cannot wait for single documents, as a Sync Gateway; nil elsewhere.
+    private var pollForIDs: Duration? {
+        guard !feed.documentIDs.isEmpty,
+            lacks.withLock({ $0.isSyncGateway || $0.waitingForIDs })
+        else { return nil }
+        return min(feed.heartbeat, .seconds(10))
+    }
+
     private func polled(_ request: ChangesRequest, feed kind: String) async throws -> ChangesPage {
-        let response = try await connection.respond(
+        var response = try await connection.respond(
             to: self.request(request, feed: kind, limit: request.limit))
+        if response.status == 405, !feed.documentIDs.isEmpty {
+            try await response.drain()
+            lacks.withLock { $0.postedChanges = true }
+            response = try await connection.respond(
+                to: self.request(request, feed: kind, limit: request.limit))
+        }
         guard (200...299).contains(response.status) else {
-            throw ReplicationError(response, try await response.bytes(), "_changes", at: name)
+            throw ReplicationError(response, try await response.beginning(), "_changes", at: name)
         }
         if response.headers["Server"]?.hasPrefix("Couchbase Sync Gateway/") ?? false {
             lacks.withLock { $0.isSyncGateway = true }
@@ -48,45 +69,52 @@ extension HTTPPeer {
     var silence: Duration { feed.heartbeat * 2 + .seconds(5) }
 
     /// The request for a feed.
+    ///
+    /// What is asked stands in the query, where CouchDB looks for it. Where something must be in a body, all
+    /// the rest is there, too: a Sync Gateway reads nothing else of such a request.
     func request(_ request: ChangesRequest, feed kind: String, limit: Int?) -> WireRequest {
-        var wire = WireRequest(.get, "_changes", query: query(request, kind, limit))
-        if let body = selection {
+        var options = options(request, kind, limit)
+        var body: JSONObject?
+        if let selector = feed.selector, feed.documentIDs.isEmpty {
+            body = ["selector": .object(selector)]
+        } else if !feed.documentIDs.isEmpty {
+            let ids = JSONValue.array(feed.documentIDs.map { .string($0) })
+            if lacks.withLock({ $0.postedChanges }) {
+                options.append(("doc_ids", ids))
+            } else {
+                body = ["doc_ids": ids]
+            }
+        }
+        var wire = WireRequest(.get, "_changes")
+        wire.query = options.map { ($0.name, $0.value.string ?? JSONWriter.string($0.value)) }
+        if var body {
+            for option in options { body[option.name] = option.value }
             wire.method = .post
-            wire.body = .json(body)
+            wire.body = .json(.object(body))
         }
         wire.longestSilence = silence
         return wire
     }
 
-    private func query(_ request: ChangesRequest, _ kind: String, _ limit: Int?) -> [(
-        name: String, value: String
+    private func options(_ request: ChangesRequest, _ kind: String, _ limit: Int?) -> [(
+        name: String, value: JSONValue
     )] {
-        var query: [(name: String, value: String)] = [
-            ("feed", kind), ("style", feed.style),
-            ("heartbeat", String(feed.heartbeat.components.seconds * 1_000)),
+        var options: [(name: String, value: JSONValue)] = [
+            ("feed", .string(kind)), ("style", .string(feed.style)),
+            ("heartbeat", .integer(feed.heartbeat.components.seconds * 1_000)),
         ]
-        if let limit { query.append(("limit", String(limit))) }
-        if let since = request.since { query.append(("since", since.text)) }
-        if request.isActiveOnly { query.append(("active_only", "true")) }
+        if let limit { options.append(("limit", .integer(Int64(limit)))) }
+        if let since = request.since { options.append(("since", since.value)) }
+        if request.isActiveOnly { options.append(("active_only", true)) }
         if !feed.documentIDs.isEmpty {
-            query.append(("filter", "_doc_ids"))
+            options.append(("filter", "_doc_ids"))
         } else if feed.selector != nil {
-            query.append(("filter", "_selector"))
+            options.append(("filter", "_selector"))
         } else if let filter = feed.filter {
-            query.append(("filter", filter))
+            options.append(("filter", .string(filter)))
         }
-        for (key, value) in feed.parameters {
-            query.append((key, value.string ?? JSONWriter.string(value)))
-        }
-        return query
-    }
-
-    /// What servers read in the body alone.
-    private var selection: JSONValue? {
-        if !feed.documentIDs.isEmpty {
-            return ["doc_ids": .array(feed.documentIDs.map { .string($0) })]
-        }
-        return feed.selector.map { ["selector": .object($0)] }
+        options += feed.parameters.map { ($0.key, $0.value) }
+        return options
     }
 
     private func page(_ response: WireResponse, _ request: ChangesRequest) async throws
@@ -104,6 +132,10 @@ extension HTTPPeer {
                 while let event = try parser.next() {
                     switch event {
                     case .row(let row):
+                        // A server that knows no limit would send the whole database as one page.
+                        if rows == request.limit, let last = RemoteSequence(last) {
+                            return try page(changes, failures, last, request, isAtEnd: false)
+                        }
                         rows += 1
                         last = row.sequence ?? last
                         take(row, &changes, &failures)
@@ -123,9 +155,25 @@ extension HTTPPeer {
                 .invalidAnswer, "The changes feed of '\(name)' names no last sequence.",
                 isTransient: true)
         }
+        // Where nothing was told and the place is the same there is no more, whatever a server thinks of.
+        let hasMoved = sequence != request.since
+        let isAtEnd = rows < request.limit && (pending ?? 0 == 0 || (rows == 0 && !hasMoved))
+        return try page(changes, failures, sequence, request, isAtEnd: isAtEnd, pending)
+    }
+
+    /// A page, behind which there is more only when it leads somewhere: a feed that begins anew each time it is
+    /// asked would be read for ever.
+    private func page(
+        _ changes: [PeerChange], _ failures: [ReplicationError], _ last: RemoteSequence,
+        _ request: ChangesRequest, isAtEnd: Bool, _ pending: Int? = nil
+    ) throws -> ChangesPage {
+        guard isAtEnd || request.waits || last != request.since else {
+            throw ReplicationError(
+                .invalidAnswer, "The changes feed of '\(name)' does not move on from \(last).",
+                isTransient: true)
+        }
         var page = ChangesPage(
-            changes: changes, lastSequence: sequence,
-            isAtEnd: rows < request.limit && pending ?? 0 == 0, pending: pending)
+            changes: changes, lastSequence: last, isAtEnd: isAtEnd, pending: pending)
         page.failures = failures
         return page
     }
@@ -142,6 +190,8 @@ extension HTTPPeer {
     ) {
         // What a Sync Gateway tells of users is no document.
         if row.documentID.hasPrefix("_"), !row.documentID.hasPrefix("_design/") { return }
+        // A server may pass over what it was told to leave out.
+        guard wantedIDs.isEmpty || wantedIDs.contains(row.documentID) else { return }
         do {
             changes.append(
                 PeerChange(

@@ -115,7 +115,7 @@ extension HTTPPeer {
         [FetchedRevision], isWhole: Bool
     ) {
         guard (200...299).contains(response.status) else {
-            throw ReplicationError(response, try await response.bytes(), "_bulk_get", at: name)
+            throw ReplicationError(response, try await response.beginning(), "_bulk_get", at: name)
         }
         var stream = JSONObjectStream(array: "results", limit: Self.longestEntry)
         var fetched: [FetchedRevision] = []
@@ -219,16 +219,24 @@ extension HTTPPeer {
             return FetchedRevision(id: wanted.id, revision: revision, .gone)
         case 400, 403, 406, 412, 500:
             var error = ReplicationError(
-                response, try await response.bytes(), "'\(wanted.id)'", at: name)
+                response, try await response.beginning(), "'\(wanted.id)'", at: name)
             error.documentID = wanted.id.text
             return FetchedRevision(id: wanted.id, revision: revision, .failed(error))
         default:
-            throw ReplicationError(response, try await response.bytes(), "'\(wanted.id)'", at: name)
+            throw ReplicationError(
+                response, try await response.beginning(), "'\(wanted.id)'", at: name)
         }
         let type = response.headers["Content-Type"] ?? ""
         let results: [FetchedRevision]
         if type.lowercased().hasPrefix("multipart/") {
-            results = try await parts(response, upTo: .max).0
+            do { results = try await parts(response, upTo: .max).0 } catch let error
+                as ReplicationError
+                where error.code == .invalidAnswer && error.documentID != nil
+            {
+                // What the document declares will be the same the next time. The others go on.
+                let failure = Self.permanent(error, wanted.id)
+                results = [FetchedRevision(id: wanted.id, revision: revision, .failed(failure))]
+            }
         } else {
             let answer = try await object(response, "'\(wanted.id)'")
             do { results = [try Self.fetched(WireDocument(answer))] } catch {

@@ -11,12 +11,15 @@ extension HTTPPeer {
     private var liveForm: LiveFeed.Form? {
         let (isLacking, isGateway) = lacks.withLock { ($0.liveFeed, $0.isSyncGateway) }
         guard !isLacking else { return nil }
+        // Only a Sync Gateway has a WebSocket, and that knows neither single documents nor selectors there.
+        let messages =
+            feed.documentIDs.isEmpty && feed.selector == nil ? LiveFeed.Form.messages : nil
         return switch feed.mode {
-        case .automatic: isGateway ? .messages : nil
+        case .automatic: isGateway ? messages : nil
         case .longpoll: nil
         case .continuous: .continuous
         case .eventSource: .eventSource
-        case .webSocket: .messages
+        case .webSocket: messages
         }
     }
 
@@ -74,7 +77,7 @@ extension HTTPPeer {
             return nil
         }
         guard (200...299).contains(response.status) else {
-            throw ReplicationError(response, try await response.bytes(), "_changes", at: name)
+            throw ReplicationError(response, try await response.beginning(), "_changes", at: name)
         }
         let type = (response.headers["Content-Type"] ?? "").lowercased()
         // What is something else is not read on: it may never end.
@@ -88,12 +91,7 @@ extension HTTPPeer {
             "since": since.value, "style": .string(feed.style),
             "heartbeat": .integer(feed.heartbeat.components.seconds * 1_000),
         ]
-        if !feed.documentIDs.isEmpty {
-            options["filter"] = "_doc_ids"
-            options["doc_ids"] = .array(feed.documentIDs.map { .string($0) })
-        } else if let filter = feed.filter {
-            options["filter"] = .string(filter)
-        }
+        if let filter = feed.filter { options["filter"] = .string(filter) }
         for (key, value) in feed.parameters { options[key] = value }
         var wire = WireRequest(.get, "_changes", query: [("feed", "websocket")])
         wire.longestSilence = silence

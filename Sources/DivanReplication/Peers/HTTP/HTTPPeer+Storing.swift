@@ -11,23 +11,40 @@ extension HTTPPeer {
     ///
     /// - Throws: `ReplicationError`.
     package func put(_ documents: [WireDocument]) async throws -> [PutOutcome] {
-        var outcomes = [PutOutcome?](repeating: nil, count: documents.count)
+        let items = documents.map { document in
+            var item = Item(document: document)
+            if let attachmentLimit {
+                item.leftOut = item.document.leaveOut { $0.knownLength ?? 0 > attachmentLimit }
+            }
+            return item
+        }
+        return try await put(items)
+    }
+
+    /// A document, and the names of the attachments that were taken out of it.
+    private struct Item {
+        var document: WireDocument
+        var leftOut: [String] = []
+    }
+
+    private func put(_ items: [Item]) async throws -> [PutOutcome] {
+        var outcomes = [PutOutcome?](repeating: nil, count: items.count)
         var batch: [(index: Int, text: [UInt8])] = []
         var bytes = 0
         func flush() async throws {
-            for (index, outcome) in try await putTogether(batch, documents) {
+            for (index, outcome) in try await putTogether(batch, items) {
                 outcomes[index] = outcome
             }
             batch = []
             bytes = 0
         }
-        for (index, document) in documents.enumerated() {
-            guard !document.hasLargeContent else {
-                outcomes[index] = try await putAlone(document)
+        for (index, item) in items.enumerated() {
+            guard !item.document.hasLargeContent else {
+                outcomes[index] = try await putAlone(item)
                 continue
             }
             let text: [UInt8]
-            do { text = try await inlineText(document) } catch let error as DatabaseError {
+            do { text = try await inlineText(item.document) } catch let error as DatabaseError {
                 outcomes[index] = .failed(ReplicationError(error))
                 continue
             }
@@ -36,16 +53,16 @@ extension HTTPPeer {
             bytes += text.count
         }
         if !batch.isEmpty { try await flush() }
-        return outcomes.map { $0 ?? .stored }
+        return outcomes.indices.map { told(outcomes[$0] ?? .stored, items[$0]) }
     }
 
     // MARK: - Together
 
     private func putTogether(
-        _ batch: [(index: Int, text: [UInt8])], _ documents: [WireDocument]
+        _ batch: [(index: Int, text: [UInt8])], _ items: [Item]
     ) async throws -> [(Int, PutOutcome)] {
         guard batch.count > 1 else {
-            return try await putOneByOne(batch, documents)
+            return try await putOneByOne(batch, items)
         }
         var text = Array(#"{"new_edits":false,"docs":["#.utf8)
         for (place, item) in batch.enumerated() {
@@ -58,12 +75,13 @@ extension HTTPPeer {
         // One of them spoils the request: each is told apart from the others.
         if [400, 403, 412, 413].contains(response.status) {
             try await response.drain()
-            return try await putOneByOne(batch, documents)
+            return try await putOneByOne(batch, items)
+        }
+        guard (200...299).contains(response.status) else {
+            throw ReplicationError(
+                response, try await response.beginning(), "_bulk_docs", at: name)
         }
         let body = try await response.bytes()
-        guard (200...299).contains(response.status) else {
-            throw ReplicationError(response, body, "_bulk_docs", at: name)
-        }
         guard let answer = try? PackedValue(parsing: body), answer.kind == .array else {
             throw ReplicationError(
                 .invalidAnswer, "'\(name)' answers _bulk_docs with something that is no array.",
@@ -71,7 +89,7 @@ extension HTTPPeer {
         }
         let refusals = Self.refusals(answer)
         return batch.map { index, _ in
-            let document = documents[index]
+            let document = items[index].document
             let id = document.id?.text ?? ""
             let refusal = refusals[id].flatMap { list in
                 list.first { $0.revision == nil || $0.revision == document.revision?.description }
@@ -106,22 +124,46 @@ extension HTTPPeer {
     // MARK: - One by one
 
     private func putOneByOne(
-        _ batch: [(index: Int, text: [UInt8])], _ documents: [WireDocument]
+        _ batch: [(index: Int, text: [UInt8])], _ items: [Item]
     ) async throws -> [(Int, PutOutcome)] {
         var outcomes: [(Int, PutOutcome)] = []
         for (index, text) in batch {
-            outcomes.append((index, try await put(documents[index], .json(text))))
+            let item = items[index]
+            let mayLeaveOut = attachmentLimit != nil && !item.document.inlineContents.isEmpty
+            let outcome =
+                mayLeaveOut ? try await putAlone(item) : try await put(item.document, .json(text))
+            outcomes.append((index, outcome))
         }
         return outcomes
     }
 
-    private func putAlone(_ document: WireDocument) async throws -> PutOutcome {
-        let body: WireRequest.Body
-        do { body = try MultipartDocument.body(document, in: database) } catch let error
-            as DatabaseError
-        {
-            return .failed(ReplicationError(error))
+    /// Sends a document with its attachments; where that is asked for, without the largest ones if it is too large
+    /// with them.
+    private func putAlone(_ item: Item) async throws -> PutOutcome {
+        var item = item
+        while true {
+            let outcome = try await putOnce(item.document)
+            guard attachmentLimit != nil, case .failed(let error) = outcome, error.status == 413,
+                let largest = item.document.inlineContents.values.compactMap(\.knownLength).max()
+            else { return told(outcome, item) }
+            item.leftOut += item.document.leaveOut { $0.knownLength == largest }
         }
+    }
+
+    /// What became of a document, with what was left out of it.
+    private func told(_ outcome: PutOutcome, _ item: Item) -> PutOutcome {
+        guard case .stored = outcome, !item.leftOut.isEmpty else { return outcome }
+        return .storedWithout(.leftOut(item.leftOut, of: item.document.id?.text ?? "", at: name))
+    }
+
+    private func putOnce(_ document: WireDocument) async throws -> PutOutcome {
+        let body: WireRequest.Body
+        do {
+            body =
+                document.hasLargeContent
+                ? try MultipartDocument.body(document, in: database)
+                : .json(try await inlineText(document))
+        } catch let error as DatabaseError { return .failed(ReplicationError(error)) }
         return try await put(document, body)
     }
 
@@ -131,14 +173,14 @@ extension HTTPPeer {
         let response = try await connection.respond(
             to: WireRequest(
                 .put, DocumentPath.document(id), query: [("new_edits", "false")], body: body))
-        let text = try await response.bytes()
+        let text = try await response.beginning()
         if (200...299).contains(response.status) {
             // A page to sign in to a network says 200, too.
             guard let answer = try? PackedValue(parsing: text), answer.isObject else {
                 throw ReplicationError(
                     .invalidAnswer,
                     "'\(name)' answers '\(id)' with something that is no JSON object.",
-                    status: response.status, documentID: id, isTransient: true)
+                    status: response.status, isTransient: true)
             }
             return .stored
         }
@@ -150,7 +192,22 @@ extension HTTPPeer {
             return name == "missing_stub" ? .needsAttachments : .failed(error)
         case 400, 403, 406, 409, 413, 415, 422, 500:
             return .failed(error)
-        default: throw error
+        case 401 where try await isAdmitted():
+            return .failed(error)
+        default:
+            // It is about the server, whatever document it was asked for.
+            error.documentID = nil
+            throw error
+        }
+    }
+
+    /// Whether the server still lets us in: then a 401 is about the one document, as CouchDB gives it where a
+    /// validation function says so.
+    private func isAdmitted() async throws -> Bool {
+        do { return try await information().exists } catch let error as ReplicationError
+            where error.code == .unauthorized
+        {
+            return false
         }
     }
 
@@ -174,6 +231,21 @@ extension HTTPPeer {
 }
 
 extension WireDocument {
+    /// Takes out attachments by their content, and gives their names.
+    fileprivate mutating func leaveOut(_ isLeftOut: (AttachmentContent) -> Bool) -> [String] {
+        let names = inlineContents.filter { isLeftOut($0.value) }.keys.sorted()
+        guard !names.isEmpty, var entries = body["_attachments"]?.jsonValue().object else {
+            return []
+        }
+        for name in names {
+            inlineContents[name] = nil
+            entries[name] = nil
+        }
+        let rest: JSONValue? = entries.isEmpty ? JSONValue?.none : .some(.object(entries))
+        body = body.replacing(["_attachments": rest])
+        return names
+    }
+
     /// Whether content goes along that does not belong inside JSON: too long, or coded.
     var hasLargeContent: Bool {
         inlineContents.values.contains {

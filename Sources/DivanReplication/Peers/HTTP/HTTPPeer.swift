@@ -9,7 +9,8 @@ internal import Synchronization
 /// A database behind HTTP as one end of a replication: CouchDB's protocol, as its client.
 ///
 ///     information        GET  db
-///     changes            GET  db/_changes?style=all_docs&since=…           POST with doc_ids or a selector
+///     changes            GET  db/_changes?style=all_docs&since=…           POST with doc_ids or a selector,
+///                                                                          and then with all of it in the body, too
 ///                        feed=normal, then longpoll, continuous, eventsource or a WebSocket
 ///     missingRevisions   POST db/_revs_diff
 ///     revisions          POST db/_bulk_get?revs=true                       else, and with attachments:
@@ -30,6 +31,10 @@ package final class HTTPPeer: ReplicationPeer {
         var fullCommit = false
         /// The kind of feed that was asked for; it is polled instead.
         var liveFeed = false
+        /// Waiting for changes of single documents: it is asked again and again instead.
+        var waitingForIDs = false
+        /// A `_changes` with a body.
+        var postedChanges = false
         /// Whether it is a Sync Gateway, as far as it has said.
         var isSyncGateway = false
     }
@@ -77,6 +82,10 @@ package final class HTTPPeer: ReplicationPeer {
     /// The database at this end, whose disk takes attachments as they arrive.
     let database: Database
     let feed: Feed
+    /// Documents go without attachments that are longer, or that the server finds too large; nil to send all.
+    let attachmentLimit: Int?
+    /// The only documents that take part; empty for all.
+    let wantedIDs: Set<String>
     let lacks = Mutex(Lacks())
     /// The feed that is open and waits.
     let live = Mutex<LiveFeed?>(nil)
@@ -90,10 +99,16 @@ package final class HTTPPeer: ReplicationPeer {
     ///   - connection: Carries requests to the database.
     ///   - database: The database at this end.
     ///   - feed: What is wanted of the changes feed.
-    package init(_ connection: any WireConnection, for database: Database, feed: Feed = Feed()) {
+    ///   - attachmentLimit: The longest attachment that goes along where others are left out.
+    package init(
+        _ connection: any WireConnection, for database: Database, feed: Feed = Feed(),
+        attachmentLimit: Int? = nil
+    ) {
         self.connection = connection
         self.database = database
         self.feed = feed
+        wantedIDs = Set(feed.documentIDs)
+        self.attachmentLimit = attachmentLimit
     }
 
     // MARK: - The database
@@ -152,22 +167,32 @@ package final class HTTPPeer: ReplicationPeer {
         return offers.compactMap { offer in
             guard let entry = answer[offer.id.text] else { return nil }
             var missing = MissingRevisions(id: offer.id, revisions: [])
-            // Only what was offered: the server knows nothing else of it.
-            let named = Set(entry["missing"]?.revisionIDs ?? [])
-            missing.revisions = offer.revisions.filter(named.contains)
+            missing.revisions = Self.named(entry["missing"]?.revisionIDs ?? [], of: offer)
             missing.possibleAncestors = entry["possible_ancestors"]?.revisionIDs ?? []
             return missing.revisions.isEmpty ? nil : missing
         }
+    }
+
+    /// The offered revisions that an answer names: the server knows nothing else of the document.
+    ///
+    /// CouchDB keeps a digest of 32 hexadecimal digits as a number, so it names it in lower case, however it
+    /// was offered.
+    private static func named(_ revisions: [RevisionID], of offer: PeerChange) -> [RevisionID] {
+        let named = Set(revisions)
+        let found = offer.revisions.filter(named.contains)
+        guard found.count < named.count else { return found }
+        let lowered = Set(revisions.map { $0.description.lowercased() })
+        return offer.revisions.filter { lowered.contains($0.description.lowercased()) }
     }
 
     // MARK: - Answers
 
     /// The JSON object of a successful answer.
     func object(_ response: WireResponse, _ what: String) async throws -> PackedValue {
-        let bytes = try await response.bytes()
         guard (200...299).contains(response.status) else {
-            throw ReplicationError(response, bytes, what, at: name)
+            throw ReplicationError(response, try await response.beginning(), what, at: name)
         }
+        let bytes = try await response.bytes()
         guard let value = try? PackedValue(parsing: bytes), value.isObject else {
             throw notJSON(what, response.status)
         }

@@ -38,6 +38,8 @@ struct PartAssembler {
     private var isInDocument = false
     private var group: Group?
     private var part: Part?
+    /// The bytes of the attachment that is being received.
+    private var spooled = 0
     /// The longest JSON part.
     private static let jsonLimit = 128 << 20
 
@@ -45,6 +47,8 @@ struct PartAssembler {
         var document: WireDocument?
         var failure: FetchedRevision?
         var contents: [(headers: HTTPHeaders, content: AttachmentContent)] = []
+        /// No part with content is longer, by what the document declares; nil where it does not say.
+        var longestContent: Int?
     }
 
     private enum Part {
@@ -65,6 +69,7 @@ struct PartAssembler {
         case .partBegan(let headers):
             if isInDocument, group?.document != nil {
                 part = .attachment(headers, try ContentSpool(for: database))
+                spooled = 0
             } else {
                 part = .json(headers, [])
             }
@@ -99,7 +104,14 @@ struct PartAssembler {
                     .invalidAnswer, "A document is longer than \(Self.jsonLimit) bytes.")
             }
             part = .json(headers, text)
-        case .attachment(_, let spool): try spool.write(Array(bytes))
+        case .attachment(_, let spool):
+            spooled += bytes.count
+            guard spooled <= group?.longestContent ?? .max else {
+                throw ReplicationError(
+                    .invalidAnswer, "An attachment is longer than its document says.",
+                    documentID: group?.document?.id?.text, isTransient: true)
+            }
+            try spool.write(Array(bytes))
         case nil: break
         }
     }
@@ -117,7 +129,9 @@ struct PartAssembler {
             if isError {
                 if let failure = Self.failure(text) { documents.append(failure) }
             } else if isInDocument {
-                group?.document = try WireDocument(parsing: text.span)
+                let document = try WireDocument(parsing: text.span)
+                group?.document = document
+                group?.longestContent = Self.longestContent(document)
             } else {
                 documents.append(try HTTPPeer.fetched(WireDocument(parsing: text.span)))
             }
@@ -148,6 +162,18 @@ struct PartAssembler {
         return FetchedRevision(
             id: id, revision: revision,
             HTTPPeer.outcome(error["error"]?.string ?? "", error["reason"]?.string, id))
+    }
+
+    /// The longest of the contents that follow, coded or not; nil where one has no length.
+    private static func longestContent(_ document: WireDocument) -> Int? {
+        let stubs = document.body["_attachments"]
+        var longest = 0
+        for name in document.followingNames {
+            guard let length = stubs?[name]?["length"]?.int64 else { return nil }
+            let coded = stubs?[name]?["encoded_length"]?.int64 ?? 0
+            longest = max(longest, Int(length), Int(coded))
+        }
+        return longest
     }
 
     // MARK: - Matching

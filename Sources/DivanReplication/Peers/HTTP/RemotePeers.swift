@@ -36,7 +36,9 @@ enum RemotePeers {
         connection.cookies = settings.cookies
         connection.timeouts = timeouts(settings)
         connection.compression = settings.compressesRequests ? RequestCompression() : nil
-        return HTTPPeer(connection, for: local, feed: isPush ? HTTPPeer.Feed() : feed(settings))
+        return HTTPPeer(
+            connection, for: local, feed: isPush ? HTTPPeer.Feed() : feed(settings),
+            attachmentLimit: isPush ? settings.oversizedAttachments.limit : nil)
     }
 
     private static func timeouts(_ settings: ReplicationConfiguration) -> HTTPTimeouts {

@@ -14,9 +14,7 @@ extension ReplicationError {
         self.init(
             code, "'\(name)' answers \(what) with \(response.status): \(reason.prefix(300))",
             status: response.status, isTransient: isTransient)
-        if let seconds = response.headers["Retry-After"].flatMap({ Double($0) }), seconds >= 0 {
-            retryAfter = seconds
-        }
+        retryAfter = response.headers.retryAfter.map { Double($0) }
     }
 
     /// Takes what a server says of one document among several.

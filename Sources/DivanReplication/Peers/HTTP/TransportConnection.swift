@@ -177,8 +177,6 @@ extension ReplicationError {
             code, "'\(name)': \(error.message)", status: error.status,
             isTransient: error.isTransient,
             underlying: error)
-        if let delay = error.retryAfter {
-            retryAfter = Double(delay.components.seconds)
-        }
+        retryAfter = error.retryAfter.map { Double($0.components.seconds) }
     }
 }

@@ -100,10 +100,20 @@ extension WireConnection {
 
 extension WireResponse {
     /// The whole body, up to a limit.
+    ///
+    /// - Throws: `ReplicationError`, also when it comes so slowly that it may never end.
     func bytes(limit: Int = 256 << 20) async throws -> [UInt8] {
         var bytes: [UInt8] = []
+        // From the first piece on: how long that may take is the connection's own limit.
+        var pace: AnswerPace?
         while let piece = try await body.next() {
             bytes += piece
+            guard pace?.allows(bytes.count) ?? true else {
+                throw ReplicationError(
+                    .timeout, "An answer comes too slowly: \(bytes.count) bytes so far.",
+                    isTransient: true)
+            }
+            pace = pace ?? AnswerPace()
             guard bytes.count <= limit else {
                 throw ReplicationError(
                     .invalidAnswer, "An answer is longer than \(limit) bytes.", isTransient: true)
@@ -112,8 +122,41 @@ extension WireResponse {
         return bytes
     }
 
-    /// Reads the rest of a body that nobody needs, so that its connection can be used again.
-    func drain() async throws { while try await body.next() != nil {} }
+    /// Reads the rest of a body that nobody needs, so that its connection can be used again; gives up where there is
+    /// much, or where it may never end.
+    func drain() async throws { _ = try await beginning() }
+
+    /// What a body begins with: enough to explain an error, however long it is.
+    func beginning(upTo limit: Int = 64 * 1_024) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        let pace = AnswerPace()
+        while bytes.count < limit, pace.allows(bytes.count), let piece = try await body.next() {
+            bytes += piece
+        }
+        return bytes
+    }
+}
+
+/// How slowly an answer may come: one that trickles for ever would never be told from one that is long.
+struct AnswerPace: Sendable {
+    /// How long it may take however little has come.
+    static let grace = Duration.seconds(120)
+    /// How many bytes a second must have come by then.
+    static let slowest = 64
+
+    private let began: ContinuousClock.Instant
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+        self.now = now
+        began = now()
+    }
+
+    /// Whether so many bytes by now are enough.
+    func allows(_ count: Int) -> Bool {
+        let taken = began.duration(to: now())
+        return taken <= Self.grace || taken <= .seconds(count / Self.slowest)
+    }
 }
 
 /// A body of bytes in memory.

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Divan
+internal import DivanListener
+internal import FoundationEssentials
+
+/// The options of a listener as `divan serve` is given them.
+enum ServeOptions {
+    static let schema = listening + identification
+
+    private static let listening: [OptionSchema] = [
+        .value(
+            "port", "p", "PORT", "Listen on a port, 5984 unless given; 0 for any free one."),
+        .value("host", nil, "HOST", "Listen on an address, 127.0.0.1 unless given."),
+        .value(
+            "user", "u", "NAME:PASSWORD", "Let a user in who may do everything.",
+            repeats: true),
+        .flag("everybody", nil, "Let everybody on this machine in."),
+        .value(
+            "realm", nil, "TEXT",
+            "What clients are told when they are asked for a password."),
+        .flag("read-only", nil, "Refuse every change."),
+        .flag("tls", nil, "Serve HTTPS with a certificate of its own, kept in DIR."),
+        .value(
+            "certificate", nil, "FILE", "Serve HTTPS with this PEM certificate.",
+            completion: .file),
+        .value("key", nil, "FILE", "The PEM key of the certificate.", completion: .file),
+        .value(
+            "encryption-key", nil, KeySource.valueName,
+            "The databases are encrypted: get their key from \(KeySource.forms)."),
+        .value(
+            "encryption-password", nil, KeySource.valueName, "The same for a password."),
+        .value(
+            "cors", nil, "ORIGIN",
+            "Let pages of an origin use it from a browser; * for all.",
+            repeats: true),
+    ]
+
+    static func read(_ invocation: Invocation, _ directory: URL) throws -> ListenerOptions {
+        let arguments = invocation.arguments
+        var options = ListenerOptions()
+        options.port = 5_984
+        if let port = try arguments.count("port") {
+            guard let number = UInt16(exactly: port) else {
+                throw UsageError("--port takes a number up to 65535.")
+            }
+            options.port = number
+        }
+        if let host = arguments.string("host") { options.host = host }
+        if let realm = arguments.string("realm") {
+            guard realm.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C && $0 != 0x7F })
+            else {
+                throw UsageError("--realm takes a text without quotation marks and backslashes.")
+            }
+            options.realm = realm
+        }
+        options.readOnly = arguments.flag("read-only")
+        options.access = try access(arguments, directory)
+        try identify(invocation, &options)
+        let origins = arguments.strings("cors")
+        if !origins.isEmpty {
+            options.cors = ListenerCORS(origins: Set(origins))
+            options.cors?.credentials = !origins.contains("*")
+        }
+        options.tls = try tls(arguments, directory, options.host)
+        return options
+    }
+
+    private static func access(_ arguments: ParsedArguments, _ directory: URL) throws
+        -> ListenerAccess
+    {
+        var users: [String: String] = [:]
+        for user in arguments.strings("user") {
+            guard let colon = user.firstIndex(of: ":"), colon != user.startIndex else {
+                throw UsageError("--user takes NAME:PASSWORD.")
+            }
+            users[String(user[..<colon])] = String(user[user.index(after: colon)...])
+        }
+        let others = identification.map(\.name)
+        if arguments.flag("everybody") {
+            if let other = (["user"] + others).first(where: arguments.flag) {
+                throw UsageError("--everybody and --\(other) do not go together.")
+            }
+            return .everybodyOnLoopback
+        }
+        let path = directory.path(percentEncoded: false)
+        let isKnown = Files.exists(path + "/listener.json")
+        if users.isEmpty, !others.contains(where: arguments.flag),
+            try !isKnown || ListenerUsers(directory: path).all().isEmpty
+        {
+            throw UsageError(
+                "Nobody could get in: give --user NAME:PASSWORD, add one with \"divan users\", or let "
+                    + "everybody on this machine in with --everybody.")
+        }
+        return .users(users)
+    }
+
+    private static func tls(_ arguments: ParsedArguments, _ directory: URL, _ host: String) throws
+        -> ListenerTLS?
+    {
+        switch (arguments.string("certificate"), arguments.string("key")) {
+        case (let certificate?, let key?):
+            return try ListenerTLS(
+                keyFile: URL(filePath: key), certificateFile: URL(filePath: certificate))
+        case (nil, nil):
+            guard arguments.flag("tls") else { return nil }
+            // The identity lies beside the databases, which are made with the directory.
+            _ = try Manager(directory: directory)
+            let hosts = ["127.0.0.1", "0.0.0.0", "::", "localhost"].contains(host) ? [] : [host]
+            return try .selfSigned(
+                keptAt: directory.appending(path: "listener.pem"), hosts: hosts)
+        default: throw UsageError("--certificate and --key go together.")
+        }
+    }
+
+    private enum Files {
+        static func exists(_ path: String) -> Bool {
+            FileManager.default.fileExists(atPath: path)
+        }
+    }
+}

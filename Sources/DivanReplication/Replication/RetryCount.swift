@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How often a replication has failed since something worked, and how long it waits before the next try.
+///
+/// A run has *moved* when something is safe that was not: a revision was stored, or a checkpoint saved. To compare
+/// again what the last run had compared is no progress: otherwise one document that fails each time would be asked for
+/// at the shortest delay for ever. To reach the end of the feed is progress when the run has then
+/// waited there as long as it had waited before it began, so that a feed whose waiting always fails at once is
+/// not asked every other second.
+struct RetryCount: Sendable {
+    /// What a run has done before it failed.
+    struct Run: Sendable, Equatable {
+        /// Whether something is safe that was not.
+        var hasMoved = false
+        /// How long it was at the end of the feed; nil when it never was.
+        var idle: Duration?
+    }
+
+    /// A server asks for no longer rest than this.
+    static let longestAsked = Duration.seconds(3_600)
+    /// What is wrong for good takes somebody a while to put right.
+    static let shortestForGood = Duration.seconds(30)
+    /// The other documents of a continuous replication wait no longer than this for one that fails.
+    static let longestForOne = Duration.seconds(60)
+
+    let policy: RetryPolicy
+    let isContinuous: Bool
+    /// How often it has failed since something worked.
+    private(set) var failures = 0
+    private var lastDelay = Duration.zero
+
+    init(_ policy: RetryPolicy, isContinuous: Bool) {
+        self.policy = policy
+        self.isContinuous = isContinuous
+    }
+
+    /// Counts a failure.
+    ///
+    /// - Parameters:
+    ///   - error: Why the run has ended.
+    ///   - run: What it did before.
+    ///   - random: A number from 0 to 1.
+    /// - Returns: How long to wait; nil to give up.
+    mutating func fail(_ error: ReplicationError, after run: Run, random: Double) -> Duration? {
+        let hasWorked = run.hasMoved || run.idle.map { $0 >= lastDelay } ?? false
+        failures = hasWorked ? 1 : failures + 1
+        guard isContinuous || (error.isTransient && failures < policy.maximumAttempts) else {
+            return nil
+        }
+        lastDelay = delay(error, random)
+        return lastDelay
+    }
+
+    /// Forgets all failures: somebody knows that things are no longer what they were.
+    mutating func forget() {
+        failures = 0
+        lastDelay = .zero
+    }
+
+    private func delay(_ error: ReplicationError, _ random: Double) -> Duration {
+        var delay = policy.delay(after: failures, random: random)
+        if isContinuous, error.documentID != nil { delay = min(delay, Self.longestForOne) }
+        let floor = error.isTransient ? .zero : min(policy.longestDelay, Self.shortestForGood)
+        return max(delay, floor, error.askedDelay)
+    }
+}
+
+extension ReplicationError {
+    /// How long the other end asked to be left alone, within reason.
+    var askedDelay: Duration {
+        guard let retryAfter, retryAfter > 0 else { return .zero }
+        // Any number may stand here, and not every one is a duration.
+        return retryAfter < 3_600 ? .seconds(retryAfter) : RetryCount.longestAsked
+    }
+}

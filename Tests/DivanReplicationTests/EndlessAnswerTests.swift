@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanModel
+import Synchronization
+import Testing
+
+@testable import DivanReplication
+
+/// A server whose answers never end.
+private final class EndlessServer: WireConnection {
+    let name = "http://endless/db"
+    let status: Int
+    let headers: HTTPHeaders
+    let start: String
+    let more: @Sendable (Int) -> String
+    /// The pieces that were taken.
+    let taken = Mutex(0)
+
+    init(
+        _ status: Int, type: String = "application/json", start: String = "",
+        more: @escaping @Sendable (Int) -> String
+    ) {
+        self.status = status
+        self.start = start
+        self.more = more
+        headers = ["Content-Type": type]
+    }
+
+    private struct Pieces: WirePieces {
+        let server: EndlessServer
+
+        func next() async throws -> [UInt8]? {
+            let number = server.taken.withLock { taken in
+                taken += 1
+                return taken
+            }
+            try #require(number < 1_000_000, "Nobody stops reading.")
+            return Array((number == 1 ? server.start : server.more(number - 1)).utf8)
+        }
+    }
+
+    func respond(to request: WireRequest) async throws -> WireResponse {
+        WireResponse(status: status, headers: headers, body: Pieces(server: self))
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct EndlessAnswerTests {
+    private let here: Database
+
+    init() throws { here = try Database.inMemory(named: "here") }
+
+    private static let kilobyte = String(repeating: "x", count: 1_024)
+
+    @Test func `what nobody needs is not read to an end that may never come`() async throws {
+        let server = EndlessServer(404) { _ in Self.kilobyte }
+        #expect(try await !HTTPPeer(server, for: here).information().exists)
+        #expect(server.taken.withLock { $0 } <= 70)
+    }
+
+    @Test(arguments: [401, 403, 500, 503])
+    func `an error is read as far as it explains anything`(status: Int) async throws {
+        let server = EndlessServer(status) { _ in Self.kilobyte }
+        let peer = HTTPPeer(server, for: here)
+        let offer = PeerChange(id: try DocumentID("a"), revisions: [try RevisionID("1-a")])
+        await #expect(throws: ReplicationError.self) { try await peer.information() }
+        await #expect(throws: ReplicationError.self) {
+            try await peer.missingRevisions(of: [offer])
+        }
+        await #expect(throws: ReplicationError.self) {
+            try await peer.changes(ChangesRequest(since: nil))
+        }
+        #expect(server.taken.withLock { $0 } <= 210)
+    }
+
+    @Test func `a page of changes has its limit, whatever the server sends`() async throws {
+        let server = EndlessServer(200, start: #"{"results":["#) { number in
+            #"{"seq":"\#(number)-x","id":"d\#(number)","changes":[{"rev":"1-a"}]},"#
+        }
+        var request = ChangesRequest(since: nil)
+        request.limit = 10
+        let page = try await HTTPPeer(server, for: here).changes(request)
+        #expect(page.changes.map(\.id.text) == (1...10).map { "d\($0)" })
+        #expect(page.lastSequence.text == "10-x")
+        #expect(!page.isAtEnd)
+        #expect(server.taken.withLock { $0 } <= 13)
+    }
+
+    @Test func `an attachment that goes on beyond its length is broken off`() async throws {
+        let document =
+            #"{"_id":"a","_rev":"1-a","_attachments":{"x":{"follows":true,"length":5000}}}"#
+        let server = EndlessServer(
+            200, type: "multipart/related; boundary=b",
+            start: "--b\r\n\r\n\(document)\r\n--b\r\n\r\n"
+        ) { _ in Self.kilobyte }
+        let peer = HTTPPeer(server, for: here)
+        peer.lacks.withLock { $0.bulkGet = true }
+        let wanted = MissingRevisions(id: try DocumentID("a"), revisions: [try RevisionID("1-a")])
+        // It is about that document; what else was asked for still comes.
+        let fetched = try await peer.revisions([wanted])
+        guard case .failed(let error)? = fetched.first?.outcome else {
+            Issue.record("It was not refused.")
+            return
+        }
+        #expect(error.code == .invalidAnswer && error.documentID == "a" && !error.isTransient)
+        #expect(server.taken.withLock { $0 } <= 10)
+    }
+
+    @Test func `an answer that only trickles is given up, and a long one is not`() {
+        let start = ContinuousClock.now
+        let now = Mutex(start)
+        let pace = AnswerPace { now.withLock { $0 } }
+        #expect(pace.allows(0))
+        now.withLock { $0 = start + .seconds(120) }
+        #expect(pace.allows(1))
+        now.withLock { $0 = start + .seconds(121) }
+        #expect(!pace.allows(1))
+        #expect(pace.allows(64 * 121))
+        now.withLock { $0 = start + .seconds(100_000) }
+        #expect(!pace.allows(64 * 90_000))
+        #expect(pace.allows(64 * 100_000))
+    }
+}
