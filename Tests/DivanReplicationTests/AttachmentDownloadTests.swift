@@ -155,6 +155,7 @@ import struct Divan.Attachment
         let attachment = try await deferred()
         let server = try LoopbackServer()
         server.stop()
+        defer { withExtendedLifetime(server) {} }
         #expect(await failure(pull(server), attachment)?.code == .unreachable)
         // And one that is busy, as often.
         let asked = Mutex(0)

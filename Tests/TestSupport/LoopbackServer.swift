@@ -21,6 +21,9 @@ internal import Darwin
 ///
 /// Each connection has a thread of its own, on which the handler runs and may block. A connection is kept open
 /// until the handler closes it, the client does, or the server stops.
+///
+/// A server that has stopped keeps its port until it is released, so that nobody answers there but a server that
+/// is started on just this port: tests run beside each other, and the system gives a free port to the next one.
 public final class LoopbackServer: Sendable {
     /// Answers a request.
     public typealias Handler = @Sendable (LoopbackRequest, LoopbackConnection) -> Void
@@ -34,6 +37,8 @@ public final class LoopbackServer: Sendable {
     /// The port that it listens on.
     public let port: Int
     private let listener: LoopbackSocket
+    /// Is bound to the port and never listens.
+    private let keeper: LoopbackSocket
     private let handler: Handler
     private let answersEarly: Bool
     private let isRaw: Bool
@@ -54,11 +59,15 @@ public final class LoopbackServer: Sendable {
     )
         throws
     {
-        let (descriptor, port) = try Self.listen(port)
-        (listener, self.port) = (LoopbackSocket(descriptor), port)
+        let (kept, port) = try Self.bound(to: port)
+        keeper = LoopbackSocket(kept)
+        let (descriptor, _) = try Self.bound(to: port)
+        listener = LoopbackSocket(descriptor)
+        self.port = port
         self.handler = handler
         self.answersEarly = answersEarly
         self.isRaw = isRaw
+        guard beginListening(descriptor) else { throw LoopbackFailure() }
         let thread = Thread { [weak self, listener] in
             while true {
                 let descriptor = accept(listener.descriptor, nil, nil)
@@ -81,7 +90,7 @@ public final class LoopbackServer: Sendable {
     /// How many connections are open.
     public var openConnections: Int { state.withLock { $0.connections.count } }
 
-    /// Closes the port and all connections.
+    /// Closes all connections, and takes no more.
     public func stop() {
         let connections = state.withLock { state -> [LoopbackConnection]? in
             guard !state.isStopped else { return nil }
@@ -95,11 +104,15 @@ public final class LoopbackServer: Sendable {
         state.withLock { $0.connections = [:] }
     }
 
-    private static func listen(_ port: Int) throws -> (Int32, Int) {
+    /// A socket that is bound to a port, by itself or beside another one, and the port.
+    private static func bound(to port: Int) throws -> (Int32, Int) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw LoopbackFailure() }
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        #if canImport(Darwin)
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &yes, socklen_t(MemoryLayout<Int32>.size))
+        #endif
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
@@ -108,7 +121,6 @@ public final class LoopbackServer: Sendable {
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 bind(descriptor, pointer, length) == 0
-                    && beginListening(descriptor)
                     && getsockname(descriptor, pointer, &length) == 0
             }
         }
