@@ -48,7 +48,7 @@ import Testing
         try check(backup)
         backup.close()
         // Another one finds no room for its second attachment.
-        try Data(count: 7_750_000).write(to: directory.url("filler"))
+        try Mounting.fill(directory.path("filler"), bytes: 7_750_000)
         #expect(code { try database.backup(to: directory.url("more.divan")) } == .storageFull)
         #expect(!FileManager.default.fileExists(atPath: directory.path("more.divan")))
     }

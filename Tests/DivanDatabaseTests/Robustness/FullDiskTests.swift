@@ -135,7 +135,7 @@ import Testing
         }
         defer { Mounting.unmount(directory.path) }
         let filler = directory.url("filler")
-        try Data(count: 1 << 20).write(to: filler)
+        try Mounting.fill(directory.path("filler"), bytes: 1 << 20)
         let database = try Database.forTest(at: directory.path("app.divan"), create: true)
         defer { database.close() }
         var saved: [String] = []
@@ -181,7 +181,7 @@ import Testing
             at: directory.path("app.divan"), create: true, keeping: keeping)
         defer { database.close() }
         let filler = directory.url("filler")
-        try Data(count: 91 << 20).write(to: filler)
+        try Mounting.fill(directory.path("filler"), bytes: 91 << 20)
         for batch in 0..<10 {
             try database.inBatch {
                 for n in 0..<40 { try database.save(Self.body("document-\(batch)-\(n)", n * 31)) }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import DivanDatabase
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Darwin)
@@ -23,6 +25,23 @@ enum Mounting {
 
     /// Takes a file system off, at once or when its last user goes.
     static func unmount(_ path: String) { _ = try? run("umount", "-l", path) }
+
+    /// Makes a file that takes room.
+    ///
+    /// A child process that another test starts in this moment must not inherit it: the room of a deleted file is
+    /// free only when nobody has it open any more.
+    static func fill(_ path: String, bytes: Int) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SystemError("open", path) }
+        defer { close(descriptor) }
+        let zeros = [UInt8](repeating: 0, count: 1 << 16)
+        var left = bytes
+        while left > 0 {
+            let written = write(descriptor, zeros, min(left, zeros.count))
+            guard written > 0 else { throw SystemError("write", path) }
+            left -= written
+        }
+    }
 
     /// Runs a program in silence and returns its exit code.
     private static func run(_ words: String...) throws -> Int32 {
