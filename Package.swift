@@ -110,9 +110,10 @@ let package = Package(
         // scripts, and the child process that is killed.
         .target(name: "CFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "DivanStorageConformance", dependencies: ["DivanStorage", "CFaultVFS"]),
+        .target(name: "CSpawn", path: "Tests/CSpawn"),
         .target(
             name: "DivanTestSupport",
-            dependencies: ["DivanJSON", "DivanModel", "DivanDatabase", "DivanLMDB"],
+            dependencies: ["DivanJSON", "DivanModel", "DivanDatabase", "DivanLMDB", "CSpawn"],
             path: "Tests/TestSupport"
         ),
         .executableTarget(

@@ -15,7 +15,7 @@ import Testing
 
     /// The most memory that a process has had, in kilobytes.
     private func peak(_ child: TestTool.Child) throws -> Int {
-        let path = "/proc/\(child.process.processIdentifier)/status"
+        let path = "/proc/\(child.process.identifier)/status"
         let status = try String(contentsOfFile: path, encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
         return try #require(Int(line.filter(\.isNumber)))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -74,14 +75,8 @@ import Testing
     }
 
     @Test func `a reader of a closed pipe ends the tool quietly`() throws {
-        let shell = Process()
-        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.arguments = [
-            "-c", "\(TestTool.executable.path) cat db 2>err | head -n 1 >out",
-        ]
-        shell.currentDirectoryURL = tool.directory
-        try shell.run()
-        shell.waitUntilExit()
+        let command = "\(TestTool.executable.path) cat db 2>err | head -n 1 >out"
+        try ChildProcess("/bin/sh", ["-c", command], in: tool.directory.path).wait()
         #expect(try tool.read("err").isEmpty)
         #expect(try tool.read("out").hasPrefix("{\"_id\":\"d0\""))
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -73,20 +74,14 @@ import Testing
     @Test func `a realm is what clients are told`() throws {
         let (server, url) = try serve(["--user", "ann:secret", "--realm", "the shed"])
         let port = try #require(URLComponents(string: url)?.port)
-        let client = Process()
-        client.executableURL = URL(filePath: "/usr/bin/env")
-        client.arguments = [
-            "bash", "-c",
-            "exec 3<>/dev/tcp/127.0.0.1/\(port); "
-                + "printf 'GET / HTTP/1.0\\r\\nHost: localhost\\r\\nAuthorization: Basic eDp5\\r\\n\\r\\n' >&3; "
-                + "cat <&3",
-        ]
-        let output = Pipe()
-        client.standardOutput = output
-        try client.run()
-        let answer = String(
-            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        client.waitUntilExit()
+        let answer = try ChildProcess.output(
+            of: "bash",
+            [
+                "-c",
+                "exec 3<>/dev/tcp/127.0.0.1/\(port); "
+                    + "printf 'GET / HTTP/1.0\\r\\nHost: localhost\\r\\nAuthorization: Basic eDp5\\r\\n\\r\\n' >&3; "
+                    + "cat <&3",
+            ])
         #expect(answer.contains("401"))
         #expect(answer.contains("Basic realm=\"the shed\""))
         server.interrupt()

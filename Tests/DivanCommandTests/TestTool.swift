@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DivanTestSupport
 import Foundation
 
 /// The built `divan`, run as a child process in a directory of its own.
@@ -67,18 +68,14 @@ final class TestTool {
         let name = "run-\(UInt64.random(in: 0 ... .max))"
         for suffix in ["in", "out", "err"] { try write("", to: "\(name).\(suffix)") }
         try write(input, to: "\(name).in")
-        let process = Process()
-        process.executableURL = Self.executable
-        process.arguments = words
-        process.currentDirectoryURL = directory
-        process.environment = Self.sanitizing
-            .merging(["PATH": "/usr/bin:/bin", "TMPDIR": directory.path]) { $1 }
-            .merging(environment) { $1 }
         func file(_ suffix: String) -> URL { directory.appendingPathComponent("\(name).\(suffix)") }
-        process.standardInput = try FileHandle(forReadingFrom: file("in"))
-        process.standardOutput = try FileHandle(forWritingTo: file("out"))
-        process.standardError = try FileHandle(forWritingTo: file("err"))
-        try process.run()
+        let process = try ChildProcess(
+            Self.executable.path, words, in: directory.path,
+            environment: Self.sanitizing
+                .merging(["PATH": "/usr/bin:/bin", "TMPDIR": directory.path]) { $1 }
+                .merging(environment) { $1 },
+            input: .file(file("in").path), output: .file(file("out").path),
+            error: .file(file("err").path))
         return Child(process: process, out: file("out"), err: file("err"))
     }
 
@@ -92,17 +89,12 @@ final class TestTool {
             throw CocoaError(.fileReadUnknown)
         }
         defer { close(controller) }
-        let process = Process()
-        process.executableURL = Self.executable
-        process.arguments = words
-        process.currentDirectoryURL = directory
-        process.environment = Self.sanitizing.merging(environment) { $1 }
-        let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = handle
-        process.standardError = handle
-        try process.run()
-        process.waitUntilExit()
+        defer { close(terminal) }
+        let process = try ChildProcess(
+            Self.executable.path, words, in: directory.path,
+            environment: Self.sanitizing.merging(environment) { $1 },
+            output: .descriptor(terminal), error: .descriptor(terminal))
+        process.wait()
         // What was written lies in the terminal's buffer, which is larger than any of it.
         var flags = fcntl(controller, F_GETFL)
         flags |= O_NONBLOCK
@@ -128,18 +120,13 @@ final class TestTool {
         }
         _ = fcntl(controller, F_SETFD, FD_CLOEXEC)
         defer { close(controller) }
-        let process = Process()
         // The tool asks at the terminal of its session, whatever its input is.
-        process.executableURL = URL(filePath: "/usr/bin/setsid")
-        process.arguments = ["--ctty", "--wait", Self.executable.path] + words
-        process.currentDirectoryURL = directory
-        process.environment = Self.sanitizing
-            .merging(["PATH": "/usr/bin:/bin", "TERM": "xterm"]) { $1 }
-        let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: false)
-        process.standardInput = handle
-        process.standardOutput = handle
-        process.standardError = handle
-        try process.run()
+        let process = try ChildProcess(
+            "/usr/bin/setsid", ["--ctty", "--wait", Self.executable.path] + words,
+            in: directory.path,
+            environment: Self.sanitizing.merging(["PATH": "/usr/bin:/bin", "TERM": "xterm"]) { $1 },
+            input: .descriptor(terminal), output: .descriptor(terminal),
+            error: .descriptor(terminal))
         close(terminal)
         var shown = ""
         for answer in answers {
@@ -150,8 +137,7 @@ final class TestTool {
             shown += "\n"
         }
         _ = Self.show(controller, until: nil, in: &shown)
-        process.waitUntilExit()
-        return (process.terminationStatus, shown)
+        return (process.wait(), shown)
     }
 
     /// Reads what a terminal shows, up to a text at its end, or to the end of all; false when that does not
@@ -171,19 +157,17 @@ final class TestTool {
     }
 
     struct Child {
-        let process: Process
+        let process: ChildProcess
         let out: URL
         let err: URL
 
-        func interrupt() { process.interrupt() }
+        func interrupt() { process.signal(SIGINT) }
 
         var output: String { (try? String(contentsOf: out, encoding: .utf8)) ?? "" }
 
         func wait() throws -> Result {
-            process.waitUntilExit()
-            return Result(
-                status: process.terminationReason == .exit
-                    ? process.terminationStatus : 128 + process.terminationStatus,
+            Result(
+                status: process.wait(),
                 out: try String(contentsOf: out, encoding: .utf8),
                 err: try String(contentsOf: err, encoding: .utf8))
         }

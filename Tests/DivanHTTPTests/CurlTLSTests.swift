@@ -12,7 +12,7 @@ private final class TLSServer {
     let port: Int
     let certificate: String
     let clientCertificate: ClientCertificate
-    private let process: Process
+    private let process: ChildProcess
     private let folder: URL
 
     /// The certificate in DER form.
@@ -38,8 +38,7 @@ private final class TLSServer {
                     "subjectAltName=DNS:localhost",
                     "-keyout", "\(name).key", "-out", "\(name).pem",
                 ], in: folder, output: nil)
-            make.waitUntilExit()
-            try #require(make.terminationStatus == 0)
+            try #require(make.wait() == 0)
         }
         certificate = try String(contentsOf: folder.appending(path: "server.pem"), encoding: .utf8)
         clientCertificate = ClientCertificate(
@@ -56,6 +55,7 @@ private final class TLSServer {
                     ? ["-Verify", "1", "-CAfile", "client.pem", "-verify_return_error"] : [])
                 + options,
             in: folder, output: output)
+        try output.fileHandleForWriting.close()
         // It says `ACCEPT 127.0.0.1:port` once it listens.
         var text = ""
         while !text.contains("\n") || !text.contains("ACCEPT ") {
@@ -68,20 +68,18 @@ private final class TLSServer {
     }
 
     deinit {
-        process.terminate()
+        process.signal(SIGTERM)
+        process.wait()
         try? FileManager.default.removeItem(at: folder)
     }
 
-    private static func run(_ arguments: [String], in folder: URL, output: Pipe?) throws -> Process
-    {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
-        process.standardError = FileHandle.nullDevice
-        process.standardOutput = output ?? FileHandle.nullDevice
-        try process.run()
-        return process
+    private static func run(
+        _ arguments: [String], in folder: URL, output: Pipe?
+    ) throws -> ChildProcess {
+        try ChildProcess(
+            "/usr/bin/openssl", arguments, in: folder.path,
+            output: output.map { .descriptor($0.fileHandleForWriting.fileDescriptor) } ?? .null,
+            error: .null)
     }
 
     /// The code of the failure to talk to it; `nil` when it answered.

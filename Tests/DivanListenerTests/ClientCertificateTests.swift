@@ -4,6 +4,7 @@ import Divan
 import DivanHTTP
 import DivanJSON
 import DivanReplication
+import DivanTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -55,16 +56,10 @@ private struct Certificates {
     }
 
     private func run(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
-        process.standardError = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
+        let process = try ChildProcess(
+            "/usr/bin/openssl", arguments, in: folder.path, output: .null, error: .null)
         struct Failed: Error { var arguments: [String] }
-        guard process.terminationStatus == 0 else { throw Failed(arguments: arguments) }
+        guard process.wait() == 0 else { throw Failed(arguments: arguments) }
     }
 
     func text(_ file: String) throws -> String {

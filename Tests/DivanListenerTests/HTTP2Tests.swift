@@ -39,19 +39,17 @@ import Testing
         let free = try LoopbackServer()
         let port = free.port
         free.stop()
-        let proxy = Process()
-        proxy.executableURL = URL(filePath: program)
-        proxy.arguments = [
+        let arguments = [
             "--frontend=127.0.0.1,\(port)", "--backend=127.0.0.1,\(try #require(listener.port))",
             "--workers=1", "--single-process", "--no-ocsp", "--accesslog-file=\(log.path)",
             "--accesslog-format=$alpn $request", "--errorlog-file=/dev/null", identity.path,
             identity.path,
         ]
-        try proxy.run()
+        let proxy = try ChildProcess(program, arguments)
         defer {
             // It waits for its connections when it is asked to end.
-            kill(proxy.processIdentifier, SIGKILL)
-            proxy.waitUntilExit()
+            proxy.signal(SIGKILL)
+            proxy.wait()
         }
         let here = try Database.inMemory(named: "here")
         let pull = here.createPullReplication(from: "https://127.0.0.1:\(port)/notes")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DivanTestSupport
+
 @testable import DivanDatabase
 
 #if canImport(Glibc)
@@ -28,8 +30,8 @@ enum Mounting {
 
     /// Makes a file that takes room.
     ///
-    /// A child process that another test starts in this moment must not inherit it: the room of a deleted file is
-    /// free only when nobody has it open any more.
+    /// Foundation opens files so that any child process inherits them, and the room of a deleted file is free only
+    /// when nobody has it open any more.
     static func fill(_ path: String, bytes: Int) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SystemError("open", path) }
@@ -45,20 +47,6 @@ enum Mounting {
 
     /// Runs a program in silence and returns its exit code.
     private static func run(_ words: String...) throws -> Int32 {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for descriptor: Int32 in 0...2 {
-            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
-        }
-        var texts: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for text in texts { free(text) } }
-        var process = pid_t()
-        guard posix_spawnp(&process, words[0], &actions, nil, &texts, environ) == 0 else {
-            return -1
-        }
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-        return status
+        try ChildProcess(words[0], Array(words.dropFirst()), output: .null, error: .null).wait()
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import DivanTestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -31,31 +32,21 @@ final class TestChild {
 
     /// Starts the program in a mode.
     init(_ mode: String, arguments: [String]) throws {
-        let program = Self.program
         var toChild: [Int32] = [0, 0]
         var fromChild: [Int32] = [0, 0]
         guard pipe(&toChild) == 0, pipe(&fromChild) == 0 else { throw Failure(description: "pipe") }
         // Other children must not inherit these ends, or no reader would see their end.
         for end in toChild + fromChild { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, toChild[0], 0)
-        posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
-        var texts: [UnsafeMutablePointer<CChar>?] =
-            ([program, mode] + arguments).map { strdup($0) } + [nil]
-        defer { for text in texts { free(text) } }
-        var started = pid_t()
-        let code = posix_spawn(&started, program, &actions, nil, &texts, environ)
-        _ = close(toChild[0])
-        _ = close(fromChild[1])
+        defer {
+            _ = close(toChild[0])
+            _ = close(fromChild[1])
+        }
         input = toChild[1]
         output = fromChild[0]
-        process = started
-        guard code == 0 else {
-            status = 0
-            throw Failure(description: "\(program) could not be started: \(code).")
-        }
+        process = try ChildProcess(
+            Self.program, [mode] + arguments, input: .descriptor(toChild[0]),
+            output: .descriptor(fromChild[1])
+        ).identifier
     }
 
     deinit {
