@@ -11,8 +11,8 @@ final class ReplicationTally: Sendable {
         var statuses: [Int: ReplicationStatus] = [:]
         var transferred = 0
         var refused = 0
-        /// The documents whose refusal was told.
-        var refusedIDs: Set<String> = []
+        /// The documents whose refusal was told last.
+        var refusedIDs = RecentIDs()
     }
 
     /// How many refusals are printed one by one.

@@ -26,8 +26,8 @@ final class RunningReplication: Sendable {
 
     private struct State {
         var counts = Counts()
-        /// The documents that were told of as failed.
-        var failedIDs: Set<String> = []
+        /// The documents that were told of as failed last.
+        var failedIDs = RecentIDs()
         var token: ReplicationToken?
         var outcome: Outcome?
         var isStopped = false
