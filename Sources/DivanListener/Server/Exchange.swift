@@ -19,8 +19,8 @@ internal import Synchronization
 /// State: `state`, guarded by its mutex, which is held for moments only.
 final class Exchange: Sendable {
     /// The library's handle of a connection.
-    // Safe because other threads only resume it, which the library allows.
     @safe
+    // Safe because other threads only resume it, which the library allows.
     struct Connection: @unchecked Sendable {
         let pointer: OpaquePointer
     }

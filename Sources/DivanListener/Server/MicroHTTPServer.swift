@@ -62,8 +62,8 @@ final class MicroHTTPServer: HTTPServer {
     }
 
     /// The handle of the library's daemon.
-    // Safe because the library's functions for a daemon may be called from any thread.
     @safe
+    // Safe because the library's functions for a daemon may be called from any thread.
     struct Daemon: @unchecked Sendable {
         let pointer: OpaquePointer
     }

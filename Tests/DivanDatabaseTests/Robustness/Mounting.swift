@@ -45,8 +45,10 @@ enum Mounting {
         }
     }
 
-    /// Runs a program in silence and returns its exit code.
+    /// Runs a program in silence and returns its exit code; -1 where there is no such program.
     private static func run(_ words: String...) throws -> Int32 {
-        try ChildProcess(words[0], Array(words.dropFirst()), output: .null, error: .null).wait()
+        let child = try? ChildProcess(
+            words[0], Array(words.dropFirst()), output: .null, error: .null)
+        return child?.wait() ?? -1
     }
 }
