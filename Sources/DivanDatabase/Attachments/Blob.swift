@@ -181,7 +181,7 @@ extension Fragment {
     /// The blob, or nil for anything else.
     public var blob: Blob? {
         guard let object else { return nil }
-        if let unsaved = unsavedBlobs?.first(where: { $0.properties == object }) { return unsaved }
+        if let unsaved = unsavedBlobs.first(where: { $0.properties == object }) { return unsaved }
         return Blob(object, store: store)
     }
 }

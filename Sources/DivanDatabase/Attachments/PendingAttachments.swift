@@ -14,9 +14,6 @@ struct PendingAttachments {
     /// Whether an empty `_attachments` is stored, as the body had one.
     var keepsEmpty = false
 
-    /// The blobs themselves, as an edit may ask for them.
-    var unsavedBlobs: [Blob]? { blobs.isEmpty ? nil : blobs }
-
     /// Without the blobs that are no longer in the body.
     func needed(by body: PackedValue) -> PendingAttachments {
         guard !blobs.isEmpty else { return self }

@@ -32,7 +32,7 @@ struct EditableProperties {
     var stubs: PackedValue? { packed[Self.attachments] }
 
     /// A property; `store` is where its blobs are, `blobs` those that are in no store yet.
-    func fragment(_ key: String, store: UInt32, blobs: [Blob]?) -> Fragment {
+    func fragment(_ key: String, store: UInt32, blobs: [Blob]) -> Fragment {
         guard key != Self.attachments else { return nil }
         if let whole { return Fragment(whole[key], store: store, blobs: blobs) }
         if let change = changes[key] { return Fragment(change, store: store, blobs: blobs) }

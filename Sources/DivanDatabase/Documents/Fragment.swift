@@ -19,13 +19,24 @@ public struct Fragment: Sendable {
         case absent
         case packed(PackedValue)
         case value(JSONValue)
+        /// A value with blobs in it that are in no database yet.
+        case unsaved(JSONValue, blobs: [Blob])
+
+        init(_ value: JSONValue?, blobs: [Blob]) {
+            guard let value else {
+                self = .absent
+                return
+            }
+            self = blobs.isEmpty ? .value(value) : .unsaved(value, blobs: blobs)
+        }
     }
 
     private var storage: Storage
     /// The store of the database it comes from, by number; 0 for none.
     let store: UInt32
-    /// Blobs in the value that are in no database yet; nil for most.
-    private(set) var unsavedBlobs: [Blob]?
+
+    /// Blobs in the value that are in no database yet.
+    var unsavedBlobs: [Blob] { if case .unsaved(_, let blobs) = storage { blobs } else { [] } }
 
     init(_ packed: PackedValue?, store: UInt32 = 0) {
         storage = packed.map { .packed($0) } ?? .absent
@@ -33,18 +44,16 @@ public struct Fragment: Sendable {
     }
 
     /// A fragment that holds a JSON value; nil is an absent one.
-    public init(_ value: JSONValue?) { self.init(value, store: 0, blobs: nil) }
+    public init(_ value: JSONValue?) { self.init(value, store: 0, blobs: []) }
 
-    init(_ value: JSONValue?, store: UInt32, blobs: [Blob]?) {
-        storage = value.map { .value($0) } ?? .absent
+    init(_ value: JSONValue?, store: UInt32, blobs: [Blob]) {
+        storage = Storage(value, blobs: blobs)
         self.store = store
-        unsavedBlobs = blobs
     }
 
     /// A fragment that holds a Swift value.
     public init(_ value: some JSONConvertible) {
-        let blobs = value.blobs
-        self.init(value.jsonValue, store: 0, blobs: blobs.isEmpty ? nil : blobs)
+        self.init(value.jsonValue, store: 0, blobs: value.blobs)
     }
 
     /// Whether there is a value; JSON null is one.
@@ -55,7 +64,7 @@ public struct Fragment: Sendable {
         switch storage {
         case .absent: nil
         case .packed(let packed): packed.jsonValue()
-        case .value(let value): value
+        case .value(let value), .unsaved(let value, _): value
         }
     }
 
@@ -68,14 +77,14 @@ public struct Fragment: Sendable {
             switch storage {
             case .absent: Fragment(JSONValue?.none)
             case .packed(let packed): Fragment(packed[key], store: store)
-            case .value(let value): Fragment(value[key], store: store, blobs: unsavedBlobs)
+            case .value(let value), .unsaved(let value, _):
+                Fragment(value[key], store: store, blobs: unsavedBlobs)
             }
         }
         set {
             var object: JSONObject = if case .object(let object)? = value { object } else { [:] }
             object[key] = newValue.value
-            storage = .value(.object(object))
-            adopt(newValue.unsavedBlobs)
+            storage = Storage(.object(object), blobs: unsavedBlobs + newValue.unsavedBlobs)
         }
     }
 
@@ -87,14 +96,14 @@ public struct Fragment: Sendable {
             switch storage {
             case .absent: Fragment(JSONValue?.none)
             case .packed(let packed): Fragment(packed[index], store: store)
-            case .value(let value): Fragment(value[index], store: store, blobs: unsavedBlobs)
+            case .value(let value), .unsaved(let value, _):
+                Fragment(value[index], store: store, blobs: unsavedBlobs)
             }
         }
         set {
             guard case .array(var array)? = value, array.indices.contains(index) else { return }
             array[index] = newValue.value ?? .null
-            storage = .value(.array(array))
-            adopt(newValue.unsavedBlobs)
+            storage = Storage(.array(array), blobs: unsavedBlobs + newValue.unsavedBlobs)
         }
     }
 
@@ -103,10 +112,6 @@ public struct Fragment: Sendable {
     public subscript(key: String) -> Blob? {
         get { self[key].blob }
         set { self[key] = newValue.map { Fragment($0) } ?? nil }
-    }
-
-    private mutating func adopt(_ blobs: [Blob]?) {
-        if let blobs { unsavedBlobs = (unsavedBlobs ?? []) + blobs }
     }
 
     /// The packed form, where the value has not been decoded.

@@ -173,7 +173,7 @@ extension MutableDocument: PropertyReader {
     public subscript(key: String) -> Fragment {
         get {
             state.withLock { state in
-                let blobs = state.pending?.unsavedBlobs
+                let blobs = state.pending?.blobs ?? []
                 return state.properties.fragment(key, store: state.store, blobs: blobs)
             }
         }
@@ -207,10 +207,10 @@ extension MutableDocument: PropertyReader {
     /// Removes a property; a missing one is fine.
     public func removeValue(forKey key: String) { edit { $0.set(nil, forKey: key) } }
 
-    private func edit(blobs: [Blob]? = nil, _ change: (inout EditableProperties) -> Void) {
+    private func edit(blobs: [Blob] = [], _ change: (inout EditableProperties) -> Void) {
         state.withLock { state in
             change(&state.properties)
-            if let blobs { state.addBlobs(blobs) }
+            if !blobs.isEmpty { state.addBlobs(blobs) }
             state.noteEdit()
         }
     }

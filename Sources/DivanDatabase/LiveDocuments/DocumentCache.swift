@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import DivanModel
 internal import Synchronization
 
@@ -23,7 +24,8 @@ internal import Synchronization
 ///
 /// ## State
 ///
-/// - `state`: one mutex, held for a few instructions, never while anything is read or called.
+/// - `state`: one mutex, held for a few instructions or one look-up in memory, never while anything
+///   is read or called.
 /// - `turnstile`: lets one thread read at a time, so that many who ask at once cost one read. Who
 ///   holds it has a reader connection already and waits for nobody. Those whom `state` can serve
 ///   never come near it.
@@ -44,10 +46,11 @@ final class DocumentCache: Sendable {
         /// When somebody was given a snapshot last.
         var lastLook = CoarseTime()
 
-        var current: LiveSnapshot? {
-            guard let snapshot, needed.isReached(by: snapshot.mark) else { return nil }
-            return snapshot
+        var isCurrent: Bool {
+            if let mark = snapshot?.mark { needed.isReached(by: mark) } else { false }
         }
+
+        var current: LiveSnapshot? { isCurrent ? snapshot : nil }
     }
 
     private let state = Mutex(State())
@@ -61,8 +64,19 @@ final class DocumentCache: Sendable {
         }
     }
 
+    /// A property of the current revision; nil when that has to be read first.
+    ///
+    /// The one look-up under the mutex: it takes less time than to retain what it looks into.
+    func property(_ key: String) -> Fragment? {
+        state.withLock { state in
+            state.lastLook = .now
+            guard state.isCurrent else { return nil }
+            return state.snapshot?.contents?[key] ?? Fragment(JSONValue?.none)
+        }
+    }
+
     /// Whether nothing has to be read.
-    var isCurrent: Bool { state.withLock { $0.current != nil } }
+    var isCurrent: Bool { state.withLock { $0.isCurrent } }
 
     /// The newest snapshot, current or not.
     var newest: LiveSnapshot? { state.withLock { $0.snapshot } }

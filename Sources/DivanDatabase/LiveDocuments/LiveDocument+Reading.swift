@@ -77,7 +77,9 @@ extension LiveDocument: PropertyReader {
 
     /// The value of a property of the current revision.
     public subscript(key: String) -> Fragment {
-        shown(Self.contentPath)?.contents?[key] ?? Fragment(JSONValue?.none)
+        registrar.access(self, keyPath: Self.contentPath)
+        if !writer.isOwnedByCurrentThread, let property = cache.property(key) { return property }
+        return newest?.contents?[key] ?? Fragment(JSONValue?.none)
     }
 
     /// The names of all properties, the special ones first.
@@ -97,13 +99,14 @@ extension LiveDocument {
         return try cache.load(documentID, from: database)
     }
 
-    /// The snapshot to show; the newest there is when reading fails.
+    /// The snapshot to show, for a member that the observation in progress notes.
     private func shown<Member>(_ keyPath: KeyPath<LiveDocument, Member>) -> LiveSnapshot? {
         registrar.access(self, keyPath: keyPath)
-        // The usual case by itself, so that it retains no more than what it returns.
-        if !writer.isOwnedByCurrentThread, let current = cache.current { return current }
-        return (try? snapshot()) ?? cache.newest
+        return newest
     }
+
+    /// The snapshot to show; the newest there is when reading fails.
+    private var newest: LiveSnapshot? { (try? snapshot()) ?? cache.newest }
 }
 
 // Making a key path costs a few times what looking a property up does.

@@ -97,7 +97,7 @@ extension UnsavedRevision {
     ///
     /// `_id` and `_rev` can be read only; a value assigned to them is passed over.
     public subscript(key: String) -> Fragment {
-        get { special[key].map { Fragment($0) } ?? stored.fragment(key, store: store, blobs: nil) }
+        get { special[key].map { Fragment($0) } ?? stored.fragment(key, store: store, blobs: []) }
         set {
             switch SpecialProperty(rawValue: key) {
             case .id, .revision: break

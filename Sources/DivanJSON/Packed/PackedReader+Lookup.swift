@@ -13,31 +13,55 @@ extension PackedReader {
             offset = start
             left = min(PackedTag.stride, left - block * PackedTag.stride)
         }
+        let found = unsafe value(of: key, among: left, at: offset, limit: object.end)
+        return found < 0 ? nil : node(at: found, limit: object.end)
+    }
+
+    /// Where the value of a property of the object at an offset begins; -1 when there is none.
+    func value(of key: UnsafeBufferPointer<UInt8>, inObjectAt offset: Int) -> Int {
+        guard offset < count else { return -1 }
+        let tag = byte(at: offset)
+        let low = tag & 0x0F
+        if tag & 0xE0 == PackedTag.object, low != 0, low != PackedTag.explicitCount {
+            // The usual object: nothing of it but its content is looked at.
+            guard let content = smallContent(tag, at: offset, limit: count) else { return -1 }
+            return unsafe value(
+                of: key, among: Int(low), at: content.lowerBound, limit: content.upperBound)
+        }
+        guard let object = node(at: offset, limit: count) else { return -1 }
+        return unsafe property(key, of: object)?.offset ?? -1
+    }
+
+    /// Where the value of a property begins, among so many that begin at an offset; -1 when there is
+    /// none.
+    @inline(__always)
+    private func value(
+        of key: UnsafeBufferPointer<UInt8>, among count: Int, at begin: Int, limit: Int
+    ) -> Int {
         let length = key.count
-        while left > 0, offset < object.end {
+        var offset = begin
+        var left = count
+        while left > 0, offset < limit {
             let tag = byte(at: offset)
+            let isKey: Bool
             if tag <= UInt8(PackedTag.longestShortString) {
                 // The usual key: its length alone tells most keys apart.
                 let text = offset + 1
                 offset = text + Int(tag)
-                guard offset < object.end else { return nil }
-                if Int(tag) == length, unsafe isEqual(text, key) {
-                    return node(at: offset, limit: object.end)
-                }
+                guard offset < limit else { return -1 }
+                isKey = unsafe Int(tag) == length && isEqual(text, key)
             } else {
-                guard let name = node(at: offset, limit: object.end), name.isString else {
-                    return nil
-                }
+                guard let name = node(at: offset, limit: limit), name.isString else { return -1 }
                 offset = name.end
-                if name.length == length, unsafe isEqual(name.start, key) {
-                    return node(at: offset, limit: object.end)
-                }
+                isKey = unsafe name.length == length && isEqual(name.start, key)
             }
-            offset = end(ofValueAt: offset, limit: object.end)
-            if offset < 0 { return nil }
+            let end = end(ofValueAt: offset, limit: limit)
+            if end < 0 { return -1 }
+            if isKey { return offset }
+            offset = end
             left -= 1
         }
-        return nil
+        return -1
     }
 
     /// Where the value at an offset ends; -1 when there is none. As `node(at:limit:)`, without the
@@ -46,23 +70,21 @@ extension PackedReader {
     func end(ofValueAt offset: Int, limit: Int) -> Int {
         guard offset < limit else { return -1 }
         let tag = byte(at: offset)
-        if tag < 0x40 { return offset + Int(tag) < limit ? offset + 1 + Int(tag) : -1 }
-        if tag < PackedTag.double { return offset + 1 }
-        // The commonest longer ones have one byte of length.
-        if offset + 1 < limit {
-            let length = Int(byte(at: offset + 1))
-            if tag == PackedTag.string8 {
-                let end = offset + 2 + PackedTag.string8Base + length
-                return end <= limit ? end : -1
+        var end = offset + 1
+        if tag < PackedTag.smallInteger {
+            end += Int(tag)
+        } else if tag & 0xF0 == PackedTag.positive {
+            end += Int(tag & 7) + 1
+        } else if tag >= PackedTag.double {
+            // The commonest longer ones have one byte of length.
+            let low = tag & (PackedTag.wideBit | 0x0F)
+            let isSmall = tag > PackedTag.object && low != 0 && low < PackedTag.explicitCount
+            guard end < limit, isSmall || tag == PackedTag.string8 else {
+                return node(at: offset, limit: limit)?.end ?? -1
             }
-            if tag > 0xC0, tag & PackedTag.wideBit == 0, tag & 0x0F != PackedTag.explicitCount,
-                tag & 0x0F != 0
-            {
-                let end = offset + 2 + length
-                return end <= limit ? end : -1
-            }
+            end += 1 + Int(byte(at: end)) + (isSmall ? 0 : PackedTag.string8Base)
         }
-        return node(at: offset, limit: limit)?.end ?? -1
+        return end <= limit ? end : -1
     }
 
     /// Whether a string's bytes are the same as others.

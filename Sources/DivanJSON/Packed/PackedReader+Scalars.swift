@@ -13,6 +13,21 @@ extension PackedReader {
         }
     }
 
+    /// The integer of the value at an offset, if it is one that fits. As `int64(_:)`, without a node.
+    @inline(__always)
+    func int64(at offset: Int) -> Int64? {
+        guard offset < count else { return nil }
+        let tag = byte(at: offset)
+        if tag & 0xC0 == PackedTag.smallInteger { return Int64(tag & 0x3F) }
+        guard tag & 0xF0 == PackedTag.positive else { return nil }
+        let width = Int(tag & 7) + 1
+        guard width < count - offset else { return nil }
+        guard let magnitude = Int64(exactly: fixed(at: offset + 1, width: width)) else {
+            return nil
+        }
+        return tag & 8 == 0 ? magnitude : ~magnitude
+    }
+
     /// The integer of a node beyond `Int64.max`.
     func unsigned(_ node: PackedNode) -> UInt64? {
         guard node.tag == 0x97 else { return nil }

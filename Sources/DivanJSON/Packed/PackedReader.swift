@@ -29,8 +29,7 @@ struct PackedNode {
 /// ## Invariants
 /// 1. `base` points at `count` readable bytes while the reader lives, which is within one
 ///    `withUnsafeBufferPointer` closure.
-/// 2. `node(at:limit:)` returns only nodes with `offset < start <= end <= limit`, where the limit
-/// is
+/// 2. `node(at:limit:)` returns only nodes with `offset < start <= end <= limit`, where the limit is
 ///    at most `count`. So whoever walks from node to node moves forward, stays inside, and ends.
 /// 3. A container's `count` is at most its length, so it is safe to make room by it.
 @safe struct PackedReader {
@@ -82,9 +81,12 @@ struct PackedNode {
     /// The root's value; `nil` if the version is unknown or the value does not fill the bytes.
     @inline(__always)
     var root: PackedNode? {
-        guard count >= 2, byte(at: 0) == PackedTag.version else { return nil }
-        return node(at: 1, limit: count)
+        hasVersion ? node(at: 1, limit: count) : nil
     }
+
+    /// Whether the bytes begin with the version of this form, and a value may follow.
+    @inline(__always)
+    var hasVersion: Bool { count >= 2 && byte(at: 0) == PackedTag.version }
 
     /// Reads the head of the value at an offset.
     ///
@@ -129,20 +131,21 @@ struct PackedNode {
     private func container(_ tag: UInt8, at offset: Int, limit: Int) -> PackedNode? {
         let low = tag & 0x0F
         let isWide = tag & PackedTag.wideBit != 0
+        if low != 0, low != PackedTag.explicitCount {
+            guard let content = smallContent(tag, at: offset, limit: limit) else { return nil }
+            return PackedNode(
+                tag: tag, offset: offset, start: content.lowerBound, end: content.upperBound,
+                count: Int(low), tableWidth: isWide ? 2 : 1)
+        }
         if low == 0, !isWide {
             return PackedNode(tag: tag, offset: offset, start: offset + 1, end: offset + 1)
         }
         let width = isWide ? (low == 0 ? 4 : 2) : 1
         var position = offset + 1
-        var count = Int(low)
-        if low == 0 || low == PackedTag.explicitCount {
-            guard width <= limit - position else { return nil }
-            count = Int(fixed(at: position, width: width))
-            position += width
-        }
-        guard width <= limit - position else { return nil }
-        let size = Int(fixed(at: position, width: width))
-        position += width
+        guard 2 * width <= limit - position else { return nil }
+        let count = Int(fixed(at: position, width: width))
+        let size = Int(fixed(at: position + width, width: width))
+        position += 2 * width
         // An entry takes a byte at least, so a count beyond the size is a lie.
         guard count <= size, size <= limit - position else { return nil }
         let table = count > PackedTag.stride ? PackedTag.tableCount(count) * width : 0
@@ -150,6 +153,20 @@ struct PackedNode {
         return PackedNode(
             tag: tag, offset: offset, start: position + table, end: position + size, count: count,
             tableWidth: width)
+    }
+
+    /// Where the content of a container lies that has 1 to 14 entries, and so no table; `nil` when it
+    /// does not end at or before the limit.
+    @inline(__always)
+    func smallContent(_ tag: UInt8, at offset: Int, limit: Int) -> Range<Int>? {
+        let isWide = tag & PackedTag.wideBit != 0
+        let start = offset + (isWide ? 3 : 2)
+        guard start <= limit else { return nil }
+        var size = Int(byte(at: offset + 1))
+        if isWide { size |= Int(byte(at: offset + 2)) << 8 }
+        // An entry takes a byte at least, so a count beyond the size is a lie.
+        guard size >= Int(tag & 0x0F), size <= limit - start else { return nil }
+        return unsafe Range(uncheckedBounds: (start, start + size))
     }
 
     /// Where entry `16 * block` of a container begins; `nil` outside of its content.

@@ -55,7 +55,13 @@ extension PackedValue {
     }
 
     /// The integer, or `nil` for anything that is not written as one or does not fit.
-    public var int64: Int64? { withReader { reader, node in node.flatMap(reader.int64) } }
+    public var int64: Int64? {
+        // SAFETY: the reader lives inside the closure.
+        unsafe storage.withUnsafeBufferPointer { bytes in
+            let reader = unsafe PackedReader(bytes)
+            return offset > 1 || reader.hasVersion ? reader.int64(at: offset) : nil
+        }
+    }
 
     /// The integer above `Int64.max`, or `nil` for anything else.
     public var unsigned: UInt64? { withReader { reader, node in node.flatMap(reader.unsigned) } }
@@ -79,12 +85,21 @@ extension PackedValue {
 
     /// A property of an object; `nil` when there is none or this is no object.
     public subscript(key: String) -> PackedValue? {
-        withReader { reader, node in
-            guard let node else { return nil }
-            var key = key
-            // SAFETY: the key's bytes are used within the closure.
-            let found = key.withUTF8 { unsafe reader.property($0, of: node) }
-            return found.map { PackedValue(storage: storage, offset: $0.offset) }
+        // A text that is not in one piece, as those of other languages may be, is copied.
+        let found =
+            unsafe key.utf8.withContiguousStorageIfAvailable { unsafe place(of: $0) }
+            ?? Array(key.utf8).withUnsafeBufferPointer { unsafe place(of: $0) }
+        return found < 0 ? nil : PackedValue(storage: storage, offset: found)
+    }
+
+    /// Where the value of a property begins; -1 when there is none or this is no object.
+    @inline(__always)
+    private func place(of key: UnsafeBufferPointer<UInt8>) -> Int {
+        // SAFETY: the reader lives inside the closure, and the caller lends the key for that long.
+        unsafe storage.withUnsafeBufferPointer { bytes in
+            let reader = unsafe PackedReader(bytes)
+            guard offset > 1 || reader.hasVersion else { return -1 }
+            return unsafe reader.value(of: key, inObjectAt: offset)
         }
     }
 
