@@ -112,6 +112,7 @@ struct Workload: Sendable {
             work("pull", some, .nothing), work("push", some, .nothing),
             work("resync", 50, .copy), work("checkpoint_lost", count, .copy),
             work("edit_latency", 200, .nothing), work("listener_get", some, .nothing),
+            work("listener_get_many", some, .nothing),
             work("listener_bulk_docs", some, .nothing), work("listener_changes", some, .nothing),
             work("idle_longpolls", 2_000, .nothing), work("attachment_pull", 1, .nothing),
             work("attachment_push", 1, .nothing),

@@ -16,7 +16,8 @@ extension DivanWork {
         guard
             [
                 "pull", "push", "resync", "checkpoint_lost", "edit_latency", "listener_get",
-                "listener_bulk_docs", "listener_changes", "idle_longpolls", "attachment_pull",
+                "listener_get_many", "listener_bulk_docs", "listener_changes", "idle_longpolls",
+                "attachment_pull",
                 "attachment_push",
             ].contains(work)
         else { return nil }
@@ -55,6 +56,10 @@ extension DivanWork {
         case "idle_longpolls": return try idleLongpolls(remote)
         default:
             try fill(remote.database, unless: work == "listener_bulk_docs")
+            if work == "listener_get_many" {
+                let clients = try (0..<8).map { _ in try LoopbackClient(port: remote.port) }
+                return try measuringOthers { try askInTurn(clients) }
+            }
             let client = try LoopbackClient(port: remote.port)
             return try measuringOthers { try ask(work, client) }
         }
@@ -152,6 +157,23 @@ extension DivanWork {
                 }
                 bytes += try client.post("/notes/_bulk_docs", body + Array("]}".utf8))
             }
+        }
+        return bytes
+    }
+
+    /// Gets documents on several connections, so that the listener always has something to do: what a
+    /// GET costs without falling asleep and waking up for each.
+    private func askInTurn(_ clients: [LoopbackClient]) throws -> Int {
+        var bytes = 0
+        var asked = 0
+        var answered = 0
+        while answered < operations {
+            while asked < operations, asked < answered + clients.count {
+                try clients[asked % clients.count].ask("/notes/\(input.id(asked))")
+                asked += 1
+            }
+            bytes += try clients[answered % clients.count].readAnswer()
+            answered += 1
         }
         return bytes
     }

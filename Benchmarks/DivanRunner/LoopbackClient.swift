@@ -36,8 +36,13 @@ final class LoopbackClient {
 
     /// Gets something; the length of the answer's body.
     func get(_ target: String) throws -> Int {
-        try write("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try ask(target)
         return try readAnswer()
+    }
+
+    /// Asks for something; the answer is still to be read.
+    func ask(_ target: String) throws {
+        try write("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
     }
 
     /// Posts JSON; the length of the answer's body.
@@ -76,7 +81,8 @@ final class LoopbackClient {
         }
     }
 
-    private func readAnswer() throws -> Int {
+    /// Reads an answer; the length of its body.
+    func readAnswer() throws -> Int {
         let head = try readHead()
         guard head.hasPrefix("http/1.1 2") else { throw Failure() }
         if let range = head.range(of: "content-length: ") {

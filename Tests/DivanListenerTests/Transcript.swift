@@ -5,6 +5,7 @@ import DivanHTTP
 import DivanJSON
 import DivanTestSupport
 import Foundation
+import Testing
 
 @testable import DivanListener
 
@@ -43,7 +44,15 @@ final class TestSite: Sendable {
     ) -> TestAnswer {
         var head = RequestHead(method: method, target: target, headers: headers)
         if head.headers["Host"] == nil { head.headers["Host"] = "localhost" }
-        return TestAnswer(router.respond(ListenerRequest(head, body: .bytes(body))))
+        let request = ListenerRequest(head, body: .bytes(body))
+        let atOnce = router.answerAtOnce(request).map(TestAnswer.init)
+        let answer = TestAnswer(router.respond(request))
+        // Whoever answers, the answer is the same.
+        if let atOnce {
+            #expect(atOnce.status == answer.status && atOnce.bytes == answer.bytes)
+            #expect(atOnce.headers == answer.headers)
+        }
+        return answer
     }
 }
 

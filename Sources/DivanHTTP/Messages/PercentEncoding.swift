@@ -30,9 +30,23 @@ package enum PercentEncoding {
     ///   - plusIsSpace: Whether `+` means a space, as in forms and queries.
     /// - Returns: The text; `nil` where an escape is malformed or the bytes are not UTF-8.
     package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        decode(Array(text.utf8)[...], plusIsSpace: plusIsSpace)
+    }
+
+    /// Decodes escapes in the bytes of a text. See `decode(_:plusIsSpace:)`.
+    package static func decode(_ text: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
+        // Most names have none, and are ASCII.
+        var all: UInt8 = 0
+        var hasEscapes = false
+        for byte in text {
+            all |= byte
+            hasEscapes = hasEscapes || byte == UInt8(ascii: "%")
+            hasEscapes = hasEscapes || (plusIsSpace && byte == UInt8(ascii: "+"))
+        }
+        if !hasEscapes, all < 0x80 { return String(decoding: text, as: UTF8.self) }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        var rest = text.utf8.makeIterator()
+        bytes.reserveCapacity(text.count)
+        var rest = text.makeIterator()
         while let byte = rest.next() {
             switch byte {
             case UInt8(ascii: "%"):

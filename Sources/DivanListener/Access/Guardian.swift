@@ -150,10 +150,10 @@ struct Guardian: Sendable {
 
     /// The name in `Host`, without its port and without the brackets of an IPv6 address.
     static func name(ofHost host: String) -> String {
-        if host.hasPrefix("[") {
+        if host.utf8.first == UInt8(ascii: "[") {
             return String(host.dropFirst().prefix { $0 != "]" })
         }
-        return String(host.prefix { $0 != ":" })
+        return String(host.utf8.prefix { $0 != UInt8(ascii: ":") }) ?? ""
     }
 
     static func host(ofOrigin origin: String) -> String {
@@ -165,6 +165,7 @@ struct Guardian: Sendable {
 
     /// Whether a host name is this machine's alone.
     static func isLoopback(_ name: String) -> Bool {
+        if name == "localhost" || name == "127.0.0.1" { return true }
         let name = name.lowercased()
         if ["localhost", "localhost.", "::1", "0:0:0:0:0:0:0:1"].contains(name) { return true }
         let numbers = name.split(separator: ".", omittingEmptySubsequences: false)

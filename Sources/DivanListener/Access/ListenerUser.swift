@@ -64,4 +64,7 @@ public struct ListenerAuthorization: Sendable {
 
     /// Allows everything.
     public init() {}
+
+    /// Whether it is asked before something is read.
+    var isAskedToRead: Bool { request != nil || reading != nil }
 }

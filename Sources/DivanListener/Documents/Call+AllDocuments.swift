@@ -142,7 +142,7 @@ struct AllDocumentsListing: ResponseSteps {
     /// The documents of the kind that is listed.
     private func count(_ transaction: borrowing ReadTransaction) throws -> Int {
         guard let prefix = request.prefix else { return try transaction.documentCount }
-        var all = try AllDocumentsRequest(QueryParameters(""))
+        var all = try AllDocumentsRequest(QueryParameters())
         all.narrow(to: prefix)
         var count = 0
         try transaction.forEachDocument(all.options(limit: .max)) { _ in count += 1 }

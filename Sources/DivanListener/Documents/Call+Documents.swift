@@ -15,6 +15,7 @@ extension Call {
         let revision = try query["rev"].map(Self.checked)
         let (document, tree) = try find(id, revision, try query.flag("latest"), format)
         try checkReading(document)
+        try checkLength(document.body.byteCount)
         if format.showsExpiration { format.expiration = try database.expirationDate(of: id) }
         let tag = "\"\(document.revisionID)\""
         if format.isPlain, Self.matches(headers["If-None-Match"], tag) {

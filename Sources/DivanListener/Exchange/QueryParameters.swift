@@ -8,15 +8,19 @@ package struct QueryParameters: Sendable, Equatable {
     /// The names and values, decoded, in the order in which they stand.
     package private(set) var items: [String: String] = [:]
 
-    /// Decodes a query string.
+    /// No parameters.
+    package init() {}
+
+    /// Decodes the bytes of a query string.
     ///
     /// - Throws: `HTTPFailure` 400 for a malformed escape.
-    package init(_ raw: Substring) throws {
-        for item in raw.split(separator: "&") {
-            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    package init(_ raw: ArraySlice<UInt8>) throws {
+        for item in raw.split(separator: UInt8(ascii: "&")) {
+            let parts = item.split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = PercentEncoding.decodeRequest(parts[0], plusIsSpace: true),
                 let value = PercentEncoding.decodeRequest(
-                    parts.count > 1 ? parts[1] : "", plusIsSpace: true)
+                    parts.count > 1 ? parts[1] : [], plusIsSpace: true)
             else { throw HTTPFailure.badRequest("The query is not encoded as a URL's.") }
             items[name] = value
         }

@@ -22,27 +22,34 @@ package struct RequestTarget: Sendable, Equatable {
     ///
     /// - Throws: `HTTPFailure` 400 when an escape is malformed or does not decode to UTF-8.
     package init(_ raw: String) throws {
-        var rest = Substring(raw)
-        if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
-        for scheme in ["http://", "https://"] where rest.hasPrefix(scheme) {
-            rest = rest.dropFirst(scheme.count)
-            rest = rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
-        }
-        let mark = rest.firstIndex(of: "?")
-        let path = mark.map { rest[..<$0] } ?? rest
-        components = try path.split(separator: "/").map {
+        var rest = Array(raw.utf8)[...]
+        if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+        if rest.first != Self.slash { rest = Self.withoutServer(rest) }
+        let mark = rest.firstIndex(of: UInt8(ascii: "?"))
+        components = try (mark.map { rest[..<$0] } ?? rest).split(separator: Self.slash).map {
             guard let name = PercentEncoding.decodeRequest($0, plusIsSpace: false) else {
                 throw HTTPFailure.badRequest("The path is not encoded as a URL's.")
             }
             return name
         }
-        query = try QueryParameters(mark.map { rest[rest.index(after: $0)...] } ?? "")
+        query = try QueryParameters(mark.map { rest[($0 + 1)...] } ?? [])
+    }
+
+    private static let slash = UInt8(ascii: "/")
+
+    /// The path of a target in absolute form, with its query.
+    private static func withoutServer(_ target: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        for scheme in ["http://", "https://"] where target.starts(with: scheme.utf8) {
+            let rest = target.dropFirst(scheme.utf8.count)
+            return rest.firstIndex(of: slash).map { rest[$0...] } ?? []
+        }
+        return target
     }
 }
 
 extension PercentEncoding {
     /// Decodes a name or a value of a request; nil also where it contains NUL, which no name here may.
-    static func decodeRequest(_ text: Substring, plusIsSpace: Bool) -> String? {
+    static func decodeRequest(_ text: ArraySlice<UInt8>, plusIsSpace: Bool) -> String? {
         decode(text, plusIsSpace: plusIsSpace).flatMap { $0.utf8.contains(0) ? nil : $0 }
     }
 }

@@ -105,11 +105,11 @@ extension Call {
         let fields: QueryParameters
         if headers["Content-Type"]?.hasPrefix("application/json") ?? false {
             let object = try objectBody()
-            var read = try QueryParameters("")
+            var read = QueryParameters()
             for key in ["name", "username", "password"] { read[key] = object[key]?.string }
             fields = read
         } else {
-            fields = try QueryParameters(Substring(String(decoding: bytes, as: UTF8.self)))
+            fields = try QueryParameters(bytes[...])
         }
         guard let name = fields["name"] ?? fields["username"], let password = fields["password"]
         else { throw HTTPFailure.unauthorized("Name or password is incorrect.") }

@@ -22,7 +22,7 @@ struct Resource: Sendable, Equatable {
             pattern = "/"
             return
         }
-        guard !first.hasPrefix("_") || SystemDatabase(rawValue: first) != nil else {
+        guard first.utf8.first != UInt8(ascii: "_") || SystemDatabase(rawValue: first) != nil else {
             let isDocument = components.count > 2 && components[..<2] == ["_scheduler", "docs"]
             pattern =
                 isDocument
@@ -33,6 +33,10 @@ struct Resource: Sendable, Equatable {
         let rest = components.dropFirst()
         guard let second = rest.first else {
             pattern = "/{db}"
+            return
+        }
+        guard second.utf8.first == UInt8(ascii: "_") else {
+            (pattern, names) = Self.document(second, Array(rest.dropFirst()))
             return
         }
         for reserved in ["_design", "_local"] {
@@ -53,11 +57,7 @@ struct Resource: Sendable, Equatable {
             }
             return
         }
-        if second.hasPrefix("_") {
-            (pattern, names) = Self.function(Array(rest))
-        } else {
-            (pattern, names) = Self.document(second, Array(rest.dropFirst()))
-        }
+        (pattern, names) = Self.function(Array(rest))
     }
 
     private static func local(_ name: String, _ tail: [String]) -> (String, [String]) {

@@ -25,6 +25,8 @@ struct Route: Sendable {
     var isWrite: Bool
     /// Whether it may take long and waits for others meanwhile: it has a lane of its own.
     var isLong = false
+    /// Whether it usually takes less time than handing it to a worker would.
+    var isShort = false
     var handle: Handler
 
     /// A route that reads; a `GET` serves `HEAD`, too.
@@ -32,6 +34,15 @@ struct Route: Sendable {
         _ method: String, _ pattern: String, _ access: Access = .member, _ handle: @escaping Handler
     ) -> Route {
         Route(method: method, pattern: pattern, access: access, isWrite: false, handle: handle)
+    }
+
+    /// A route that reads one small thing.
+    static func short(
+        _ method: String, _ pattern: String, _ access: Access = .member, _ handle: @escaping Handler
+    ) -> Route {
+        var route = read(method, pattern, access, handle)
+        route.isShort = true
+        return route
     }
 
     /// A route that changes something.

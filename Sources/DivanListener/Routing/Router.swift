@@ -27,8 +27,8 @@ package struct Router: Sendable {
     // One row for each route; `GET` rows serve `HEAD`, too.
     static let table: [Route] = [
         // The listener
-        .read("GET", "/", .anyone) { try $0.welcome() },
-        .read("GET", "/_up", .anyone) { try $0.up() },
+        .short("GET", "/", .anyone) { try $0.welcome() },
+        .short("GET", "/_up", .anyone) { try $0.up() },
         .read("GET", "/_session", .anyone) { try $0.session() },
         .read("POST", "/_session", .anyone) { try $0.login() },
         .read("DELETE", "/_session", .anyone) { try $0.logout() },
@@ -82,14 +82,14 @@ package struct Router: Sendable {
         .read("POST", "/{db}/_changes") { try $0.changes() },
 
         // One document
-        .read("GET", "/{db}/{doc}") { try $0.getDocument() },
+        .short("GET", "/{db}/{doc}") { try $0.getDocument() },
         .write("PUT", "/{db}/{doc}") { try $0.putDocument() },
         .write("DELETE", "/{db}/{doc}") { try $0.deleteDocument() },
         .write("COPY", "/{db}/{doc}") { try $0.copyDocument() },
         .read("GET", "/{db}/{doc}/{attachment}") { try $0.getAttachment() },
         .write("PUT", "/{db}/{doc}/{attachment}") { try $0.putAttachment() },
         .write("DELETE", "/{db}/{doc}/{attachment}") { try $0.deleteAttachment() },
-        .read("GET", "/{db}/_local/{id}") { try $0.getLocal() },
+        .short("GET", "/{db}/_local/{id}") { try $0.getLocal() },
         .write("PUT", "/{db}/_local/{id}") { try $0.putLocal() },
         .write("DELETE", "/{db}/_local/{id}") { try $0.deleteLocal() },
         .write("COPY", "/{db}/_local/{id}") { try $0.copyLocal() },
@@ -122,11 +122,9 @@ package struct Router: Sendable {
     /// Answers a request. It blocks, so it runs on a worker.
     package func respond(_ request: ListenerRequest) -> ListenerResponse {
         let head = request.head
-        var response: ListenerResponse
-        var user: ListenerUser?
-        do {
+        return answer(request) { user in
             try site.guardian.check(head)
-            if head.method == "OPTIONS" { return finish(site.cors.preflight(head), head, nil) }
+            if head.method == "OPTIONS" { return site.cors.preflight(head) }
             let target = try RequestTarget(head.target)
             let resource = Resource(target.components)
             let route = try route(resource, head.method)
@@ -135,14 +133,65 @@ package struct Router: Sendable {
             var call = Call(
                 site: site, request: request, target: target, resource: resource, user: signedIn)
             call.openDatabase = try open(resource, route, signedIn)
-            try call.checkAccess(route)
-            try call.checkAccept(route)
-            response = try route.handle(call)
-            // As CouchDB before 3 promised, and clients still ask.
-            if route.isWrite, head.headers["X-Couch-Full-Commit"] == "true" {
-                try call.openDatabase?.sync()
+            return try handle(call, route)
+        }
+    }
+
+    /// Answers a request whose answer takes less time than to hand it to a worker; nil for all others.
+    ///
+    /// Waking a worker, and waking the server's thread again, cost as much as finding a document and
+    /// writing it. So the thread that has read such a request answers it, unless something about it may
+    /// take long: a password to be checked, a database to be opened, a rule of the app's, parameters, or
+    /// a large document, which `Call.getDocument` gives back.
+    package func answerAtOnce(_ request: ListenerRequest) -> ListenerResponse? {
+        let head = request.head
+        guard head.method == "GET" || head.method == "HEAD", !head.target.utf8.contains(Self.mark),
+            head.headers["Authorization"] == nil, !site.options.authorization.isAskedToRead,
+            let target = try? RequestTarget(head.target)
+        else { return nil }
+        let resource = Resource(target.components)
+        guard let route = Self.routes[resource.pattern]?["GET"], route.isShort else { return nil }
+        let database = resource.database.flatMap { site.manager.openedDatabase(named: $0) }
+        guard database != nil || resource.database == nil else { return nil }
+        var isLong = false
+        let response = answer(request) { user in
+            try site.guardian.check(head)
+            let signedIn = try site.guardian.user(of: head)
+            user = signedIn
+            var call = Call(
+                site: site, request: request, target: target, resource: resource, user: signedIn)
+            call.openDatabase = database
+            call.isAtOnce = true
+            do { return try handle(call, route) } catch let error as Call.TakesLong {
+                isLong = true
+                throw error
             }
-        } catch {
+        }
+        return isLong ? nil : response
+    }
+
+    private static let mark = UInt8(ascii: "?")
+
+    /// Checks a call, and has its route handle it.
+    private func handle(_ call: Call, _ route: Route) throws -> ListenerResponse {
+        try call.checkAccess(route)
+        try call.checkAccept(route)
+        let response = try route.handle(call)
+        // As CouchDB before 3 promised, and clients still ask.
+        if route.isWrite, call.headers["X-Couch-Full-Commit"] == "true" {
+            try call.openDatabase?.sync()
+        }
+        return response
+    }
+
+    /// The answer that a closure makes, or that to its error, with what every answer has.
+    private func answer(
+        _ request: ListenerRequest, _ make: (inout ListenerUser?) throws -> ListenerResponse
+    ) -> ListenerResponse {
+        let head = request.head
+        var response: ListenerResponse
+        var user: ListenerUser?
+        do { response = try make(&user) } catch {
             response = ErrorResponse.response(to: error, of: "\(head.method) \(path(of: head))")
             challenge(&response, head)
         }

@@ -12,7 +12,8 @@ internal import Synchronization
 ///     receiving ──► working ──► answering ⇄ producing ⇄ parked ──► done
 ///     (daemon)      (worker)    (daemon)    (worker)    (nobody)
 ///
-/// The daemon's thread has it while it receives and answers; while it works, produces or is parked its
+/// The daemon's thread has it while it receives and answers, and where the answer is a short one goes
+/// from one to the other at once; while it works, produces or is parked its
 /// connection is suspended. Whoever ends such a time resumes the connection, and only then does the
 /// daemon's thread look at it again.
 ///
@@ -128,24 +129,30 @@ final class Exchange: Sendable {
     }
 
     private func work() -> Bool {
-        let (head, body, mayGoOn) = state.withLock { state in
-            let body = state.body.finish()
-            let mayGoOn = body != nil && !state.isAbandoned
-            // Under the lock: whoever abandons it afterwards waits for its end.
-            if mayGoOn {
-                state.phase = .working
-                resumed.enter()
-            }
-            return (state.head, body, mayGoOn)
+        let (head, body, isAbandoned) = state.withLock { state in
+            (state.head, state.body.finish(), state.isAbandoned)
         }
-        guard let head else { return false }
-        guard mayGoOn, let body else {
+        guard let head, !isAbandoned else { return false }
+        guard let body else {
             return refuse(
                 HTTPFailure(507, "insufficient_storage", "The body could not be kept."))
         }
+        let request = ListenerRequest(head, body: body)
+        if let response = server.handler.answerAtOnce(request) {
+            state.withLock { $0.response = response }
+            return answer()
+        }
+        let mayGoOn = state.withLock { state in
+            // Under the lock: whoever abandons it afterwards waits for its end.
+            guard !state.isAbandoned else { return false }
+            state.phase = .working
+            resumed.enter()
+            return true
+        }
+        guard mayGoOn else { return false }
         suspend()
         server.pool(server.handler.lane(head)).run { [self] in
-            let response = server.handler.respond(ListenerRequest(head, body: body))
+            let response = server.handler.respond(request)
             state.withLock { $0.response = response }
             resume()
         }

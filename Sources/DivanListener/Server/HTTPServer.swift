@@ -19,6 +19,8 @@ package protocol HTTPServer: AnyObject, Sendable {
 package protocol HTTPRequestHandler: Sendable {
     /// The longest body of a request with this head, in bytes.
     func largestBody(_ head: RequestHead) -> Int
+    /// Answers a request that takes less time than to hand it to another thread; nil for all others.
+    func answerAtOnce(_ request: ListenerRequest) -> ListenerResponse?
     /// Where a request waits for its turn, so that none holds up those of another kind.
     func lane(_ head: RequestHead) -> Router.Lane
     /// Answers a request; on a thread that may block.

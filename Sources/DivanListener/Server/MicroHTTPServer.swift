@@ -18,7 +18,8 @@ internal import Darwin
 ///     the daemon's thread                     workers                     Deadlines
 ///       target, head ──► Exchange.begin
 ///       body, piece by piece ──► memory, then a file
-///       end of body: suspend ──────────────► respond
+///       end of body: short? ──► answer
+///                    suspend ──────────────► respond
 ///            ◄───────────────────── resume ─ answer
 ///       sends it; a piece is wanted: suspend ► producer.next()
 ///            ◄───────────────────── resume ─ .bytes
@@ -27,8 +28,10 @@ internal import Darwin
 ///                                                       a commit, or time ◄─
 ///            ◄───────────────────── resume ─ .bytes …
 ///
-/// No handler runs on the daemon's thread, so a slow one holds up nobody. A suspended connection costs
-/// its buffers and no thread. The library does not look at suspended connections: every five seconds a
+/// No handler that may take long runs on the daemon's thread, so a slow one holds up nobody. What takes
+/// less time than waking a worker and being woken by it, such as reading a document, is answered there
+/// (`Router.answerAtOnce`), which took a third off a GET. A suspended connection costs its buffers and
+/// no thread. The library does not look at suspended connections: every five seconds a
 /// *sweep* asks the system whether their clients are gone, and closes connections that are silent or
 /// too slow.
 ///
