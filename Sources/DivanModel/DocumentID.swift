@@ -37,10 +37,13 @@ public struct DocumentID: Sendable {
     }
 
     /// Whether this is the ID of a design document.
-    public var isDesign: Bool { text.utf8.starts(with: "_design/".utf8) }
+    public var isDesign: Bool { isReserved && text.utf8.starts(with: "_design/".utf8) }
 
     /// Whether this is the ID of a local document.
-    public var isLocal: Bool { text.utf8.starts(with: "_local/".utf8) }
+    public var isLocal: Bool { isReserved && text.utf8.starts(with: "_local/".utf8) }
+
+    /// Whether the ID begins as only those of design and local documents may.
+    private var isReserved: Bool { text.utf8.first == UInt8(ascii: "_") }
 
     /// Returns whether ``init(_:)`` would accept a text.
     ///

@@ -11,8 +11,7 @@ extension ExpressionNode {
         switch self {
         case .literal(let value): return value
         case .property(let path, let source):
-            guard let document = scope.document(of: source) else { return .none }
-            return path.value(in: document.body)?.jsonValue()
+            return scope.body(of: source).flatMap { path.value(in: $0) }?.jsonValue()
         case .meta(let field, let source): return try value(of: field, source, scope)
         case .document(let source):
             return scope.document(of: source).map { .object($0.properties) }
@@ -43,9 +42,7 @@ extension ExpressionNode {
     func appendKey(in scope: ExpressionScope, _ coder: RowKeyCoder, to key: inout [UInt8]) throws {
         switch self {
         case .property(let path, let source):
-            if let document = scope.document(of: source),
-                let value = path.value(in: document.body)
-            {
+            if let value = scope.body(of: source).flatMap({ path.value(in: $0) }) {
                 coder.append(value, to: &key)
             } else {
                 key.append(RowKeyCoder.missing)

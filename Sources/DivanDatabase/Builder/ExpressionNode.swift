@@ -3,7 +3,7 @@
 internal import DivanJSON
 
 /// An expression of the query builder as a tree.
-indirect enum ExpressionNode: Sendable {
+indirect enum ExpressionNode: Sendable, Equatable {
     /// A fact about a document that is not one of its properties.
     enum MetaField: Sendable {
         case id, revisionID, sequence, isDeleted, expiration

@@ -39,6 +39,11 @@ final class ExpressionScope {
         source == nil || source == name ? document : joined[source ?? ""]
     }
 
+    /// The properties of the document of a source.
+    func body(of source: String?) -> PackedValue? {
+        source == nil || source == name ? document.body : joined[source ?? ""]?.body
+    }
+
     /// When a document expires. It is read once, so that a scope may be asked again after its snapshot.
     func expiration(of document: Document) throws -> JSONValue? {
         if let known = expirations[document.documentID] { return known }

@@ -15,7 +15,7 @@ struct SelectGroups {
     struct Group {
         fileprivate(set) var scope: ExpressionScope?
         fileprivate var folds: [AggregateFold]
-        fileprivate let slots: [String]
+        fileprivate let aggregates: [AggregateCall]
 
         /// What an expression is for the group.
         func value(_ node: ExpressionNode) throws -> JSONValue? {
@@ -36,20 +36,19 @@ struct SelectGroups {
         private func folded(_ node: ExpressionNode) -> ExpressionNode {
             node.mapped { part in
                 guard case .aggregate(let aggregate, let inner) = part,
-                    let slot = slots.firstIndex(of: SelectGroups.slot(aggregate, inner))
+                    let slot = aggregates.firstIndex(of: AggregateCall(aggregate, inner))
                 else { return nil }
                 return .literal(folds[slot].result)
             }
         }
     }
 
-    private let aggregates: [(ExpressionNode.Aggregate, ExpressionNode?)]
-    private let slots: [String]
+    private let aggregates: [AggregateCall]
     private let columns: [ExpressionNode]
     private let grouping: [ExpressionNode]
-    private var places: [[UInt8]: Int] = [:]
+    private var places: [Key: Int] = [:]
     /// The bytes of the row that is being added.
-    private var key: [UInt8] = []
+    private var key = Key()
     private(set) var all: [Group] = []
 
     init(_ plan: SelectPlan) {
@@ -57,45 +56,62 @@ struct SelectGroups {
             plan.columns + [plan.groupCondition].compactMap(\.self) + plan.ordering.map(\.node)
         columns = nodes
         grouping = plan.grouping
-        aggregates = nodes.flatMap(\.aggregates)
-        slots = aggregates.map { Self.slot($0.0, $0.1) }
+        aggregates = nodes.flatMap(\.aggregates).map { AggregateCall($0.0, $0.1) }
         // Without grouping there is one group, be it empty.
         if plan.grouping.isEmpty { _ = placeOfKey() }
     }
 
-    /// What tells aggregates apart.
-    fileprivate static func slot(_ aggregate: ExpressionNode.Aggregate, _ node: ExpressionNode?)
-        -> String
-    {
-        "\(aggregate) \(node.map { "\($0)" } ?? "*")"
+    /// The bytes of a group, hashed in one go.
+    private struct Key: Hashable {
+        var bytes: [UInt8] = []
+
+        func hash(into hasher: inout Hasher) {
+            // SAFETY: the bytes are read within the closure.
+            unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        }
     }
 
     private mutating func placeOfKey() -> Int {
         if let place = places[key] { return place }
         // A copy, so that the next row finds the buffer as it is.
-        places[key.map(\.self)] = all.count
-        let folds = aggregates.map { AggregateFold($0.0, collation: $0.1?.collation ?? .raw) }
-        all.append(Group(scope: nil, folds: folds, slots: slots))
+        places[Key(bytes: key.bytes.map(\.self))] = all.count
+        let folds = aggregates.map {
+            AggregateFold($0.aggregate, collation: $0.node?.collation ?? .raw)
+        }
+        all.append(Group(scope: nil, folds: folds, aggregates: aggregates))
         return all.count - 1
     }
 
     /// Adds a row to its group.
     mutating func add(_ scope: ExpressionScope) throws {
-        key.removeAll(keepingCapacity: true)
-        for node in grouping { try node.appendKey(in: scope, Self.coder, to: &key) }
+        key.bytes.removeAll(keepingCapacity: true)
+        for node in grouping { try node.appendKey(in: scope, Self.coder, to: &key.bytes) }
         let place = placeOfKey()
         if all[place].scope == nil {
             all[place].scope = scope
             // What the snapshot is needed for, while there is one.
             for node in columns where node.aggregates.isEmpty { _ = try node.value(in: scope) }
         }
-        for (slot, aggregate) in aggregates.enumerated() {
-            guard let node = aggregate.1 else {
+        for slot in aggregates.indices {
+            if aggregates[slot].countsRows {
                 all[place].folds[slot].addRow()
-                continue
+            } else if let value = try aggregates[slot].node?.value(in: scope) {
+                all[place].folds[slot].add(value)
             }
-            if let value = try node.value(in: scope) { all[place].folds[slot].add(value) }
         }
+    }
+}
+
+/// An aggregate and what it goes over; nil for rows, which are counted.
+private struct AggregateCall: Equatable {
+    let aggregate: ExpressionNode.Aggregate
+    let node: ExpressionNode?
+    let countsRows: Bool
+
+    init(_ aggregate: ExpressionNode.Aggregate, _ node: ExpressionNode?) {
+        self.aggregate = aggregate
+        self.node = node
+        countsRows = node == nil
     }
 }
 

@@ -45,8 +45,7 @@ struct SelectPlan {
                 return source == nil || source == sourceName
             }.map { [$0] } ?? []
         }
-        let texts = columns.map { "\($0)" }
-        let found = grouping.compactMap { texts.firstIndex(of: "\($0)") }
+        let found = grouping.compactMap { columns.firstIndex(of: $0) }
         return found.count == grouping.count ? found : []
     }
 

@@ -21,7 +21,7 @@ final class SelectRun {
     private let examined: ExaminedDocuments?
     private let patterns = PatternCache()
     /// The scope of the document that was looked at last: where, order and columns ask for the same.
-    private var last: (id: DocumentID, isRow: Bool)?
+    private var last: (document: DocumentID, sequence: SequenceNumber, isRow: Bool)?
     /// That scope. It serves the next document, too, unless a group has kept it.
     private var scope: ExpressionScope?
     private var keys: [String] { plan.keys }
@@ -136,12 +136,14 @@ final class SelectRun {
 
     /// What expressions of a document are computed in; nil when the document gives no row.
     private func scope(_ document: Document, _ snapshot: Snapshot) throws -> ExpressionScope? {
-        if let last, last.id == document.documentID { return last.isRow ? scope : nil }
+        if let last, last.sequence == document.sequence, last.document == document.documentID {
+            return last.isRow ? scope : nil
+        }
         let scope = scope(of: document, snapshot)
         var isRow = try join(scope)
         // What is unknown is not true.
         if isRow, let condition = plan.condition { isRow = try condition.truth(in: scope) ?? false }
-        last = (document.documentID, isRow)
+        last = (document.documentID, document.sequence, isRow)
         return isRow ? scope : nil
     }
 

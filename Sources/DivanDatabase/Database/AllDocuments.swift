@@ -96,7 +96,7 @@ extension Snapshot {
                         toSkip -= 1
                     } else {
                         left -= 1
-                        if let bodies { row.document = try bodies.document(row) }
+                        if let bodies { row.document = try bodies.document(CurrentRevision(row)) }
                         try body(row)
                     }
                 }
@@ -161,6 +161,23 @@ extension Snapshot {
     }
 }
 
+/// The current revision of a document, as its record tells.
+struct CurrentRevision {
+    let id: DocumentID
+    let revision: RevisionID
+    /// 0 when its body is gone.
+    let sequence: SequenceNumber
+    let isDeleted: Bool
+}
+
+extension CurrentRevision {
+    fileprivate init(_ row: DocumentRow) {
+        self.init(
+            id: DocumentID(unchecked: row.id), revision: row.revision, sequence: row.sequence,
+            isDeleted: row.isDeleted)
+    }
+}
+
 /// Fetches bodies by sequence for an enumeration in another order.
 ///
 /// IDs are made in the order of time, so the next document's body usually lies right after the last
@@ -177,8 +194,8 @@ final class BodyCursor {
 
     func close() { cursor.close() }
 
-    func document(_ row: DocumentRow) throws -> Document? {
-        let id = DocumentID(unchecked: row.id)
+    func document(_ row: CurrentRevision) throws -> Document? {
+        let id = row.id
         let key = Int64(row.sequence)
         if !(isPlaced && cursor.integerKey == key - 1) {
             isPlaced = try cursor.seek(toAtLeast: key)

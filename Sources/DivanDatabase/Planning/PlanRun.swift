@@ -12,9 +12,6 @@ final class PlanRun {
         var document: Document
         /// The key of the row that led to it; nil where IDs are the order of the way.
         var row: [UInt8]?
-
-        /// Where it stands in the order of the way.
-        var position: [UInt8] { row ?? Array(document.id.utf8) }
     }
 
     /// What was read.

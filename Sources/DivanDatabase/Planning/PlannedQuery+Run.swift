@@ -105,7 +105,7 @@ extension PlannedQuery {
         run.budget = budget
         var (toSkip, left) = (skip, limit ?? .max)
         guard left > 0 else { return true }
-        var last: PlanRun.Candidate?
+        var last: (id: DocumentID, row: [UInt8]?)?
         let ending = try run.run(path) { candidate in
             examined?.add(candidate.document.documentID)
             guard try isWanted(candidate.document, planner.snapshot) else { return true }
@@ -114,12 +114,14 @@ extension PlannedQuery {
                 return true
             }
             left -= 1
-            last = candidate
+            last = (candidate.document.documentID, candidate.row)
             return try body(candidate.document, planner.snapshot) && left > 0
         }
         report.counters.rows += run.counters.rows
         report.counters.documents += run.counters.documents
-        report.end = last.map { QueryPosition(kind: path.positionKind, bytes: $0.position) }
+        report.end = last.map { last in
+            QueryPosition(kind: path.positionKind, bytes: last.row ?? Array(last.id.text.utf8))
+        }
         return ending != .overBudget
     }
 

@@ -21,12 +21,11 @@ extension Snapshot {
             if row.isDeleted, row.sequence == 0 {
                 return try body(
                     Document(
-                        documentID: DocumentID(unchecked: row.id), revisionID: row.revision,
+                        documentID: row.id, revisionID: row.revision,
                         sequence: 0, isDeleted: true, body: PackedValue(.object([:])), store: 0))
             }
             guard let document = try bodies.document(row) else {
-                throw DatabaseError.corrupted(
-                    "The current revision", DocumentID(unchecked: row.id))
+                throw DatabaseError.corrupted("The current revision", row.id)
             }
             return try body(document)
         }
@@ -37,20 +36,20 @@ extension Snapshot {
         in range: RowRange, includesDeleted: Bool, _ body: ([UInt8]) throws -> Bool
     ) throws {
         try forEachHead(in: range, descending: false, includesDeleted: includesDeleted) {
-            try body(Array($0.id.utf8))
+            try body(Array($0.id.text.utf8))
         }
     }
 
     private func forEachHead(
         in range: RowRange, descending: Bool, includesDeleted: Bool,
-        _ body: (DocumentRow) throws -> Bool
+        _ body: (CurrentRevision) throws -> Bool
     ) throws {
         guard !range.isEmpty else { return }
         let cursor = try reader.cursor(in: core.stores.documents)
         defer { cursor.close() }
         var found = try seek(cursor, range, descending: descending)
         while found {
-            var row: DocumentRow?
+            var row: CurrentRevision?
             var isInside = false
             try cursor.withRow { key, value in
                 isInside = range.contains(key)
@@ -58,9 +57,9 @@ extension Snapshot {
                 let id = DocumentID(unchecked: String(utf8: key))
                 let head = try core.decoding(id) { try DocumentRecord.head(value) }
                 guard includesDeleted || !head.isDeleted, !id.isDesign else { return }
-                row = DocumentRow(
-                    id: id.text, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
-                    isDeleted: head.isDeleted, isConflicted: head.isConflicted)
+                row = CurrentRevision(
+                    id: id, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
+                    isDeleted: head.isDeleted)
             }
             guard isInside else { return }
             if let row { guard try body(row) else { return } }
