@@ -55,6 +55,70 @@ import Testing
         }
     }
 
+    /// The pieces in which an answer comes.
+    private func pieces(_ target: String) throws -> [[UInt8]] {
+        let head = RequestHead(method: "GET", target: target, headers: ["Host": "localhost"])
+        let response = site.router.respond(ListenerRequest(head))
+        guard case .stream(let producer, nil) = response.body else { return [] }
+        defer { producer.cancel() }
+        var pieces: [[UInt8]] = []
+        while case .bytes(let piece) = try producer.next() { pieces.append(piece) }
+        return pieces
+    }
+
+    @Test func `a view of many rows is written a thousand rows at a time`() throws {
+        try database.inBatch {
+            for n in 0..<2_494 { try database.save(MutableDocument(["kind": "z"], id: "z\(n)")) }
+        }
+        let pieces = try pieces("/db/_design/app/_view/byKind?reduce=false")
+        #expect(pieces.count == 3)
+        let whole = try JSONParser.parse(String(decoding: pieces.joined(), as: UTF8.self))
+        #expect(whole["total_rows"] == 2_500 && whole["rows"]?.array?.count == 2_500)
+        let ids = Set(whole["rows"]?.array?.compactMap { $0["id"]?.string } ?? [])
+        #expect(ids.count == 2_500)
+    }
+
+    @Test func `documents of a view come as they are when their rows are written`() throws {
+        let text = String(repeating: "x", count: 100_000)
+        for n in 0..<9 {
+            try database.save(MutableDocument(["kind": "w", "text": .string(text)], id: "w\(n)"))
+        }
+        let target = "/db/_design/app/_view/byKind?reduce=false&include_docs=true&key=%22w%22"
+        let head = RequestHead(method: "GET", target: target, headers: ["Host": "localhost"])
+        let response = site.router.respond(ListenerRequest(head))
+        guard case .stream(let producer, nil) = response.body else {
+            Issue.record("The answer comes in one piece.")
+            return
+        }
+        var bytes: [UInt8] = []
+        var longest = 0
+        while case .bytes(let piece) = try producer.next() {
+            if bytes.isEmpty {
+                try database.update("w7") { $0["text"] = "newer" }
+                try database.delete("w8")
+            }
+            bytes += piece
+            longest = max(longest, piece.count)
+        }
+        // A piece ends with the document that makes it longer than a quarter of a megabyte.
+        #expect(longest < 400_000)
+        let rows = try JSONParser.parse(String(decoding: bytes, as: UTF8.self))["rows"]?.array ?? []
+        #expect(rows.map { $0["id"]?.string } == (0..<9).map { "w\($0)" })
+        #expect(rows[0]["doc"]?["text"]?.string == text)
+        #expect(rows[7]["doc"]?["text"] == "newer" && rows[8]["doc"] == .null)
+    }
+
+    @Test func `several queries of a view come one after the other`() throws {
+        let answer = site.send(
+            "POST", "/db/_design/app/_view/byKind/queries",
+            #"{"queries":[{"reduce":false,"key":"y"},{"group":true},{"reduce":false,"limit":0}]}"#)
+        let results = answer.json["results"]?.array ?? []
+        #expect(results.count == 3)
+        #expect(results[0]["rows"]?.array?.map { $0["id"] } == ["d4", "d5"])
+        #expect(results[1]["rows"]?.array?.map { $0["value"] } == [6, 9])
+        #expect(results[2]["rows"]?.array == [])
+    }
+
     @Test func `skip and limit cut the groups of a reduced view`() {
         #expect(rows("?group=true").map { $0["value"] } == [6, 9])
         #expect(rows("?group=true&limit=1").map { $0["key"] } == ["x"])

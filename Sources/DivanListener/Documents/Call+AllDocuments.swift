@@ -57,29 +57,6 @@ extension Call {
     }
 }
 
-/// Answers of several listings as one array.
-private struct ListingSequence: ResponseSteps {
-    private var listings: [AllDocumentsListing]
-    private var index = -1
-
-    init(_ listings: [AllDocumentsListing]) { self.listings = listings }
-
-    mutating func next() throws -> Production {
-        if index < 0 {
-            index = 0
-            return .bytes(Array("{\"results\":[\n".utf8))
-        }
-        while index < listings.count {
-            if case .bytes(let bytes) = try listings[index].next() { return .bytes(bytes) }
-            index += 1
-            if index < listings.count { return .bytes(Array(",\n".utf8)) }
-        }
-        guard index == listings.count else { return .end }
-        index += 1
-        return .bytes(Array("]}\n".utf8))
-    }
-}
-
 /// Writes the rows of all documents in steps, each of one snapshot, so that a listing of a million
 /// documents holds neither memory nor an old snapshot.
 struct AllDocumentsListing: ResponseSteps {

@@ -14,18 +14,19 @@ extension Call {
         let isCurrent = try Self.updateMode(parameters) == .before
         let version = "\(view.version ?? "") \(view.hasReduce)"
         return try tagged(isCurrent ? listTag(version) : nil) {
-            .json(bytes: try rows(of: view, parameters))
+            .json(steps: try listing(of: view, parameters))
         }
     }
 
     /// `POST /{db}/_design/{ddoc}/_view/{name}/queries`
     func queryViewMany() throws -> ListenerResponse {
         let view = try view(name(0), name(1))
-        return try answerQueries { body, text in
+        let listings = try queriesInBody().map { body in
             var parameters = query
             for (key, value) in body { parameters[key] = Self.parameter(key, value) }
-            text.bytes += try rows(of: view, parameters)
+            return try listing(of: view, parameters)
         }
+        return .json(steps: ListingSequence(listings))
     }
 
     /// Answers each of the body's `queries`, in a list of results.
@@ -123,72 +124,24 @@ extension Call {
 
     // MARK: - Rows
 
-    private func rows(of view: View, _ parameters: QueryParameters) throws -> [UInt8] {
+    /// Asks a view, and prepares to write what it answers.
+    private func listing(of view: View, _ parameters: QueryParameters) throws -> ViewListing {
         let isReduced = try view.hasReduce && parameters.flag("reduce", default: true)
         let query = try Self.query(view, parameters, isReduced: isReduced)
         if isReduced, site.options.authorization.reading != nil {
             throw HTTPFailure.forbidden(
                 "Reduced views are not served: they show what is not yours.")
         }
-        let result = try query.run()
-        var text = JSONText()
-        text.raw("{")
-        if !isReduced {
-            text.raw("\"total_rows\":")
-            text.number(UInt64(result.totalRows))
-            text.raw(",\"offset\":")
-            text.number(UInt64(result.offset ?? 0))
-            text.raw(",")
+        var listing = ViewListing(self, try query.run(), isReduced: isReduced)
+        listing.showsSequence = try parameters.flag("update_seq")
+        if try parameters.flag("include_docs") {
+            var format = DocumentFormat()
+            format.conflicts = try parameters.flag("conflicts")
+            format.showsEncoding = try parameters.flag("att_encoding_info")
+            if try parameters.flag("attachments") { format.attachments = .inline }
+            listing.format = format
         }
-        if try parameters.flag("update_seq") {
-            text.raw("\"update_seq\":")
-            text.number(result.sequence)
-            text.raw(",")
-        }
-        text.raw("\"rows\":[\n")
-        var format = DocumentFormat()
-        format.conflicts = try parameters.flag("conflicts")
-        format.showsEncoding = try parameters.flag("att_encoding_info")
-        if try parameters.flag("attachments") { format.attachments = .inline }
-        var isFirst = true
-        for row in result {
-            if !isReduced, site.options.authorization.reading != nil,
-                let document = try row.document(), !mayRead(document)
-            {
-                continue
-            }
-            if !isFirst { text.raw(",\n") }
-            isFirst = false
-            try append(
-                row, isReduced: isReduced, format: query.includeDocuments ? format : nil, &text)
-        }
-        text.raw("\n]}")
-        return text.bytes
-    }
-
-    private func append(
-        _ row: QueryRow, isReduced: Bool, format: DocumentFormat?, _ text: inout JSONText
-    ) throws {
-        text.raw("{")
-        if !isReduced {
-            text.raw("\"id\":")
-            text.string(row.sourceDocumentID ?? "")
-            text.raw(",")
-        }
-        text.raw("\"key\":")
-        text.value(row.key)
-        text.raw(",\"value\":")
-        text.value(row.value ?? .null)
-        if let format {
-            text.raw(",\"doc\":")
-            if let document = try row.document() {
-                let tree = format.needsTree ? try database.revisionTree(of: document.id) : nil
-                try format.append(document, tree, to: &text)
-            } else {
-                text.raw("null")
-            }
-        }
-        text.bytes.append(JSONByte.closeBrace)
+        return listing
     }
 
     /// When the index is brought up to date: `update` as in CouchDB 3, or `stale` as before it, whose
@@ -226,7 +179,6 @@ extension Call {
         query.descending = try given.flag("descending")
         query.skip = try given.count("skip") ?? 0
         query.limit = try given.count("limit")
-        query.includeDocuments = try given.flag("include_docs")
         query.mapOnly = !isReduced
         query.updateMode = try Self.updateMode(given)
         let level = try given.count("group_level") ?? 0
@@ -237,7 +189,7 @@ extension Call {
         if try !view.hasReduce && given.flag("reduce") {
             throw HTTPFailure.queryParse("Reduce is invalid for map-only views.")
         }
-        if isReduced, query.includeDocuments {
+        if isReduced, try given.flag("include_docs") {
             throw HTTPFailure.queryParse("`include_docs` is invalid for reduce")
         }
         if isReduced, query.keys != nil, given["keys"] != nil, !isGrouped {

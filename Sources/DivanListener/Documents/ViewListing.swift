@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+
+/// Writes the rows that a view answered with in steps, so that neither their text nor their documents are
+/// ever in memory as a whole; of the rows themselves only what they are read from is.
+///
+/// Documents are read when their rows are written, as CouchDB does: one that has changed meanwhile is
+/// the newer one.
+struct ViewListing: ResponseSteps {
+    /// A step ends after so many rows, or when its text has become so long.
+    private static let (mostRows, mostBytes) = (1_000, 256 << 10)
+
+    private let call: Call
+    private let result: QueryResult
+    private let isReduced: Bool
+    /// How documents are shown; nil when they are not wanted.
+    var format: DocumentFormat?
+    /// Whether to tell up to which change the index goes.
+    var showsSequence = false
+    private var nextRow = 0
+    private var hasBegun = false
+    private var hasRows = false
+    private var isDone = false
+
+    init(_ call: Call, _ result: QueryResult, isReduced: Bool) {
+        self.call = call
+        self.result = result
+        self.isReduced = isReduced
+    }
+
+    mutating func next() throws -> Production {
+        guard !isDone else { return .end }
+        var text = JSONText()
+        if !hasBegun { begin(&text) }
+        // One snapshot for the documents of a step.
+        try call.database.read { _ in try step(&text) }
+        if nextRow == result.count {
+            isDone = true
+            text.raw("\n]}\n")
+        }
+        return .bytes(text.bytes)
+    }
+
+    private mutating func begin(_ text: inout JSONText) {
+        hasBegun = true
+        text.raw("{")
+        if !isReduced {
+            text.raw("\"total_rows\":")
+            text.number(UInt64(result.totalRows))
+            text.raw(",\"offset\":")
+            text.number(UInt64(result.offset ?? 0))
+            text.raw(",")
+        }
+        if showsSequence {
+            text.raw("\"update_seq\":")
+            text.number(result.sequence)
+            text.raw(",")
+        }
+        text.raw("\"rows\":[\n")
+    }
+
+    private mutating func step(_ text: inout JSONText) throws {
+        let end = min(result.count, nextRow + Self.mostRows)
+        while nextRow < end, text.bytes.count < Self.mostBytes {
+            let row = result[nextRow]
+            nextRow += 1
+            if !isReduced, call.site.options.authorization.reading != nil,
+                let document = try row.document(), !call.mayRead(document)
+            {
+                continue
+            }
+            if hasRows { text.raw(",\n") }
+            hasRows = true
+            try append(row, &text)
+        }
+    }
+
+    private func append(_ row: QueryRow, _ text: inout JSONText) throws {
+        text.raw("{")
+        if !isReduced {
+            text.raw("\"id\":")
+            text.string(row.sourceDocumentID ?? "")
+            text.raw(",")
+        }
+        text.raw("\"key\":")
+        text.value(row.key)
+        text.raw(",\"value\":")
+        text.value(row.value ?? .null)
+        if let format {
+            text.raw(",\"doc\":")
+            if let document = try row.document() {
+                let tree =
+                    format.needsTree ? try call.database.revisionTree(of: document.id) : nil
+                try format.append(document, tree, to: &text)
+            } else {
+                text.raw("null")
+            }
+        }
+        text.bytes.append(JSONByte.closeBrace)
+    }
+}
