@@ -45,13 +45,15 @@ final class TestSite: Sendable {
         var head = RequestHead(method: method, target: target, headers: headers)
         if head.headers["Host"] == nil { head.headers["Host"] = "localhost" }
         let request = ListenerRequest(head, body: .bytes(body))
+        // Whoever answers, the answer is the same, unless something has happened between the two.
+        for _ in 0..<9 {
+            guard let atOnce = router.answerAtOnce(request).map(TestAnswer.init) else { break }
+            let answer = TestAnswer(router.respond(request))
+            if atOnce.isSame(as: answer) { return answer }
+        }
         let atOnce = router.answerAtOnce(request).map(TestAnswer.init)
         let answer = TestAnswer(router.respond(request))
-        // Whoever answers, the answer is the same.
-        if let atOnce {
-            #expect(atOnce.status == answer.status && atOnce.bytes == answer.bytes)
-            #expect(atOnce.headers == answer.headers)
-        }
+        #expect(atOnce?.isSame(as: answer) ?? true)
         return answer
     }
 }
@@ -87,6 +89,10 @@ struct TestAnswer: Sendable {
                 }
             } catch { failure = "\(error)" }
         }
+    }
+
+    func isSame(as other: TestAnswer) -> Bool {
+        status == other.status && headers == other.headers && bytes == other.bytes
     }
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
