@@ -78,6 +78,35 @@ import Testing
         #expect(ids.count == 2_500)
     }
 
+    @Test func `rows that nobody may read leave no empty pieces`() throws {
+        let site = try TestSite {
+            $0.authorization.reading = { _, _, document in document.id == "m" }
+        }
+        let database = try site.manager.database(named: "db")
+        try database.inBatch {
+            for n in 0..<2_200 { try database.save(MutableDocument(["n": 1], id: "a\(n)")) }
+            try database.save(MutableDocument(["n": 2], id: "m"))
+            for n in 0..<2_200 { try database.save(MutableDocument(["n": 3], id: "z\(n)")) }
+        }
+        database.view(named: "app/byN").setMap(version: "1") { document, emit in
+            emit(document["n"])
+        }
+        let head = RequestHead(
+            method: "GET", target: "/db/_design/app/_view/byN", headers: ["Host": "localhost"])
+        let response = site.router.respond(ListenerRequest(head))
+        guard case .stream(let producer, nil) = response.body else {
+            Issue.record("The answer comes in one piece.")
+            return
+        }
+        var bytes: [UInt8] = []
+        while case .bytes(let piece) = try producer.next() {
+            #expect(!piece.isEmpty)
+            bytes += piece
+        }
+        let rows = try JSONParser.parse(String(decoding: bytes, as: UTF8.self))["rows"]?.array
+        #expect(rows?.map { $0["id"] } == ["m"])
+    }
+
     @Test func `documents of a view come as they are when their rows are written`() throws {
         let text = String(repeating: "x", count: 100_000)
         for n in 0..<9 {

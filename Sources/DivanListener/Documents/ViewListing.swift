@@ -34,8 +34,11 @@ struct ViewListing: ResponseSteps {
         guard !isDone else { return .end }
         var text = JSONText()
         if !hasBegun { begin(&text) }
-        // One snapshot for the documents of a step.
-        try call.database.read { _ in try step(&text) }
+        // A piece is not empty, though nobody may read any row of a step.
+        repeat {
+            // One snapshot for the documents of a step.
+            try call.database.read { _ in try step(&text) }
+        } while text.bytes.isEmpty && nextRow < result.count
         if nextRow == result.count {
             isDone = true
             text.raw("\n]}\n")
