@@ -178,7 +178,7 @@ extension DivanWork {
         return bytes
     }
 
-    /// Feeds that wait: the memory is what all of them take, with their clients' sockets.
+    /// Feeds that wait: the memory is what all of them take; their clients hold a socket each.
     private func idleLongpolls(_ remote: Remote) throws -> Timing {
         // Each feed has two sockets here.
         var files = rlimit(rlim_cur: 65_536, rlim_max: 65_536)

@@ -8,14 +8,15 @@ final class LoopbackClient {
 
     private let descriptor: Int32
     private var held: [UInt8] = []
-    private var room: [UInt8]
+    private var room: [UInt8] = []
+    private let roomSize: Int
 
     /// - Parameters:
     ///   - port: Where the listener is.
     ///   - room: How much is read at a time; little where thousands of clients wait.
     /// - Throws: `Failure` when nobody listens there.
     init(port: UInt16, room: Int = 256 * 1_024) throws {
-        self.room = [UInt8](repeating: 0, count: room)
+        roomSize = room
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -67,8 +68,11 @@ final class LoopbackClient {
         }
     }
 
-    /// Reads a head and forgets it.
-    func skipHead() throws { _ = try readHead() }
+    /// Reads a head and forgets it, and what it was read into: who waits takes no memory here.
+    func skipHead() throws {
+        _ = try readHead()
+        (held, room) = ([], [])
+    }
 
     private func readHead() throws -> String {
         while true {
@@ -109,6 +113,7 @@ final class LoopbackClient {
     }
 
     private func fill() throws {
+        if room.isEmpty { room = [UInt8](repeating: 0, count: roomSize) }
         let count = recv(descriptor, &room, room.count, 0)
         guard count > 0 else { throw Failure() }
         held += room[..<count]

@@ -154,6 +154,21 @@ import Testing
         #expect(served.listener.connectionCount == 0)
     }
 
+    @Test(arguments: [0, 3_000, 6_500, 7_500])
+    func `a change with the longest ID is answered whatever else its head holds`(rest: Int) throws {
+        let served = try Served()
+        let client = try served.client()
+        let id = String(repeating: "k", count: 4_096)
+        let fields = ["X-Long: " + String(repeating: "x", count: rest)]
+        client.request("PUT", "/db/\(id)", fields, Array("{\"a\":1}".utf8))
+        let answer = client.answer()
+        #expect(answer?.status == 201)
+        // Where both heads have room for it, the answer names the document.
+        #expect(answer?.header.contains("Location: ") == (rest <= 3_000))
+        client.request("GET", "/db/\(id)", fields)
+        #expect(client.answer()?.status == 200)
+    }
+
     @Test func `too long a head, body or path is refused and others are served`() throws {
         let served = try Served { options in
             options.limits.requestBody = 1_000

@@ -33,6 +33,8 @@ final class Exchange: Sendable {
     private struct State {
         var phase = Phase.receiving
         var head: RequestHead?
+        /// The bytes that the head takes of the connection's memory.
+        var headSize = 0
         var body = BodyCollector()
         var limit = 0
         var response: ListenerResponse?
@@ -103,13 +105,13 @@ final class Exchange: Sendable {
         if head.headers["Authorization"] != nil || target.hasPrefix("/_session") {
             head.remoteAddress = server.address(of: number)
         }
-        let size = head.headers.reduce(target.utf8.count) {
-            $0 + $1.name.utf8.count + $1.value.utf8.count + 4
-        }
+        let size = Self.size(of: head.headers, target.utf8.count)
         let limit = server.handler.largestBody(head)
         guard server.set(self, of: number) else { return false }
         state.withLock { state in
             state.head = head
+            // The library notes where each field lies.
+            state.headSize = size + 64 * head.headers.count
             state.limit = limit
         }
         if size > server.limits.head {
@@ -118,6 +120,11 @@ final class Exchange: Sendable {
         }
         if let length = head.declaredLength, length > limit { return refuse(.bodyTooLarge) }
         return true
+    }
+
+    /// What header fields take on the wire, and so many bytes more.
+    private static func size(of headers: HTTPHeaders, _ rest: Int) -> Int {
+        headers.reduce(rest) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     }
 
     /// Answers before the body has come; the library then closes the connection.
@@ -160,12 +167,16 @@ final class Exchange: Sendable {
     }
 
     private func answer() -> Bool {
-        let (response, isAbandoned) = state.withLock { state in
+        let (answer, headSize, isAbandoned) = state.withLock { state in
             defer { state.response = nil }
             state.phase = .answering
-            return (state.response, state.isAbandoned)
+            return (state.response, state.headSize, state.isAbandoned)
         }
-        guard let response, !isAbandoned else { return false }
+        guard var response = answer, !isAbandoned else { return false }
+        // A long ID stands in both heads; rather an answer without its URL than none.
+        if headSize + Self.size(of: response.headers, 1_024) > MicroHTTPServer.room(server.limits) {
+            response.headers["Location"] = nil
+        }
         return MicroHTTPResponse.queue(response, on: connection, for: self)
     }
 

@@ -139,9 +139,9 @@ final class MicroHTTPServer: HTTPServer {
         unsafe options.socket = socket.descriptor
         unsafe options.connections = UInt32(clamping: limits.connections)
         unsafe options.timeout = UInt32(clamping: limits.idle.components.seconds)
-        // Room for a head, and behind it for that of the answer. Each connection has so much, so it is
-        // what thousands of feeds that wait cost.
-        unsafe options.memory = max(limits.head, 4 << 10) + (4 << 10)
+        // Room for the longest head, and behind it for that of the answer, which has whatever a shorter
+        // one leaves. Each connection has so much, so it is what thousands of feeds that wait cost.
+        unsafe options.memory = room(limits)
         unsafe options.context = context
         unsafe MicroHTTPCallbacks.install(&options)
         // SAFETY: the texts live through the call, which copies what it keeps. The context lives until
@@ -162,6 +162,9 @@ final class MicroHTTPServer: HTTPServer {
             }
         }
     }
+
+    /// The memory of a connection for the heads of a request and its answer, in bytes.
+    static func room(_ limits: ListenerLimits) -> Int { max(limits.head, 4 << 10) + (2 << 10) }
 
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
