@@ -66,7 +66,7 @@ final class DocumentCache: Sendable {
 
     /// A property of the current revision; nil when that has to be read first.
     ///
-    /// The one look-up under the mutex: it takes less time than to retain what it looks into.
+    /// The one look-up under the mutex, so that nothing has to be retained for it.
     func property(_ key: String) -> Fragment? {
         state.withLock { state in
             state.lastLook = .now

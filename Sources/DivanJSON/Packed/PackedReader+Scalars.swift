@@ -3,17 +3,9 @@
 extension PackedReader {
     /// The integer of a node, if it is one that fits.
     @inline(__always)
-    func int64(_ node: PackedNode) -> Int64? {
-        switch node.tag {
-        case 0x40...0x7F: Int64(node.tag & 0x3F)
-        case 0x90..<0x98: Int64(exactly: fixed(at: node.start, width: node.length))
-        case 0x98..<0xA0:
-            Int64(exactly: fixed(at: node.start, width: node.length)).map { ~$0 }
-        default: nil
-        }
-    }
+    func int64(_ node: PackedNode) -> Int64? { int64(at: node.offset) }
 
-    /// The integer of the value at an offset, if it is one that fits. As `int64(_:)`, without a node.
+    /// The integer of the value at an offset, if it is one that fits.
     @inline(__always)
     func int64(at offset: Int) -> Int64? {
         guard offset < count else { return nil }

@@ -14,6 +14,15 @@ struct Route: Sendable {
         case serverAdmin
     }
 
+    /// How long a route takes.
+    enum Length: Sendable {
+        /// Usually less than handing it to a worker would.
+        case short
+        case usual
+        /// It waits for others meanwhile: it has a lane of its own.
+        case long
+    }
+
     /// Answers a request.
     typealias Handler = @Sendable (Call) throws -> ListenerResponse
 
@@ -23,10 +32,7 @@ struct Route: Sendable {
     /// Whether it changes what is stored: it is refused by a read-only listener, and waits in the
     /// lane of writers.
     var isWrite: Bool
-    /// Whether it may take long and waits for others meanwhile: it has a lane of its own.
-    var isLong = false
-    /// Whether it usually takes less time than handing it to a worker would.
-    var isShort = false
+    var length = Length.usual
     var handle: Handler
 
     /// A route that reads; a `GET` serves `HEAD`, too.
@@ -40,9 +46,7 @@ struct Route: Sendable {
     static func short(
         _ method: String, _ pattern: String, _ access: Access = .member, _ handle: @escaping Handler
     ) -> Route {
-        var route = read(method, pattern, access, handle)
-        route.isShort = true
-        return route
+        read(method, pattern, access, handle).taking(.short)
     }
 
     /// A route that changes something.
@@ -56,8 +60,12 @@ struct Route: Sendable {
     static func long(
         _ method: String, _ pattern: String, _ access: Access = .member, _ handle: @escaping Handler
     ) -> Route {
-        var route = write(method, pattern, access, handle)
-        route.isLong = true
+        write(method, pattern, access, handle).taking(.long)
+    }
+
+    private func taking(_ length: Length) -> Route {
+        var route = self
+        route.length = length
         return route
     }
 }

@@ -150,7 +150,9 @@ package struct Router: Sendable {
             let target = try? RequestTarget(head.target)
         else { return nil }
         let resource = Resource(target.components)
-        guard let route = Self.routes[resource.pattern]?["GET"], route.isShort else { return nil }
+        guard let route = Self.routes[resource.pattern]?["GET"], route.length == .short else {
+            return nil
+        }
         let database = resource.database.flatMap { site.manager.openedDatabase(named: $0) }
         guard database != nil || resource.database == nil else { return nil }
         var isLong = false
@@ -205,7 +207,7 @@ package struct Router: Sendable {
         guard let target = try? RequestTarget(head.target),
             let route = try? route(Resource(target.components), head.method)
         else { return .reading }
-        if route.isLong { return .long }
+        if route.length == .long { return .long }
         return route.isWrite ? .writing : .reading
     }
 
