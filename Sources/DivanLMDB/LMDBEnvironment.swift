@@ -131,10 +131,8 @@ final class LMDBEnvironment: Sendable {
     /// Opens the database with the catalogue, making it in a new file.
     func openCatalogue() throws {
         try checkLists()
-        var transaction: OpaquePointer?
-        let flags = UInt32(place.isReadOnly ? MDB_RDONLY : 0)
-        // SAFETY: `transaction` is a local that the call fills in; both are used and ended here.
-        try unsafe check(mdb_txn_begin(env, nil, flags, &transaction))
+        let transaction = unsafe try beginAlone(UInt32(place.isReadOnly ? MDB_RDONLY : 0))
+        // SAFETY: the transaction is ended here.
         var handle: MDB_dbi = 0
         let code = unsafe mdb_dbi_open(
             transaction, Catalogue.name, place.isReadOnly ? 0 : UInt32(MDB_CREATE), &handle)
@@ -150,11 +148,26 @@ final class LMDBEnvironment: Sendable {
         known.withLock { $0 = Known() }
     }
 
+    /// Begins a transaction while this process has no other one in the file.
+    private func beginAlone(_ flags: UInt32) throws -> OpaquePointer? {
+        while true {
+            var transaction: OpaquePointer?
+            // SAFETY: `transaction` is a local that the call fills in.
+            let code = unsafe mdb_txn_begin(env, nil, flags, &transaction)
+            guard code == MDB_MAP_RESIZED else {
+                try check(code)
+                return unsafe transaction
+            }
+            // Another process has made the file larger since it was mapped.
+            // SAFETY: no transaction of this process runs.
+            try unsafe check(mdb_env_set_mapsize(env, 0))
+        }
+    }
+
     /// Refuses a file whose lists of databases and stores are damaged, before LMDB follows them.
     private func checkLists() throws {
-        var transaction: OpaquePointer?
         // SAFETY: as above; beginning looks at the first pages only, which LMDB has checked.
-        try unsafe check(mdb_txn_begin(env, nil, UInt32(MDB_RDONLY), &transaction))
+        let transaction = unsafe try beginAlone(UInt32(MDB_RDONLY))
         defer { unsafe mdb_txn_abort(transaction) }
         let snapshot = unsafe Int(mdb_txn_id(transaction))
         guard snapshot != 0 else { return }
@@ -244,6 +257,9 @@ final class LMDBEnvironment: Sendable {
     }
 
     /// Opens the handles that are missing; returns whether none was.
+    ///
+    /// Where another process has made the file larger in this moment, none is opened: the transaction that
+    /// begins anew finds that out, too, and has the map adopted.
     private func openHandles(of catalogue: Catalogue) throws -> Bool {
         let databases = catalogue.databases
         func missing() -> [String] {
@@ -256,8 +272,10 @@ final class LMDBEnvironment: Sendable {
         defer { handleGate.signal() }
         var made: [String: MDB_dbi] = [:]
         var transaction: OpaquePointer?
-        // SAFETY: as in `openCatalogue`.
-        try unsafe check(mdb_txn_begin(env, nil, UInt32(MDB_RDONLY), &transaction))
+        // SAFETY: `transaction` is a local that the call fills in; it is ended here.
+        let code = unsafe mdb_txn_begin(env, nil, UInt32(MDB_RDONLY), &transaction)
+        guard code != MDB_MAP_RESIZED else { return false }
+        try check(code)
         for database in missing() {
             var handle: MDB_dbi = 0
             let code = unsafe mdb_dbi_open(transaction, database, 0, &handle)

@@ -43,7 +43,9 @@ enum DivanTestChild {
             case "secrets":
                 var writer = try SecretWriter(arguments)
                 try writer.run()
-            case "mapped": try MappedFile(arguments).run()
+            case "mapped":
+                var file = try MappedFile(arguments)
+                try file.run()
             case "expire":
                 var writer = try ExpiringWriter(arguments)
                 try writer.run()

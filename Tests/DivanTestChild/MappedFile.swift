@@ -9,21 +9,23 @@ package import DivanStorage
 ///     rewrite N     writes the first ten rows anew, N times             rewritten
 ///     count         counts rows                                         N
 ///     watch N       reads N times both counters that each write sets    watched, or what was odd
+///     reopen N      opens the file anew N times and watches     reopened, or what was odd
 ///     hold          begins to read, and stays                           held
 ///     release       ends that                                           released
 ///
 /// The end of the input ends it.
 struct MappedFile {
-    private let engine: LMDBEngine
-    private let rows: Store
+    private let place: (directory: String, firstMapSize: Int)
+    private var engine: LMDBEngine
+    private var rows: Store { engine.store(MappedRows.name) }
 
     init(_ arguments: [String]) throws {
+        place = (try arguments.argument(0), try arguments.number(1))
         engine = try LMDBEngine(
-            directory: arguments.argument(0), firstMapSize: arguments.number(1))
-        rows = engine.store(MappedRows.name)
+            directory: place.directory, firstMapSize: place.firstMapSize)
     }
 
-    func run() throws {
+    mutating func run() throws {
         Report.say("ready")
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
@@ -32,7 +34,7 @@ struct MappedFile {
         engine.close()
     }
 
-    private func answer(_ words: [String]) throws -> String {
+    private mutating func answer(_ words: [String]) throws -> String {
         switch try words.argument(0) {
         case "grow":
             try MappedRows.grow(engine, by: words.number(1))
@@ -47,6 +49,14 @@ struct MappedFile {
                 if let odd = try MappedRows.oddity(engine) { return odd }
             }
             return "watched"
+        case "reopen":
+            for _ in 0..<(try words.number(1) as Int) {
+                engine.close()
+                engine = try LMDBEngine(
+                    directory: place.directory, firstMapSize: place.firstMapSize)
+                if let odd = try MappedRows.oddity(engine) { return odd }
+            }
+            return "reopened"
         case "hold":
             try engine.read { (reader: any StorageReader) throws -> Void in
                 Report.say("held \(try reader.count(of: rows))")
