@@ -54,6 +54,20 @@ extension String {
         }
     }
 
+    /// Whether the UTF-8 of the string stands before that of another, a shorter one first.
+    func precedesBytes(of other: String) -> Bool {
+        unsafe withUTF8Bytes { left in
+            unsafe other.withUTF8Bytes { right in
+                // SAFETY: the index is below both counts.
+                for index in 0..<min(left.count, right.count)
+                where unsafe left[index] != right[index] {
+                    return unsafe left[index] < right[index]
+                }
+                return left.count < right.count
+            }
+        }
+    }
+
     /// Whether the text contains the character NUL.
     var containsNUL: Bool {
         unsafe withUTF8Bytes { bytes in

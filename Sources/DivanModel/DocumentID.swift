@@ -73,7 +73,7 @@ extension DocumentID: Hashable, Comparable {
 
     /// Whether the bytes of `left` stand before those of `right`.
     public static func < (left: DocumentID, right: DocumentID) -> Bool {
-        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+        left.text.precedesBytes(of: right.text)
     }
 
     /// Feeds the bytes of the ID to `hasher`.

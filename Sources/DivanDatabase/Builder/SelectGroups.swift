@@ -5,6 +5,9 @@ internal import DivanPlatform
 
 /// The groups of a query and what its aggregates have come to. Takes memory for each group, not for rows.
 ///
+/// The row with the least ID stands for a group, and groups come in the order of these rows; so documents
+/// may come in any order, as far as the aggregates allow it.
+///
 /// Which group a row is of is told by bytes that are the same for equal values. They are made of the packed
 /// document in one buffer for all rows; only the first row of a group has its values unpacked.
 struct SelectGroups {
@@ -49,7 +52,7 @@ struct SelectGroups {
     private var places: [Key: Int] = [:]
     /// The bytes of the row that is being added.
     private var key = Key()
-    private(set) var all: [Group] = []
+    private var all: [Group] = []
 
     init(_ plan: SelectPlan) {
         let nodes =
@@ -82,12 +85,26 @@ struct SelectGroups {
         return all.count - 1
     }
 
+    /// The groups.
+    var inOrder: [Group] {
+        all.sorted { left, right in
+            guard let left = left.scope, let right = right.scope else { return false }
+            return left.document.documentID < right.document.documentID
+        }
+    }
+
+    /// Whether a row comes before all others of its group.
+    private func isFirst(_ scope: ExpressionScope, of place: Int) -> Bool {
+        guard let first = all[place].scope else { return true }
+        return scope.document.documentID < first.document.documentID
+    }
+
     /// Adds a row to its group.
     mutating func add(_ scope: ExpressionScope) throws {
         key.bytes.removeAll(keepingCapacity: true)
         for node in grouping { try node.appendKey(in: scope, Self.coder, to: &key.bytes) }
         let place = placeOfKey()
-        if all[place].scope == nil {
+        if isFirst(scope, of: place) {
             all[place].scope = scope
             // What the snapshot is needed for, while there is one.
             for node in columns where node.aggregates.isEmpty { _ = try node.value(in: scope) }

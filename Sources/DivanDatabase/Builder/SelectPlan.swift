@@ -37,6 +37,15 @@ struct SelectPlan {
             + ordering.map(\.node)
     }
 
+    /// Whether groups come to the same in whatever order documents are read. A sum of fractions does not, nor
+    /// which of several equal values is the least.
+    var countsOnly: Bool {
+        isGrouped
+            && nodes.allSatisfy { node in
+                node.aggregates.allSatisfy { $0.0 == .count }
+            }
+    }
+
     /// The columns that tell which group or document a row is of; none when some are not selected.
     var identifyingColumns: [Int] {
         guard isGrouped else {

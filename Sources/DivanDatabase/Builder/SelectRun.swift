@@ -106,6 +106,7 @@ final class SelectRun {
         }
         if isWindowed { (planned.skip, planned.limit) = (query.offset, query.limit) }
         planned.includesDeleted = plan.includesDeleted
+        planned.takesAnyOrder = plan.countsOnly
         planned.check = check
         planned.examined = examined
         return planned
@@ -136,7 +137,10 @@ final class SelectRun {
 
     /// What expressions of a document are computed in; nil when the document gives no row.
     private func scope(_ document: Document, _ snapshot: Snapshot) throws -> ExpressionScope? {
-        if let last, last.sequence == document.sequence, last.document == document.documentID {
+        // Only tombstones without a body have a sequence in common: 0.
+        if let last, last.sequence == document.sequence,
+            document.sequence > 0 || last.document == document.documentID
+        {
             return last.isRow ? scope : nil
         }
         let scope = scope(of: document, snapshot)
@@ -189,7 +193,7 @@ final class SelectRun {
             return true
         }
         var rows: [(order: [UInt8], values: [JSONValue?])] = []
-        for group in groups.all {
+        for group in groups.inOrder {
             guard try plan.groupCondition.map({ try group.truth($0) }) ?? true else { continue }
             let values = try plan.columns.map { try group.value($0) }
             rows.append((try order(of: group), values))

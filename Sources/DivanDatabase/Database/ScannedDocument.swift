@@ -135,7 +135,7 @@ final class SequenceScanner {
         if content.flags.isDisjoint(with: [.consultDocument, .largeBody]) {
             return !content.flags.contains(.tombstone)
         }
-        let id = try snapshot.core.decoding(nil) { try RevisionRow(row).documentID }
+        let id = try snapshot.core.decoding(nil) { try RevisionRow.documentID(row) }
         elsewhere = try snapshot.document(id)
         if let elsewhere { sequence = elsewhere.sequence }
         return elsewhere != nil
@@ -154,7 +154,7 @@ final class SequenceScanner {
         if let elsewhere { return elsewhere.documentID }
         // SAFETY: see `row`.
         let bytes = unsafe Span(_unsafeElements: row)
-        return try snapshot.core.decoding(nil) { try RevisionRow(bytes).documentID }
+        return try snapshot.core.decoding(nil) { try RevisionRow.documentID(bytes) }
     }
 
     func withBody<T>(_ body: (Span<UInt8>) throws -> T) throws -> T {

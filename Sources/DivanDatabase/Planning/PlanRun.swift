@@ -34,6 +34,9 @@ final class PlanRun {
     var position: [UInt8]?
     /// How many rows to read at most.
     var budget = Int.max
+    /// Whether documents may come in any order: all of them are read faster in that of their sequences, in which
+    /// their bodies lie.
+    var takesAnyOrder = false
     /// Called now and then; throws to stop the work.
     var check: (@Sendable () throws -> Void)?
     private(set) var counters = Counters()
@@ -44,6 +47,8 @@ final class PlanRun {
     func run(_ path: AccessPath, _ body: (Candidate) throws -> Bool) throws -> Ending {
         switch path {
         case .nothing: return .atEnd
+        case .documents(.all) where takesAnyOrder && !includesDeleted && position == nil:
+            return try runSequences(body)
         case .documents(let range): return try runDocuments(range, body)
         case .index(let access) where !access.mayRepeat: return try runRows(access, body)
         case .expirations, .index, .union: return try runSorted(path, body)
@@ -77,6 +82,30 @@ final class PlanRun {
         }
         return ending
     }
+
+    private func runSequences(_ body: (Candidate) throws -> Bool) throws -> Ending {
+        var ending = Ending.atEnd
+        func add(_ document: Document) throws {
+            guard try count() else {
+                ending = .overBudget
+                throw EndOfScan()
+            }
+            counters.documents += 1
+            if try body(Candidate(document: document, row: nil)) { return }
+            ending = .stopped
+            throw EndOfScan()
+        }
+        do {
+            try snapshot.scan { scanned in
+                let document = try scanned.document()
+                if !document.documentID.isDesign { try add(document) }
+            }
+        } catch is EndOfScan {}
+        return ending
+    }
+
+    /// Ends a scan before its end.
+    private struct EndOfScan: Error {}
 
     private func runRows(
         _ access: IndexAccess, _ body: (Candidate) throws -> Bool

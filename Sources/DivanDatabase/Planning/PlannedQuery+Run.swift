@@ -103,6 +103,7 @@ extension PlannedQuery {
         run.isReversed = report.plan.isReversed
         run.position = start?.bytes
         run.budget = budget
+        run.takesAnyOrder = takesAnyOrder
         var (toSkip, left) = (skip, limit ?? .max)
         guard left > 0 else { return true }
         var last: (id: DocumentID, row: [UInt8]?)?
@@ -114,7 +115,8 @@ extension PlannedQuery {
                 return true
             }
             left -= 1
-            last = (candidate.document.documentID, candidate.row)
+            // Nobody goes on where there is no order.
+            if !takesAnyOrder { last = (candidate.document.documentID, candidate.row) }
             return try body(candidate.document, planner.snapshot) && left > 0
         }
         report.counters.rows += run.counters.rows
@@ -144,6 +146,8 @@ extension PlannedQuery {
         let most = limit.map { skip.addingReportingOverflow($0) }
         var sorter = ExternalSorter(limit: most.flatMap { $0.overflow ? nil : $0.partialValue })
         let run = makeRun(planner)
+        // Each place ends in an ID, so they are the same in whatever order they are found.
+        run.takesAnyOrder = true
         _ = try run.run(report.plan.base.path) { candidate in
             let document = candidate.document
             examined?.add(document.documentID)

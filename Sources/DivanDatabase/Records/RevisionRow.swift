@@ -44,18 +44,30 @@ struct RevisionRow {
     init(_ row: Span<UInt8>) throws {
         var reader = RowReader()
         let flags = try Self.flags(row, &reader)
-        if flags.contains(.compactID) {
-            let high = try reader.bigEndian64(row)
-            let low = try reader.bigEndian64(row)
-            documentID = DocumentID(unchecked: UUIDText.text(high, low))
-        } else {
-            documentID = DocumentID(unchecked: try reader.text(row))
-        }
+        documentID = try Self.documentID(row, flags, &reader)
         let content = try Content(row, flags, &reader)
         self.flags = flags
         revisionID = content.revisionID
         body = content.body
         largeLength = content.largeLength
+    }
+
+    /// The ID of a row's document alone.
+    static func documentID(_ row: Span<UInt8>) throws -> DocumentID {
+        var reader = RowReader()
+        let flags = try flags(row, &reader)
+        return try documentID(row, flags, &reader)
+    }
+
+    private static func documentID(_ row: Span<UInt8>, _ flags: Flags, _ reader: inout RowReader)
+        throws -> DocumentID
+    {
+        guard flags.contains(.compactID) else {
+            return DocumentID(unchecked: try reader.text(row))
+        }
+        let high = try reader.bigEndian64(row)
+        let low = try reader.bigEndian64(row)
+        return DocumentID(unchecked: UUIDText.text(high, low))
     }
 
     /// A row without its document's ID: what a reader needs who came from the document.

@@ -36,10 +36,11 @@ struct RowReader {
 
     mutating func bigEndian64(_ row: Span<UInt8>) throws -> UInt64 {
         guard row.count - offset >= 8 else { throw MalformedRow() }
-        var word: UInt64 = 0
-        for index in 0..<8 { word = word << 8 | UInt64(row[offset + index]) }
+        // SAFETY: the eight bytes from `offset` on are inside the row.
+        let word = unsafe row.bytes.unsafeLoadUnaligned(
+            fromByteOffset: offset, as: UInt64.self)
         offset += 8
-        return word
+        return word.bigEndian
     }
 
     mutating func skip(_ count: UInt64, of row: Span<UInt8>) throws {

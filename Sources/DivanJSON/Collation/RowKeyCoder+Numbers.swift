@@ -44,9 +44,8 @@ extension RowKeyCoder {
     }
 
     private static func append(_ bits: UInt64, to key: inout [UInt8]) {
-        for shift in stride(from: 56, through: 0, by: -8) {
-            key.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift)))
-        }
+        // SAFETY: the buffer lives for the call, and its bytes are copied.
+        unsafe withUnsafeBytes(of: bits.bigEndian) { unsafe key.append(contentsOf: $0) }
     }
 
     private static func append(
