@@ -163,6 +163,38 @@ private final class TLSServer {
         #expect(try await server.outcome { $0.trust = .decision(system) } == .untrusted)
     }
 
+    @Test func `behind a proxy it is the server that is trusted or not`() async throws {
+        guard let server = try TLSServer(), let other = try TLSServer() else { return }
+        let asked = Collected<String>()
+        let (port, der) = (server.port, server.der)
+        let proxy = try LoopbackServer { request, connection in
+            asked.add("\(request.method) \(request.target)")
+            connection.write(lines: "HTTP/1.1 200 Connection established\n\n")
+            connection.tunnel(toPort: port)
+        }
+        defer { proxy.stop() }
+        let seen = Collected<ServerTrust>()
+        func outcome(_ trust: TrustPolicy) async throws -> HTTPError.Code? {
+            try await server.outcome {
+                $0.proxy = .server("http://127.0.0.1:\(proxy.port)")
+                $0.trust = trust
+            }
+        }
+        let decision = ServerTrustDecision { trust in
+            seen.add(trust)
+            return trust.certificates == [der]
+        }
+        #expect(try await outcome(.decision(decision)) == nil)
+        #expect(seen.all.map(\.host) == ["localhost"])
+        #expect(seen.all.map(\.certificates) == [[der]])
+        #expect(try await outcome(.decision(ServerTrustDecision { _ in false })) == .untrusted)
+        #expect(try await outcome(.pinnedCertificates([der])) == nil)
+        #expect(try await outcome(.pinnedCertificates([other.der])) == .untrusted)
+        #expect(try await outcome(.anchors(pem: server.certificate, only: true)) == nil)
+        #expect(try await outcome(.system) == .untrusted)
+        #expect(Set(asked.all) == ["CONNECT localhost:\(server.port)"])
+    }
+
     @Test func `a policy without a usable pin trusts nobody`() async throws {
         guard let server = try TLSServer() else { return }
         for trust in [
