@@ -112,7 +112,7 @@ struct Workload: Sendable {
             work("pull", some, .nothing), work("push", some, .nothing),
             work("resync", 50, .copy), work("checkpoint_lost", count, .copy),
             work("edit_latency", 200, .nothing), work("listener_get", some, .nothing),
-            work("listener_get_many", some, .nothing),
+            work("listener_get_awake", some, .nothing), work("listener_get_many", some, .nothing),
             work("listener_bulk_docs", some, .nothing), work("listener_changes", some, .nothing),
             work("idle_longpolls", 2_000, .nothing), work("attachment_pull", 1, .nothing),
             work("attachment_push", 1, .nothing),
@@ -128,7 +128,7 @@ struct Workload: Sendable {
         }
         return [
             work("index_map", count, .plain), work("index_map_ten", count),
-            work("index_update", 10), work("index_update_reduce", 10),
+            work("index_update", 10, .plain), work("index_update_reduce", 10),
             work("query_index", count, .plain),
             work("reduce_range", 1000), work("reduce_after_edit", 200),
             work("index_map_one_core", count), work("index_property", count),

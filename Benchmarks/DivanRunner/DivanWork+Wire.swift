@@ -16,9 +16,8 @@ extension DivanWork {
         guard
             [
                 "pull", "push", "resync", "checkpoint_lost", "edit_latency", "listener_get",
-                "listener_get_many", "listener_bulk_docs", "listener_changes", "idle_longpolls",
-                "attachment_pull",
-                "attachment_push",
+                "listener_get_awake", "listener_get_many", "listener_bulk_docs",
+                "listener_changes", "idle_longpolls", "attachment_pull", "attachment_push",
             ].contains(work)
         else { return nil }
         let remote = try Remote(beside: directory, storageEngine)
@@ -60,7 +59,8 @@ extension DivanWork {
                 let clients = try (0..<8).map { _ in try LoopbackClient(port: remote.port) }
                 return try measuringOthers { try askInTurn(clients) }
             }
-            let client = try LoopbackClient(port: remote.port)
+            let client = try LoopbackClient(
+                port: remote.port, staysAwake: work == "listener_get_awake")
             return try measuringOthers { try ask(work, client) }
         }
     }
@@ -139,7 +139,7 @@ extension DivanWork {
     private func ask(_ work: String, _ client: LoopbackClient) throws -> Int {
         var bytes = 0
         switch work {
-        case "listener_get":
+        case "listener_get", "listener_get_awake":
             for index in 0..<operations {
                 bytes += try client.get("/notes/\(input.id(index))")
             }

@@ -10,13 +10,17 @@ final class LoopbackClient {
     private var held: [UInt8] = []
     private var room: [UInt8] = []
     private let roomSize: Int
+    private let flags: Int32
 
     /// - Parameters:
     ///   - port: Where the listener is.
     ///   - room: How much is read at a time; little where thousands of clients wait.
+    ///   - staysAwake: Whether it asks again and again whether an answer has come. Who sleeps until then has
+    ///     the kernel wake it in the server's time, as only a client on the same machine can.
     /// - Throws: `Failure` when nobody listens there.
-    init(port: UInt16, room: Int = 256 * 1_024) throws {
+    init(port: UInt16, room: Int = 256 * 1_024, staysAwake: Bool = false) throws {
         roomSize = room
+        flags = staysAwake ? Int32(MSG_DONTWAIT) : 0
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -114,7 +118,10 @@ final class LoopbackClient {
 
     private func fill() throws {
         if room.isEmpty { room = [UInt8](repeating: 0, count: roomSize) }
-        let count = recv(descriptor, &room, room.count, 0)
+        var count = recv(descriptor, &room, room.count, flags)
+        while count < 0, flags != 0, errno == EAGAIN {
+            count = recv(descriptor, &room, room.count, flags)
+        }
         guard count > 0 else { throw Failure() }
         held += room[..<count]
     }

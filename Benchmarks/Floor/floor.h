@@ -63,6 +63,9 @@ typedef struct {
     // An index on a text, and rows of it; NULL for a floor that has none.
     int64_t (*index)(const Work *);
     int64_t (*query_index)(const Work *);
+    // The same, kept beside the documents: made, and brought up to date.
+    void (*make_index)(const Work *);
+    int64_t (*update_index)(const Work *);
 } Engine;
 
 extern const Engine plain_floor;

@@ -44,6 +44,7 @@ static int64_t run(const Engine *engine, const char *name, Work *work) {
     if (strcmp(name, "all_ids") == 0) return engine->all_ids(work);
     if (strcmp(name, "index_map") == 0 && engine->index) return engine->index(work);
     if (strcmp(name, "query_index") == 0 && engine->index) return engine->query_index(work);
+    if (strcmp(name, "index_update") == 0 && engine->update_index) return engine->update_index(work);
     fprintf(stderr, "floor: there is no work '%s'\n", name);
     exit(2);
 }
@@ -64,6 +65,7 @@ int main(int count, char **arguments) {
     bool opens_itself = strcmp(name, "open") == 0;
     if (!opens_itself) engine->open(&work);
     if (strcmp(name, "query_index") == 0 && engine->index) engine->index(&work);
+    if (strcmp(name, "index_update") == 0 && engine->make_index) engine->make_index(&work);
     double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID), wall = seconds_of(CLOCK_MONOTONIC);
     int64_t result = run(engine, name, &work);
     cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;

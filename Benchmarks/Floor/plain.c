@@ -135,6 +135,53 @@ static int64_t query_index_plain(const Work *work) {
     return sum;
 }
 
+// An index beside the documents, which follows them later, as Divan's do: its rows by key, and by document the
+// key that it had.
+static void make_index_plain(const Work *work) {
+    (void)work;
+    sql_run(
+        database,
+        "CREATE TABLE rows (key TEXT, docid TEXT, PRIMARY KEY (key, docid)) WITHOUT ROWID;"
+        "CREATE TABLE keys (docid TEXT PRIMARY KEY, key TEXT) WITHOUT ROWID;"
+        "INSERT INTO rows SELECT json_extract(body, '$.email'), docid FROM docs ORDER BY 1, 2;"
+        "INSERT INTO keys SELECT docid, json_extract(body, '$.email') FROM docs ORDER BY 1");
+}
+
+// A thousand documents whose text has become longer by a letter, as often as operations allow.
+static int64_t update_index_plain(const Work *work) {
+    sqlite3_stmt *select = sql_prepare(
+        database,
+        "SELECT key, key || 'x', json_extract(body, '$.email')"
+        " FROM docs JOIN keys USING (docid) WHERE docid = ?1");
+    sqlite3_stmt *remove = sql_prepare(database, "DELETE FROM rows WHERE key = ?1 AND docid = ?2");
+    sqlite3_stmt *insert = sql_prepare(database, "INSERT INTO rows VALUES (?1, ?2)");
+    sqlite3_stmt *note = sql_prepare(database, "UPDATE keys SET key = ?1 WHERE docid = ?2");
+    int64_t sum = 0;
+    for (uint64_t round = 0; round < work->operations; round++) {
+        uint64_t state = round + 3;
+        sql_run(database, "BEGIN");
+        for (int index = 0; index < 1000; index++) {
+            const char *id = input_id(work->input, random_next(&state) % work->input->count);
+            sqlite3_bind_text(select, 1, id, ID_LENGTH, SQLITE_STATIC);
+            if (!sql_step_row(database, select)) return -1;
+            sqlite3_stmt *writers[] = {remove, insert, note};
+            for (int writer = 0; writer < 3; writer++) {
+                sqlite3_bind_value(writers[writer], 1, sqlite3_column_value(select, writer > 0));
+                sqlite3_bind_text(writers[writer], 2, id, ID_LENGTH, SQLITE_STATIC);
+            }
+            sum += sqlite3_column_bytes(select, 2);
+            sqlite3_reset(select);
+            for (int writer = 0; writer < 3; writer++) sql_step_done(database, writers[writer]);
+        }
+        sql_run(database, "COMMIT");
+    }
+    sqlite3_finalize(select);
+    sqlite3_finalize(remove);
+    sqlite3_finalize(insert);
+    sqlite3_finalize(note);
+    return sum;
+}
+
 const Engine plain_floor = {
     .name = "plain",
     .open = open_plain,
@@ -147,4 +194,6 @@ const Engine plain_floor = {
     .all_ids = all_ids_plain,
     .index = index_plain,
     .query_index = query_index_plain,
+    .make_index = make_index_plain,
+    .update_index = update_index_plain,
 };

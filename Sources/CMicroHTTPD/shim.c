@@ -43,6 +43,12 @@ int divan_httpd_socket(struct MHD_Connection *connection) {
     return info ? info->connect_fd : -1;
 }
 
+void *divan_httpd_connection_context(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
 size_t divan_httpd_client_certificates(
     struct MHD_Connection *connection, const uint8_t *certificates[DIVAN_HTTPD_CHAIN_MAXIMUM],
     size_t counts[DIVAN_HTTPD_CHAIN_MAXIMUM]) {

@@ -38,6 +38,9 @@ struct MHD_Daemon *divan_httpd_start(const struct divan_httpd_options *options);
 /// The socket of a connection; -1 if it has none.
 int divan_httpd_socket(struct MHD_Connection *connection);
 
+/// What the callback for connections has kept of one when it began; NULL if nothing.
+void *divan_httpd_connection_context(struct MHD_Connection *connection);
+
 /// The most certificates of a client that are looked at.
 enum { DIVAN_HTTPD_CHAIN_MAXIMUM = 8 };
 

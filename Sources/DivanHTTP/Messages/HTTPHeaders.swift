@@ -43,11 +43,12 @@ public struct HTTPHeaders: Sendable {
     public subscript(name: String) -> String? {
         get { fields.first { Self.isSame($0.name, name) }?.value }
         set {
-            let place = fields.firstIndex { Self.isSame($0.name, name) }
-            fields.removeAll { Self.isSame($0.name, name) }
-            if let newValue {
-                fields.insert(Field(name, newValue), at: place ?? fields.endIndex)
+            guard let place = fields.firstIndex(where: { Self.isSame($0.name, name) }) else {
+                if let newValue { add(name, newValue) }
+                return
             }
+            fields.removeAll { Self.isSame($0.name, name) }
+            if let newValue { fields.insert(Field(name, newValue), at: place) }
         }
     }
 
@@ -100,8 +101,14 @@ public struct HTTPHeaders: Sendable {
 
     /// Whether two names are equal but for the case of ASCII letters.
     static func isSame(_ left: String, _ right: String) -> Bool {
-        left.utf8.count == right.utf8.count
-            && zip(left.utf8, right.utf8).allSatisfy { lowered($0) == lowered($1) }
+        let (left, right) = (left.utf8, right.utf8)
+        guard left.count == right.count else { return false }
+        let (leftBytes, rightBytes) = (left.span, right.span)
+        for index in leftBytes.indices where lowered(leftBytes[index]) != lowered(rightBytes[index])
+        {
+            return false
+        }
+        return true
     }
 
     private static func lowered(_ byte: UInt8) -> UInt8 {
@@ -109,8 +116,8 @@ public struct HTTPHeaders: Sendable {
     }
 
     private static func cleaned(_ value: String) -> String {
+        guard !isClean(value) else { return value }
         let bytes = value.utf8
-        let isWhite: (UInt8) -> Bool = { $0 <= 0x20 && ($0 != 0x0B && $0 != 0x0C) }
         guard let first = bytes.firstIndex(where: { !isWhite($0) }),
             let last = bytes.lastIndex(where: { !isWhite($0) })
         else { return "" }
@@ -120,6 +127,23 @@ public struct HTTPHeaders: Sendable {
         }
         let spaced = kept.utf8.map { $0 == 0x0D || $0 == 0x0A || $0 == 0 ? 0x20 : $0 }
         return String(decoding: spaced, as: UTF8.self)
+    }
+
+    /// Whether a value may stay as it is, as nearly all may.
+    private static func isClean(_ value: String) -> Bool {
+        let value = value.utf8
+        let bytes = value.span
+        guard !bytes.isEmpty else { return true }
+        guard !isWhite(bytes[0]), !isWhite(bytes[bytes.count - 1]) else { return false }
+        for index in bytes.indices where bytes[index] < 0x20 {
+            let byte = bytes[index]
+            if byte == 0x0D || byte == 0x0A || byte == 0 { return false }
+        }
+        return true
+    }
+
+    private static func isWhite(_ byte: UInt8) -> Bool {
+        byte <= 0x20 && byte != 0x0B && byte != 0x0C
     }
 }
 

@@ -75,6 +75,7 @@ extension Call {
             return parts.response(writer)
         }
         var text = JSONText()
+        text.bytes.reserveCapacity(2 * document.body.byteCount)
         try format.append(document, tree, to: &text)
         return .json(bytes: text.bytes)
     }

@@ -30,18 +30,24 @@ struct JSONText: Sendable {
     /// Appends a text as a JSON string.
     mutating func string(_ text: String) {
         // IDs and revisions rarely hold anything to escape.
-        var isPlain = true
-        for byte in text.utf8 where byte < 0x20 || byte == 0x22 || byte == 0x5C {
-            isPlain = false
-            break
-        }
-        guard isPlain else {
+        guard Self.isPlain(text) else {
             JSONWriter.append(.string(text), to: &bytes)
             return
         }
         bytes.append(0x22)
         bytes.append(contentsOf: text.utf8)
         bytes.append(0x22)
+    }
+
+    /// Whether a text stands in JSON as it is.
+    private static func isPlain(_ text: String) -> Bool {
+        let text = text.utf8
+        let bytes = text.span
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if byte < 0x20 || byte == 0x22 || byte == 0x5C { return false }
+        }
+        return true
     }
 
     /// Appends a value.

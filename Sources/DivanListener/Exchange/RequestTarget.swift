@@ -26,13 +26,25 @@ package struct RequestTarget: Sendable, Equatable {
         if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
         if rest.first != Self.slash { rest = Self.withoutServer(rest) }
         let mark = rest.firstIndex(of: UInt8(ascii: "?"))
-        components = try (mark.map { rest[..<$0] } ?? rest).split(separator: Self.slash).map {
-            guard let name = PercentEncoding.decodeRequest($0, plusIsSpace: false) else {
-                throw HTTPFailure.badRequest("The path is not encoded as a URL's.")
-            }
-            return name
-        }
+        components = try Self.components(mark.map { rest[..<$0] } ?? rest)
         query = try QueryParameters(mark.map { rest[($0 + 1)...] } ?? [])
+    }
+
+    private static func components(_ path: ArraySlice<UInt8>) throws -> [String] {
+        var components: [String] = []
+        var start = path.startIndex
+        while start < path.endIndex {
+            var end = start
+            while end < path.endIndex, path[end] != slash { end += 1 }
+            if end > start {
+                guard
+                    let name = PercentEncoding.decodeRequest(path[start..<end], plusIsSpace: false)
+                else { throw HTTPFailure.badRequest("The path is not encoded as a URL's.") }
+                components.append(name)
+            }
+            start = end + 1
+        }
+        return components
     }
 
     private static let slash = UInt8(ascii: "/")
@@ -50,6 +62,6 @@ package struct RequestTarget: Sendable, Equatable {
 extension PercentEncoding {
     /// Decodes a name or a value of a request; nil also where it contains NUL, which no name here may.
     static func decodeRequest(_ text: ArraySlice<UInt8>, plusIsSpace: Bool) -> String? {
-        decode(text, plusIsSpace: plusIsSpace).flatMap { $0.utf8.contains(0) ? nil : $0 }
+        decode(text, plusIsSpace: plusIsSpace).flatMap { $0.containsByte(0) ? nil : $0 }
     }
 }

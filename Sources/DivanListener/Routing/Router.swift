@@ -145,7 +145,7 @@ package struct Router: Sendable {
     /// a large document, which `Call.getDocument` gives back.
     package func answerAtOnce(_ request: ListenerRequest) -> ListenerResponse? {
         let head = request.head
-        guard head.method == "GET" || head.method == "HEAD", !head.target.utf8.contains(Self.mark),
+        guard head.method == "GET" || head.method == "HEAD", !head.target.containsByte(Self.mark),
             head.headers["Authorization"] == nil, !site.options.authorization.isAskedToRead,
             let target = try? RequestTarget(head.target)
         else { return nil }

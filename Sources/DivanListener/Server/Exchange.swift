@@ -56,13 +56,17 @@ final class Exchange: Sendable {
     private unowned let server: MicroHTTPServer
     private let target: String
     private let connection: Connection
+    private let open: OpenConnection
     private let state = Mutex(State())
     private let resumed = DispatchGroup()
 
-    init(_ server: MicroHTTPServer, target: String, connection: Connection) {
+    init(
+        _ server: MicroHTTPServer, target: String, connection: Connection, _ open: OpenConnection
+    ) {
         self.server = server
         self.target = target
         self.connection = connection
+        self.open = open
     }
 
     private var number: Int { unsafe Int(bitPattern: connection.pointer) }
@@ -100,14 +104,14 @@ final class Exchange: Sendable {
         var head = RequestHead(method: method, target: target)
         head.headers = unsafe MicroHTTPCallbacks.headers(connection.pointer)
         head.isSecure = server.isSecure
-        head.certificate = server.certificate(of: connection, number)
+        head.certificate = open.certificate { server.certificate(of: connection) }
         // Needed only to tell those apart who guess passwords.
         if head.headers["Authorization"] != nil || target.hasPrefix("/_session") {
-            head.remoteAddress = server.address(of: number)
+            head.remoteAddress = open.address
         }
         let size = Self.size(of: head.headers, target.utf8.count)
         let limit = server.handler.largestBody(head)
-        guard server.set(self, of: number) else { return false }
+        guard server.begin(self, on: open) else { return false }
         state.withLock { state in
             state.head = head
             // The library notes where each field lies.
@@ -338,7 +342,7 @@ final class Exchange: Sendable {
             state.piece = []
             return state.producer
         }
-        server.set(nil, of: number)
+        open.set(nil)
         producer?.cancel()
     }
 }

@@ -11,20 +11,22 @@ internal import Darwin
 
 /// What libmicrohttpd calls, on its own thread. Each finds its object and hands over.
 ///
-/// Ownership: the *context* is the server, unretained, since it outlives its daemon. `*request` is an
-/// `Exchange`, retained from `begin` to `completed`. A response's body retains its exchange until the
-/// library frees it.
+/// Ownership: the *context* is the server, unretained, since it outlives its daemon. A connection's own
+/// context is its `OpenConnection`, retained while it is open. `*request` is an `Exchange`, retained
+/// from `begin` to `completed`. A response's body retains its exchange until the library frees it.
 enum MicroHTTPCallbacks {
     static func install(_ options: inout divan_httpd_options) {
         unsafe options.begin = { context, target, connection in
-            // SAFETY: the context is the server; the target ends in zero.
+            // SAFETY: the context is the server; the target ends in zero; the connection is open.
             guard let context = unsafe context, let target = unsafe target,
-                let connection = unsafe connection
+                let connection = unsafe connection,
+                let open = unsafe divan_httpd_connection_context(connection)
             else { return nil }
             let server = unsafe Unmanaged<MicroHTTPServer>.fromOpaque(context).takeUnretainedValue()
             let exchange = unsafe Exchange(
                 server, target: String(cString: target),
-                connection: Exchange.Connection(pointer: connection))
+                connection: Exchange.Connection(pointer: connection),
+                Unmanaged<OpenConnection>.fromOpaque(open).takeUnretainedValue())
             return unsafe Unmanaged.passRetained(exchange).toOpaque()
         }
         unsafe options.respond = { _, _, _, method, _, upload, uploadSize, request in
@@ -45,19 +47,29 @@ enum MicroHTTPCallbacks {
             unsafe slot.pointee = nil
             unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue().finish()
         }
-        unsafe options.connection = { context, connection, _, event in
-            // SAFETY: the context is the server; the connection is alive in both events.
-            guard let context = unsafe context, let connection = unsafe connection else { return }
+        unsafe options.connection = { context, connection, slot, event in
+            // SAFETY: the context is the server; the connection is alive in both events, the second of which
+            // is the balance to the first.
+            guard let context = unsafe context, let connection = unsafe connection,
+                let slot = unsafe slot
+            else { return }
             let server = unsafe Unmanaged<MicroHTTPServer>.fromOpaque(context).takeUnretainedValue()
             let number = Int(bitPattern: connection)
-            guard event == .CONNECTION_NOTIFY_STARTED else { return server.closed(number) }
+            guard event == .CONNECTION_NOTIFY_STARTED else {
+                if let open = unsafe slot.pointee {
+                    unsafe Unmanaged<OpenConnection>.fromOpaque(open).release()
+                }
+                return server.closed(number)
+            }
             let descriptor = unsafe divan_httpd_socket(connection)
             var on: Int32 = 1
             // Small answers leave at once instead of waiting for an acknowledgement.
             unsafe setsockopt(
                 descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on,
                 socklen_t(MemoryLayout<Int32>.size))
-            server.opened(number, descriptor)
+            let open = OpenConnection(descriptor: descriptor)
+            unsafe slot.pointee = unsafe Unmanaged.passRetained(open).toOpaque()
+            server.opened(number, open)
         }
     }
 

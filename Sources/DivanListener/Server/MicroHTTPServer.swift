@@ -43,24 +43,11 @@ internal import Darwin
 /// 3. A descriptor is shut down only under the lock that its end waits for, so never another one that
 ///    got its number.
 ///
-/// State: `state`, guarded by its mutex; the exchanges guard their own.
+/// State: `state`, guarded by its mutex; connections and exchanges guard their own.
 final class MicroHTTPServer: HTTPServer {
-    /// One open connection.
-    struct Connection: Sendable {
-        var descriptor: Int32
-        /// Who is at its other end.
-        var address = ""
-        /// Since when it has waited for a head, or for a piece of a body.
-        var since = ContinuousClock.now
-        var exchange: Exchange?
-        /// What its client has shown of itself; nil before the first request.
-        var certificate: PresentedCertificate?
-    }
-
     private struct State {
         var daemon: Daemon?
-        var connections: [Int: Connection] = [:]
-        var isStopping = false
+        var connections: [Int: OpenConnection] = [:]
         var sweeper: (any DispatchSourceTimer)?
     }
 
@@ -81,6 +68,7 @@ final class MicroHTTPServer: HTTPServer {
     private let waiters: WorkerPool
     let deadlines: Deadlines
     private let state = Mutex(State())
+    private let stops = Atomic(false)
 
     /// Starts serving on a socket, which it closes in the end.
     ///
@@ -169,15 +157,16 @@ final class MicroHTTPServer: HTTPServer {
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
     /// Whether the server is going down.
-    var isStopping: Bool { state.withLock { $0.isStopping } }
+    var isStopping: Bool { stops.load(ordering: .sequentiallyConsistent) }
 
     func stop() {
+        // Before the exchanges are counted: one that comes later sees it.
+        stops.store(true, ordering: .sequentiallyConsistent)
         let (daemon, exchanges) = state.withLock { state in
             defer { state.daemon = nil }
-            state.isStopping = true
             state.sweeper?.cancel()
             state.sweeper = nil
-            return (state.daemon, state.connections.values.compactMap(\.exchange))
+            return (state.daemon, state.connections.values.compactMap(\.occupation.exchange))
         }
         guard let daemon else { return }
         deadlines.stop()
@@ -190,28 +179,27 @@ final class MicroHTTPServer: HTTPServer {
 
     // MARK: - Connections
 
-    func opened(_ number: Int, _ descriptor: Int32) {
-        let address = ListeningSocket.address(ofPeer: descriptor)
-        state.withLock {
-            $0.connections[number] = Connection(descriptor: descriptor, address: address)
-        }
+    func opened(_ number: Int, _ connection: OpenConnection) {
+        state.withLock { $0.connections[number] = connection }
     }
 
-    /// Who is at the other end of a connection.
-    func address(of number: Int) -> String {
-        state.withLock { $0.connections[number]?.address ?? "" }
+    /// Notes that an exchange begins.
+    ///
+    /// - Returns: false when the server is going down, and none may begin.
+    func begin(_ exchange: Exchange, on connection: OpenConnection) -> Bool {
+        connection.set(exchange)
+        return !isStopping
     }
 
-    /// What the client of a connection has shown of itself, looked at once; on the daemon's thread.
-    func certificate(of connection: Exchange.Connection, _ number: Int) -> PresentedCertificate {
+    /// What the client of a connection has shown of itself; on the daemon's thread.
+    func certificate(of connection: Exchange.Connection) -> PresentedCertificate {
         guard let clientCertificates else { return .none }
-        if let known = state.withLock({ $0.connections[number]?.certificate }) { return known }
         let most = Int(DIVAN_HTTPD_CHAIN_MAXIMUM)
         var certificates = unsafe [UnsafePointer<UInt8>?](repeating: nil, count: most)
         var counts = [Int](repeating: 0, count: most)
         // SAFETY: both arrays have room for the most that is written; what is lent lives as long as the connection, which
         // is in a callback of its own.
-        let shown = unsafe certificates.withUnsafeMutableBufferPointer { certificates in
+        return unsafe certificates.withUnsafeMutableBufferPointer { certificates in
             unsafe counts.withUnsafeMutableBufferPointer { counts in
                 guard let first = certificates.baseAddress, let firstCount = counts.baseAddress
                 else { return PresentedCertificate.none }
@@ -220,23 +208,9 @@ final class MicroHTTPServer: HTTPServer {
                 return unsafe clientCertificates.verified(first, firstCount, Int(count))
             }
         }
-        state.withLock { $0.connections[number]?.certificate = shown }
-        return shown
     }
 
     func closed(_ number: Int) { state.withLock { $0.connections[number] = nil } }
-
-    /// Notes which exchange a connection is in; nil when it waits for the next one.
-    ///
-    /// - Returns: false when the server is going down, and no exchange may begin.
-    @discardableResult
-    func set(_ exchange: Exchange?, of number: Int) -> Bool {
-        state.withLock { state in
-            state.connections[number]?.exchange = exchange
-            state.connections[number]?.since = .now
-            return !state.isStopping
-        }
-    }
 
     private static let sweepSeconds = 5
 
@@ -245,8 +219,9 @@ final class MicroHTTPServer: HTTPServer {
         let gone: [Exchange] = state.withLock { state in
             var gone: [Exchange] = []
             for connection in state.connections.values {
-                let age = connection.since.duration(to: .now)
-                guard let exchange = connection.exchange else {
+                let (exchange, since) = connection.occupation
+                let age = since.duration(to: .now)
+                guard let exchange else {
                     if age > limits.idle { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
                     continue
                 }
