@@ -13,60 +13,62 @@ import Synchronization
 extension DivanWork {
     /// Runs a workload of the wire by name; nil when it is none.
     func runWireWork(_ work: String, on database: Database) throws -> Timing? {
-        guard
-            [
-                "pull", "push", "resync", "checkpoint_lost", "edit_latency", "listener_get",
-                "listener_get_awake", "listener_get_many", "listener_bulk_docs",
-                "listener_changes", "idle_longpolls", "attachment_pull", "attachment_push",
-            ].contains(work)
-        else { return nil }
+        guard Self.replications.contains(work) || Self.requests.contains(work) else { return nil }
         let remote = try Remote(beside: directory, storageEngine)
         defer { remote.stop() }
+        return Self.requests.contains(work)
+            ? try serve(work, remote) : try replicate(work, database, remote)
+    }
+
+    private static let replications: Set = [
+        "pull", "push", "resync", "checkpoint_lost", "edit_latency", "attachment_pull",
+        "attachment_push",
+    ]
+    private static let requests: Set = [
+        "listener_get", "listener_get_awake", "listener_get_many", "listener_bulk_docs",
+        "listener_changes", "idle_longpolls",
+    ]
+
+    private func replicate(_ work: String, _ database: Database, _ remote: Remote) throws -> Timing
+    {
+        let pull = database.createPullReplication(from: remote.url)
+        let push = database.createPushReplication(to: remote.url)
         switch work {
         case "pull":
             try fill(remote.database)
-            let pull = database.createPullReplication(from: remote.url)
             return try measuring { try Self.run(pull, at: database) }
         case "push":
             try fill(database)
-            let push = database.createPushReplication(to: remote.url)
             return try measuring { try Self.run(push, at: remote.database) }
         case "resync":
-            let push = database.createPushReplication(to: remote.url)
             _ = try Self.run(push, at: remote.database)
             return try measuring {
                 for _ in 0..<operations { _ = try Self.run(push, at: remote.database) }
                 return try remote.database.documentCount
             }
         case "checkpoint_lost":
-            let push = database.createPushReplication(to: remote.url)
             _ = try Self.run(push, at: remote.database)
             push.customProperties = ["reset": true]
             return try measuring { try Self.run(push, at: remote.database) }
-        case "attachment_pull":
-            return try attachment(
-                from: remote.database, by: database.createPullReplication(from: remote.url),
-                to: database)
-        case "attachment_push":
-            return try attachment(
-                from: database, by: database.createPushReplication(to: remote.url),
-                to: remote.database)
-        case "edit_latency": return try editLatency(database, remote)
-        case "idle_longpolls": return try idleLongpolls(remote)
-        default:
-            try fill(remote.database, unless: work == "listener_bulk_docs")
-            if work == "listener_get_many" {
-                let clients = try (0..<8).map { _ in try LoopbackClient(port: remote.port) }
-                return try measuringOthers { try askInTurn(clients) }
-            }
-            let client = try LoopbackClient(
-                port: remote.port, staysAwake: work == "listener_get_awake")
-            return try measuringOthers { try ask(work, client) }
+        case "attachment_pull": return try attachment(from: remote.database, by: pull, to: database)
+        case "attachment_push": return try attachment(from: database, by: push, to: remote.database)
+        default: return try editLatency(database, remote)
         }
     }
 
-    private func fill(_ database: Database, unless isLeft: Bool = false) throws {
-        guard !isLeft else { return }
+    private func serve(_ work: String, _ remote: Remote) throws -> Timing {
+        if work == "idle_longpolls" { return try idleLongpolls(remote) }
+        if work != "listener_bulk_docs" { try fill(remote.database) }
+        if work == "listener_get_many" {
+            let clients = try (0..<8).map { _ in try LoopbackClient(port: remote.port) }
+            return try measuringOthers { try askInTurn(clients) }
+        }
+        let client = try LoopbackClient(
+            port: remote.port, staysAwake: work == "listener_get_awake")
+        return try measuringOthers { try ask(work, client) }
+    }
+
+    private func fill(_ database: Database) throws {
         for start in stride(from: 0, to: operations, by: 1_000) {
             try database.write { transaction in
                 for index in start..<min(start + 1_000, operations) {
