@@ -106,7 +106,7 @@ final class SelectRun {
         }
         if isWindowed { (planned.skip, planned.limit) = (query.offset, query.limit) }
         planned.includesDeleted = plan.includesDeleted
-        planned.takesAnyOrder = plan.countsOnly
+        planned.takesAllInAnyOrder = plan.countsOnly
         planned.check = check
         planned.examined = examined
         return planned

@@ -34,9 +34,9 @@ final class PlanRun {
     var position: [UInt8]?
     /// How many rows to read at most.
     var budget = Int.max
-    /// Whether documents may come in any order: all of them are read faster in that of their sequences, in which
-    /// their bodies lie.
-    var takesAnyOrder = false
+    /// Whether all documents are wanted, in any order: nothing stops the run. All are read faster in the
+    /// order of their sequences, in which their bodies lie.
+    var takesAllInAnyOrder = false
     /// Called now and then; throws to stop the work.
     var check: (@Sendable () throws -> Void)?
     private(set) var counters = Counters()
@@ -47,7 +47,7 @@ final class PlanRun {
     func run(_ path: AccessPath, _ body: (Candidate) throws -> Bool) throws -> Ending {
         switch path {
         case .nothing: return .atEnd
-        case .documents(.all) where takesAnyOrder && !includesDeleted && position == nil:
+        case .documents(.all) where takesAllInAnyOrder && !includesDeleted:
             return try runSequences(body)
         case .documents(let range): return try runDocuments(range, body)
         case .index(let access) where !access.mayRepeat: return try runRows(access, body)
@@ -84,28 +84,15 @@ final class PlanRun {
     }
 
     private func runSequences(_ body: (Candidate) throws -> Bool) throws -> Ending {
-        var ending = Ending.atEnd
-        func add(_ document: Document) throws {
-            guard try count() else {
-                ending = .overBudget
-                throw EndOfScan()
-            }
+        try snapshot.scan { scanned in
+            let document = try scanned.document()
+            guard !document.documentID.isDesign else { return }
+            _ = try count()
             counters.documents += 1
-            if try body(Candidate(document: document, row: nil)) { return }
-            ending = .stopped
-            throw EndOfScan()
+            _ = try body(Candidate(document: document, row: nil))
         }
-        do {
-            try snapshot.scan { scanned in
-                let document = try scanned.document()
-                if !document.documentID.isDesign { try add(document) }
-            }
-        } catch is EndOfScan {}
-        return ending
+        return .atEnd
     }
-
-    /// Ends a scan before its end.
-    private struct EndOfScan: Error {}
 
     private func runRows(
         _ access: IndexAccess, _ body: (Candidate) throws -> Bool

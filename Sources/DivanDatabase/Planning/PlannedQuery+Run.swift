@@ -103,7 +103,7 @@ extension PlannedQuery {
         run.isReversed = report.plan.isReversed
         run.position = start?.bytes
         run.budget = budget
-        run.takesAnyOrder = takesAnyOrder
+        run.takesAllInAnyOrder = takesAllInAnyOrder
         var (toSkip, left) = (skip, limit ?? .max)
         guard left > 0 else { return true }
         var last: (id: DocumentID, row: [UInt8]?)?
@@ -116,7 +116,7 @@ extension PlannedQuery {
             }
             left -= 1
             // Nobody goes on where there is no order.
-            if !takesAnyOrder { last = (candidate.document.documentID, candidate.row) }
+            if !takesAllInAnyOrder { last = (candidate.document.documentID, candidate.row) }
             return try body(candidate.document, planner.snapshot) && left > 0
         }
         report.counters.rows += run.counters.rows
@@ -147,7 +147,7 @@ extension PlannedQuery {
         var sorter = ExternalSorter(limit: most.flatMap { $0.overflow ? nil : $0.partialValue })
         let run = makeRun(planner)
         // Each place ends in an ID, so they are the same in whatever order they are found.
-        run.takesAnyOrder = true
+        run.takesAllInAnyOrder = true
         _ = try run.run(report.plan.base.path) { candidate in
             let document = candidate.document
             examined?.add(document.documentID)

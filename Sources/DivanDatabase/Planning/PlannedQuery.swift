@@ -18,8 +18,8 @@ struct PlannedQuery {
     var indexName: String?
     var updatesIndexes = true
     var includesDeleted = false
-    /// Whether documents may come in any order, as far as none is asked for.
-    var takesAnyOrder = false
+    /// Whether all documents are wanted, in any order; then there is no order, window or start.
+    var takesAllInAnyOrder = false
     /// Where an earlier run ended.
     var start: QueryPosition?
     /// Whether a document is what the query wants.

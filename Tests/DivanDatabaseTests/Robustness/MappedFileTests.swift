@@ -13,6 +13,21 @@ import Testing
 @Suite struct MappedFileTests {
     private static let mapSize = 1 << 20
 
+    /// Has other processes do what a line says while this one does something itself.
+    private func processes(
+        _ count: Int, at directory: TestDirectory, _ line: String, answer: String,
+        while work: () throws -> Void
+    ) throws {
+        let children = try (0..<count).map { _ in
+            try TestChild("mapped", directory.path, "\(Self.mapSize)")
+        }
+        for child in children { #expect(child.readLine() == "ready") }
+        for child in children { try child.say(line) }
+        try work()
+        for child in children { #expect(child.readLine() == answer) }
+        for child in children { #expect(child.finish() == 0) }
+    }
+
     @Test func `readers and writers go on when another process has outgrown their map`()
         async throws
     {
@@ -89,20 +104,14 @@ import Testing
             let engine = try LMDBEngine(directory: directory.path, firstMapSize: Self.mapSize)
             defer { engine.close() }
             try MappedRows.grow(engine, by: 10)
-            let times = Soak.count(test: 2_000, soak: 200_000)
-            let children = try (0..<4).map { _ in
-                try TestChild("mapped", directory.path, "\(Self.mapSize)")
+            let times = Soak.count(test: 6_000, soak: 200_000)
+            try processes(4, at: directory, "watch \(times)", answer: "watched") {
+                try MappedRows.rewrite(engine, times: times / 10)
             }
-            for child in children { #expect(child.readLine() == "ready") }
-            for child in children { try child.say("watch \(times)") }
-            try MappedRows.rewrite(engine, times: times / 10)
-            for child in children { #expect(child.readLine() == "watched") }
             // Pages that no reader looks at are used again, so the file has stayed small beside the 100 kB and
-            // more that each rewriting takes. A reader that a busy machine lets wait keeps some of them, so only
-            // the soak's two gigabytes tell.
+            // more that each rewriting takes. A reader that a busy machine lets wait keeps some of them.
             #expect(try engine.diskSize() < max(32 << 20, times / 10 * 100_000 / 20))
             #expect(try engine.verifyStructure(progress: nil) == [])
-            for child in children { #expect(child.finish() == 0) }
         }
     }
 
@@ -113,14 +122,9 @@ import Testing
             defer { engine.close() }
             try MappedRows.grow(engine, by: 10)
             let times = Soak.count(test: 100, soak: 3_000)
-            let children = try (0..<3).map { _ in
-                try TestChild("mapped", directory.path, "\(Self.mapSize)")
+            try processes(3, at: directory, "reopen \(times)", answer: "reopened") {
+                try MappedRows.grow(engine, by: 10 * times)
             }
-            for child in children { #expect(child.readLine() == "ready") }
-            for child in children { try child.say("reopen \(times)") }
-            try MappedRows.grow(engine, by: 10 * times)
-            for child in children { #expect(child.readLine() == "reopened") }
-            for child in children { #expect(child.finish() == 0) }
         }
     }
 
