@@ -23,8 +23,7 @@ import Testing
                 let child = try TestChild("attach", path, "\(random.next())")
                 _ = child.readLine()
                 var lines = child.readLines(through: random.below(6), "")
-                child.kill(afterMicroseconds: random.below(60_000))
-                lines += child.readLines()
+                lines += child.readLines(killingAfterMicroseconds: random.below(60_000))
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 saved += lines.count
                 try check(path, lines, round: round)

@@ -23,8 +23,7 @@ import Testing
                 let child = try TestChild("convert", directory.path, "\(random.next())")
                 // It tells of each step: so far it comes on any machine.
                 var lines = (0..<random.below(24)).compactMap { _ in child.readLine() }
-                child.kill(afterMicroseconds: random.below(60_000))
-                lines += child.readLines()
+                lines += child.readLines(killingAfterMicroseconds: random.below(60_000))
                 var begun = saved
                 for line in lines {
                     let words = line.split(separator: " ")

@@ -27,8 +27,8 @@ import Testing
                 for _ in 0..<random.below(6) {
                     _ = child.readLine().map { note($0, &possible, &done) }
                 }
-                child.kill(afterMicroseconds: random.below(60_000))
-                for line in child.readLines() { note(line, &possible, &done) }
+                let rest = child.readLines(killingAfterMicroseconds: random.below(60_000))
+                for line in rest { note(line, &possible, &done) }
                 if possible.count > 1 { interrupted += 1 }
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 try check(directory, &possible, round: round)

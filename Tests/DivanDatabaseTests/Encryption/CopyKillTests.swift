@@ -27,8 +27,8 @@ struct CopyKillTests {
                     "recopy", sandbox.folder.path(percentEncoded: false), "\(random.next())")
                 // It tells when it begins and when it is done: so far it comes on any machine.
                 for _ in 0..<random.below(5) { _ = child.readLine().map { copies.note($0) } }
-                child.kill(afterMicroseconds: random.below(60_000))
-                for line in child.readLines() { copies.note(line) }
+                let rest = child.readLines(killingAfterMicroseconds: random.below(60_000))
+                for line in rest { copies.note(line) }
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 try copies.check(sandbox, round: round)
                 for number in copies.takeSources() {

@@ -23,8 +23,7 @@ struct EncryptedKillTests {
                 var random = Soak.random(round: round, salt: 0x7365_6372)
                 let child = try TestChild("secrets", path, "\(random.next())")
                 var lines = child.readLines(through: random.below(6), "done")
-                child.kill(afterMicroseconds: random.below(60_000))
-                lines += child.readLines()
+                lines += child.readLines(killingAfterMicroseconds: random.below(60_000))
                 done += lines.count { $0.hasPrefix("done") }
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 // As the kill has left them, before anybody opens them.

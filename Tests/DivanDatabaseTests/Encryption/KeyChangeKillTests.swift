@@ -30,8 +30,8 @@ struct KeyChangeKillTests {
                 for _ in 0..<random.below(5) {
                     _ = child.readLine().map { note($0, &possible, &done) }
                 }
-                child.kill(afterMicroseconds: random.below(40_000))
-                for line in child.readLines() { note(line, &possible, &done) }
+                let rest = child.readLines(killingAfterMicroseconds: random.below(40_000))
+                for line in rest { note(line, &possible, &done) }
                 if possible.count > 1 { interrupted += 1 }
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 try check(sandbox, &possible, round: round)

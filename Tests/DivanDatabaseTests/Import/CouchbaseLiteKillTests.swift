@@ -33,8 +33,7 @@ import Testing
                 var lines = [child.readLine() ?? ""]
                 // Some are killed in their first import, some in one after a whole one.
                 if random.oneIn(2) { lines.append(child.readLine() ?? "") }
-                child.kill(afterMicroseconds: random.below(150_000))
-                lines += child.readLines()
+                lines += child.readLines(killingAfterMicroseconds: random.below(150_000))
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 let found = try check(directory, lines, round)
                 whole += found.whole

@@ -60,8 +60,7 @@ import Testing
                 var random = Soak.random(round: round, salt: 0x1D3)
                 let child = try TestChild("index", path)
                 _ = child.readLine()
-                child.kill(afterMicroseconds: random.below(1_000_000))
-                _ = child.readLines()
+                _ = child.readLines(killingAfterMicroseconds: random.below(1_000_000))
                 #expect(child.wait() == -9, "round \(round): the child failed by itself")
                 let database = try Database.forTest(at: path)
                 defer { database.close() }

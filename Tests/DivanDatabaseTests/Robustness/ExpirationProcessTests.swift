@@ -80,8 +80,7 @@ import Testing
                 var random = Soak.random(round: round, salt: 0x6578_6B69)
                 let child = try TestChild("expire", path, "\(random.next())")
                 var lines = child.readLines(through: random.below(6), "purged")
-                child.kill(afterMicroseconds: random.below(60_000))
-                lines += child.readLines()
+                lines += child.readLines(killingAfterMicroseconds: random.below(60_000))
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 purged += lines.count { $0.hasPrefix("purged") }
                 try check(path, lines, round: round)

@@ -25,8 +25,7 @@ import Testing
                     "batches", path, "\(random.next())", keeping.rawValue)
                 // One round in six may die before it has opened the database.
                 var lines = child.readLines(through: random.below(6), "done")
-                child.kill(afterMicroseconds: random.below(60_000))
-                lines += child.readLines()
+                lines += child.readLines(killingAfterMicroseconds: random.below(60_000))
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
                 try history.apply(lines)
                 try history.check(path, keeping, round: round)

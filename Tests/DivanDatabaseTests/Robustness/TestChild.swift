@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import DivanTestSupport
 import Testing
 
@@ -104,10 +103,29 @@ final class TestChild {
         return lines.dropLast().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    private func readMore() -> Bool {
+    /// Kills it after a delay and returns its lines up to the end.
+    ///
+    /// The thread that reads them watches the time as well: one of a pool may come seconds late while
+    /// other tests keep the pool busy, and a kill that is late hits nothing half done.
+    func readLines(killingAfterMicroseconds delay: Int) -> [String] {
+        let moment = ContinuousClock.now + .microseconds(delay)
+        while microseconds(until: moment) >= 1_000,
+            readMore(within: Int32(clamping: microseconds(until: moment) / 1_000))
+        {}
+        usleep(UInt32(clamping: microseconds(until: moment)))
+        kill()
+        return readLines()
+    }
+
+    private func microseconds(until moment: ContinuousClock.Instant) -> Int {
+        Int((moment - .now) / .microseconds(1))
+    }
+
+    /// Returns false at the end, and when nothing comes within a time in milliseconds.
+    private func readMore(within patience: Int32 = 60_000) -> Bool {
         var ready = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
         while true {
-            let count = poll(&ready, 1, 60_000)
+            let count = poll(&ready, 1, patience)
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { return false }
             break
@@ -123,14 +141,6 @@ final class TestChild {
 
     /// Kills it, as no process can prevent.
     func kill() { _ = Self.system_kill(process, SIGKILL) }
-
-    /// Kills it after a delay, from another thread.
-    func kill(afterMicroseconds delay: Int) {
-        let process = process
-        DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(delay)) {
-            _ = Self.system_kill(process, SIGKILL)
-        }
-    }
 
     /// Waits for its end and returns its exit code; a signal is its number below zero.
     func wait() -> Int32 {

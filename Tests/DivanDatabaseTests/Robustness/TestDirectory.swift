@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Divan
 import DivanTestChild
-import FoundationEssentials
+import Foundation
 
 /// A directory of a test's own, removed with it.
 final class TestDirectory: Sendable {
@@ -42,9 +41,10 @@ final class TestDirectory: Sendable {
     }
 }
 
-/// Runs blocking work on a thread of its own, so that other tests keep theirs.
+/// Runs blocking work on a thread of its own: other tests keep theirs, and it has not to wait for one of
+/// a pool that they use up.
 func offPool<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
 }
