@@ -131,7 +131,7 @@ struct Workload: Sendable {
             work("index_update", 10, .plain), work("index_update_reduce", 10),
             work("query_index", count, .plain),
             work("reduce_range", 1000), work("reduce_after_edit", 200),
-            work("index_map_one_core", count), work("index_property", count),
+            work("index_map_one_core", count), work("index_property", count, .plain),
             work("group_count", count), work("query_100", 2000),
             work("query_beside_large", 2000), work("live_query", 500),
         ]

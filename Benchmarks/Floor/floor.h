@@ -63,6 +63,8 @@ typedef struct {
     // An index on a text, and rows of it; NULL for a floor that has none.
     int64_t (*index)(const Work *);
     int64_t (*query_index)(const Work *);
+    // An index on a number.
+    int64_t (*index_property)(const Work *);
     // The same, kept beside the documents: made, and brought up to date.
     void (*make_index)(const Work *);
     int64_t (*update_index)(const Work *);

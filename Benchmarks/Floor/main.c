@@ -43,6 +43,8 @@ static int64_t run(const Engine *engine, const char *name, Work *work) {
     if (strcmp(name, "all_documents") == 0) return engine->all_documents(work);
     if (strcmp(name, "all_ids") == 0) return engine->all_ids(work);
     if (strcmp(name, "index_map") == 0 && engine->index) return engine->index(work);
+    if (strcmp(name, "index_property") == 0 && engine->index_property)
+        return engine->index_property(work);
     if (strcmp(name, "query_index") == 0 && engine->index) return engine->query_index(work);
     if (strcmp(name, "index_update") == 0 && engine->update_index) return engine->update_index(work);
     fprintf(stderr, "floor: there is no work '%s'\n", name);

@@ -110,6 +110,12 @@ static int64_t index_plain(const Work *work) {
     return 1;
 }
 
+static int64_t index_property_plain(const Work *work) {
+    (void)work;
+    sql_run(database, "CREATE INDEX by_age ON docs (json_extract(body, '$.age'), docid)");
+    return 1;
+}
+
 // Ranges of a hundred rows, key and ID of each, from the index alone.
 static int64_t query_index_plain(const Work *work) {
     sqlite3_stmt *email = sql_prepare(
@@ -193,6 +199,7 @@ const Engine plain_floor = {
     .all_documents = all_documents_plain,
     .all_ids = all_ids_plain,
     .index = index_plain,
+    .index_property = index_property_plain,
     .query_index = query_index_plain,
     .make_index = make_index_plain,
     .update_index = update_index_plain,

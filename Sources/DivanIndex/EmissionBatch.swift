@@ -24,18 +24,19 @@ package struct EmissionBatch: Sendable {
         var end: Int
     }
 
-    /// A document and its rows.
+    /// A document, where its ID stands in ``bytes``, and its rows.
     struct Document {
-        var id: DocumentID
-        var firstRow: Int
-        var endRow: Int
+        var id: Range<Int>
+        var rows: Range<Int>
     }
 
     private(set) var bytes: [UInt8] = []
     private(set) var rows: [Row] = []
     private(set) var documents: [Document] = []
-    /// The document that is being mapped.
-    private var current: (id: DocumentID, firstRow: Int, start: Int)?
+    /// The ID of the document that is being mapped.
+    private var id: [UInt8] = []
+    /// Where its rows and their bytes begin; nil between documents.
+    private var begun: (row: Int, start: Int)?
     /// How the numbers of the last key are written.
     private var forms = NumberForms()
 
@@ -55,7 +56,16 @@ package struct EmissionBatch: Sendable {
 
     /// Begins the next document.
     package mutating func begin(_ id: DocumentID) {
-        current = (id, rows.count, bytes.count)
+        self.id.removeAll(keepingCapacity: true)
+        self.id.append(contentsOf: id.text.utf8)
+        begun = (rows.count, bytes.count)
+    }
+
+    /// Begins the next document, whose ID is lent in UTF-8.
+    package mutating func begin(_ id: Span<UInt8>) {
+        self.id.removeAll(keepingCapacity: true)
+        self.id.append(copying: id)
+        begun = (rows.count, bytes.count)
     }
 
     /// Adds a row of the document that was begun.
@@ -66,7 +76,7 @@ package struct EmissionBatch: Sendable {
     package mutating func append(
         _ value: PackedValue?, key: (inout [UInt8], inout NumberForms) throws -> Void
     ) rethrows {
-        guard let current else { return }
+        guard begun != nil else { return }
         let start = bytes.count
         forms.removeAll()
         do { try key(&bytes, &forms) } catch {
@@ -74,7 +84,7 @@ package struct EmissionBatch: Sendable {
             throw error
         }
         let emittedEnd = bytes.count
-        bytes.append(contentsOf: current.id.text.utf8)
+        bytes.append(contentsOf: id)
         bytes.append(0)
         // The ordinal is zero until the document is complete.
         if !forms.bytes.isEmpty { bytes.append(0) }
@@ -86,18 +96,24 @@ package struct EmissionBatch: Sendable {
 
     /// Ends the document that was begun.
     package mutating func end() {
-        guard let current else { return }
-        if rows.count - current.firstRow > 1 { number(from: current.firstRow, of: current.id) }
-        documents.append(
-            Document(id: current.id, firstRow: current.firstRow, endRow: rows.count))
-        self.current = nil
+        guard let begun else { return }
+        if rows.count - begun.row > 1 { number(from: begun.row) }
+        var start = bytes.count
+        if begun.row < rows.count {
+            // It stands in the key of its first row.
+            start = rows[begun.row].emittedEnd
+        } else {
+            bytes.append(contentsOf: id)
+        }
+        documents.append(Document(id: start..<start + id.count, rows: begun.row..<rows.count))
+        self.begun = nil
     }
 
     /// Ends the document that was begun without any rows.
     package mutating func endWithoutRows() {
-        guard let current else { return }
-        rows.removeLast(rows.count - current.firstRow)
-        bytes.removeLast(bytes.count - current.start)
+        guard let begun else { return }
+        rows.removeLast(rows.count - begun.row)
+        bytes.removeLast(bytes.count - begun.start)
         end()
     }
 
@@ -113,12 +129,14 @@ package struct EmissionBatch: Sendable {
             })
         documents.append(
             contentsOf: other.documents.lazy.map {
-                Document(id: $0.id, firstRow: row + $0.firstRow, endRow: row + $0.endRow)
+                Document(
+                    id: start + $0.id.lowerBound..<start + $0.id.upperBound,
+                    rows: row + $0.rows.lowerBound..<row + $0.rows.upperBound)
             })
     }
 
     /// Numbers the rows of a document that have the same key.
-    private mutating func number(from firstRow: Int, of id: DocumentID) {
+    private mutating func number(from firstRow: Int) {
         // Hashes say cheaply of nearly all documents that there are none.
         var hashes: Set<UInt64> = []
         let isUnique = rows[firstRow...].allSatisfy { row in
@@ -135,11 +153,11 @@ package struct EmissionBatch: Sendable {
             guard ordinal > 0 else { continue }
             // A longer key is written anew, behind everything.
             let value = Array(bytes[row.keyEnd..<row.end])
-            let forms = Array(bytes[self.forms(row, of: id)])
+            let forms = Array(bytes[self.forms(row, idSize: id.count)])
             let start = bytes.count
             bytes.append(contentsOf: Array(key))
             let emittedEnd = bytes.count
-            RowKey.append(id, ordinal: ordinal, forms: forms, to: &bytes)
+            RowKey.append(id: id, ordinal: ordinal, forms: forms, to: &bytes)
             let keyEnd = bytes.count
             bytes.append(contentsOf: value)
             rows[index] = Row(
@@ -156,12 +174,16 @@ package struct EmissionBatch: Sendable {
         return start
     }
 
+    /// The ID of a document.
+    package func documentID(_ place: Int) -> DocumentID {
+        DocumentID(unchecked: String(decoding: bytes[documents[place].id], as: UTF8.self))
+    }
+
     /// The whole key of a row.
     func key(_ row: Row) -> ArraySlice<UInt8> { bytes[row.start..<row.keyEnd] }
 
     /// Where a row of a document says how the numbers of its key are written; empty for most.
-    func forms(_ row: Row, of id: DocumentID) -> Range<Int> {
-        RowKey.forms(
-            behindID: row.emittedEnd + id.text.utf8.count + 1, end: row.keyEnd, in: bytes)
+    func forms(_ row: Row, idSize: Int) -> Range<Int> {
+        RowKey.forms(behindID: row.emittedEnd + idSize + 1, end: row.keyEnd, in: bytes)
     }
 }

@@ -17,12 +17,12 @@ enum EmittedKeys {
 
     /// Appends the list of a document's rows, which stand in a batch.
     static func append(
-        _ rows: ArraySlice<EmissionBatch.Row>, of id: DocumentID, in batch: EmissionBatch,
-        to list: inout [UInt8]
+        of document: EmissionBatch.Document, in batch: EmissionBatch, to list: inout [UInt8]
     ) {
-        for row in rows {
+        for index in document.rows {
+            let row = batch.rows[index]
             append(batch.bytes, row.start..<row.emittedEnd, to: &list)
-            let forms = batch.forms(row, of: id)
+            let forms = batch.forms(row, idSize: document.id.count)
             guard !forms.isEmpty else { continue }
             list.append(formsFollow)
             append(batch.bytes, forms, to: &list)

@@ -137,28 +137,23 @@ private struct Staging {
         listBytes.reserveCapacity(batch.bytes.count)
     }
 
-    private func emitted(_ place: Int, _ batch: EmissionBatch) -> Range<Int> {
-        batch.documents[place].firstRow..<batch.documents[place].endRow
-    }
-
     /// Adds the list of what a document emits.
     mutating func addList(of place: Int, in batch: EmissionBatch, isNew: Bool) {
-        let emitted = batch.rows[emitted(place, batch)]
+        let document = batch.documents[place]
         // Who is new and emits nothing has left nothing either.
-        guard !emitted.isEmpty || !isNew else { return }
-        let id = batch.documents[place].id
+        guard !document.rows.isEmpty || !isNew else { return }
         let start = listBytes.count
-        listBytes.append(contentsOf: id.text.utf8)
+        listBytes.append(copying: batch.bytes.span.extracting(document.id))
         let keyEnd = listBytes.count
-        EmittedKeys.append(emitted, of: id, in: batch, to: &listBytes)
+        EmittedKeys.append(of: document, in: batch, to: &listBytes)
         lists.append(
-            emitted.isEmpty ? .clear : .put, at: start, keySize: keyEnd - start,
+            document.rows.isEmpty ? .clear : .put, at: start, keySize: keyEnd - start,
             valueSize: listBytes.count - keyEnd, of: listBytes, source: place)
     }
 
     /// Adds the rows of a document that had none, or the same ones.
     mutating func putRows(of place: Int, in batch: EmissionBatch, areThere: Bool) {
-        for index in emitted(place, batch) {
+        for index in batch.documents[place].rows {
             put(batch.rows[index], areThere ? .replace : .put, batch)
         }
     }
@@ -167,10 +162,10 @@ private struct Staging {
     mutating func replaceRows(
         of place: Int, in batch: inout EmissionBatch, formerly list: Span<UInt8>
     ) throws {
-        var gone = try EmittedKeys.rowKeys(list, of: batch.documents[place].id)
+        var gone = try EmittedKeys.rowKeys(list, of: batch.documentID(place))
         gone.sort { $0.precedes($1) }
         var isKept = [Bool](repeating: false, count: gone.count)
-        for index in emitted(place, batch) {
+        for index in batch.documents[place].rows {
             let row = batch.rows[index]
             let found = Self.place(of: Array(batch.key(row)), in: gone)
             if let found { isKept[found] = true }

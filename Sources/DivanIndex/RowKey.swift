@@ -36,7 +36,15 @@ package enum RowKey {
     package static func append(
         _ id: DocumentID, ordinal: Int, forms: some Collection<UInt8>, to key: inout [UInt8]
     ) {
-        key.append(contentsOf: id.text.utf8)
+        append(id: id.text.utf8, ordinal: ordinal, forms: forms, to: &key)
+    }
+
+    /// The same with the ID in UTF-8.
+    static func append(
+        id: some Collection<UInt8>, ordinal: Int, forms: some Collection<UInt8>,
+        to key: inout [UInt8]
+    ) {
+        key.append(contentsOf: id)
         key.append(0)
         guard ordinal > 0 || !forms.isEmpty else { return }
         append(ordinal: ordinal, to: &key)

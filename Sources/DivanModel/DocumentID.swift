@@ -42,6 +42,12 @@ public struct DocumentID: Sendable {
     /// Whether this is the ID of a local document.
     public var isLocal: Bool { isReserved && text.utf8.starts(with: "_local/".utf8) }
 
+    /// Whether bytes in UTF-8 are the ID of a design document.
+    package static func isDesign(_ id: Span<UInt8>) -> Bool {
+        // "_design/"
+        id.bigEndianWord(at: 0) == 0x5F64_6573_6967_6E2F
+    }
+
     /// Whether the ID begins as only those of design and local documents may.
     private var isReserved: Bool { text.utf8.first == UInt8(ascii: "_") }
 

@@ -73,25 +73,42 @@ package enum HexadecimalText {
 
     /// Returns `high` and `low` as the text of a UUID: 8-4-4-4-12 digits.
     package static func uuid(_ high: UInt64, _ low: UInt64) -> String {
+        // SAFETY: all 36 bytes are initialised, and all of them are ASCII.
+        unsafe String(unsafeUninitializedCapacity: 36) { buffer in
+            unsafe writeUUID(high, low, to: UnsafeMutableRawBufferPointer(buffer))
+            return 36
+        }
+    }
+
+    /// Appends the text of a UUID.
+    package static func appendUUID(_ high: UInt64, _ low: UInt64, to bytes: inout [UInt8]) {
+        // SAFETY: the memory lives for the call, and its 36 bytes are initialised and copied.
+        unsafe withUnsafeTemporaryAllocation(byteCount: 36, alignment: 1) { buffer in
+            unsafe writeUUID(high, low, to: buffer)
+            unsafe bytes.append(contentsOf: buffer)
+        }
+    }
+
+    /// Writes 36 bytes: 32 digits and the 4 hyphens between.
+    @inline(__always)
+    private static func writeUUID(
+        _ high: UInt64, _ low: UInt64, to bytes: UnsafeMutableRawBufferPointer
+    ) {
         let first = digits(UInt32(truncatingIfNeeded: high >> 32))
         let second = digits(UInt32(truncatingIfNeeded: high))
         let third = digits(UInt32(truncatingIfNeeded: low >> 32))
         let last = digits(UInt32(truncatingIfNeeded: low))
-        // SAFETY: 36 bytes are initialised, all of them ASCII: 32 digits and the 4 hyphens between.
-        return unsafe String(unsafeUninitializedCapacity: 36) { buffer in
-            let bytes = UnsafeMutableRawBufferPointer(buffer)
-            unsafe bytes.storeBytes(of: first.bigEndian, as: UInt64.self)
-            for (place, half) in [
-                (9, second >> 32), (14, second), (19, third >> 32), (24, third),
-            ] {
-                unsafe bytes.storeBytes(
-                    of: UInt32(truncatingIfNeeded: half).bigEndian, toByteOffset: place,
-                    as: UInt32.self)
-            }
-            unsafe bytes.storeBytes(of: last.bigEndian, toByteOffset: 28, as: UInt64.self)
-            for hyphen in [8, 13, 18, 23] { unsafe buffer[hyphen] = UInt8(ascii: "-") }
-            return 36
+        // SAFETY: each caller brings 36 bytes.
+        unsafe bytes.storeBytes(of: first.bigEndian, as: UInt64.self)
+        for (place, half) in [
+            (9, second >> 32), (14, second), (19, third >> 32), (24, third),
+        ] {
+            unsafe bytes.storeBytes(
+                of: UInt32(truncatingIfNeeded: half).bigEndian, toByteOffset: place,
+                as: UInt32.self)
         }
+        unsafe bytes.storeBytes(of: last.bigEndian, toByteOffset: 28, as: UInt64.self)
+        for hyphen in [8, 13, 18, 23] { unsafe bytes[hyphen] = UInt8(ascii: "-") }
     }
 
     /// Returns the number that `digits` spells, or `nil` unless they are 32 lower-case digits.

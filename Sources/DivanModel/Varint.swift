@@ -78,7 +78,7 @@ package enum Varint {
     ///
     /// - Parameter value: The number to be encoded.
     /// - Returns: 1 to ``maximumLength``.
-    @inlinable
+    @inlinable @inline(__always)
     package static func length(of value: UInt64) -> Int {
         max(1, (70 - value.leadingZeroBitCount) / 7)
     }

@@ -66,17 +66,8 @@ final class EmissionSink {
         emit(value) { coder.append(key, to: &$0, &$1) }
     }
 
-    /// Adds a row of a property index: its key is put together where it will stand. A key that is too
-    /// large becomes the one of a document that cannot be indexed.
-    func emitKey(_ append: (inout [UInt8]) -> Void) {
-        batch.append(nil) { bytes, _ in
-            let start = bytes.count
-            append(&bytes)
-            guard bytes.count - start > Self.largestKey else { return }
-            bytes.removeLast(bytes.count - start)
-            bytes.append(RowKeyCoder.unindexable)
-        }
-    }
+    /// Adds a row of a property index.
+    func emitKey(_ append: (inout [UInt8]) -> Void) { batch.appendKey(append) }
 
     func fail(_ failure: EmissionFailure) { self.failure = self.failure ?? failure }
 
@@ -94,6 +85,20 @@ final class EmissionSink {
             keySize = bytes.count - start + forms.bytes.count
         }
         if keySize > Self.largestKey { fail(.keyTooLarge) }
+    }
+}
+
+extension EmissionBatch {
+    /// Adds a row of a property index: its key is put together where it will stand. A key that is too
+    /// large becomes the one of a document that cannot be indexed.
+    mutating func appendKey(_ append: (inout [UInt8]) -> Void) {
+        self.append(nil) { bytes, _ in
+            let start = bytes.count
+            append(&bytes)
+            guard bytes.count - start > EmissionSink.largestKey else { return }
+            bytes.removeLast(bytes.count - start)
+            bytes.append(RowKeyCoder.unindexable)
+        }
     }
 }
 

@@ -11,6 +11,8 @@ internal import DivanPlatform
 struct IndexDefinition: Sendable {
     /// Emits the rows of one document.
     typealias Map = @Sendable (Document, EmissionSink) throws -> Void
+    /// Emits the rows of one document of which only the packed body is lent.
+    typealias LentMap = @Sendable (Span<UInt8>, inout EmissionBatch) -> Void
 
     let name: IndexName
     /// What the app says changes when the map function does.
@@ -19,6 +21,9 @@ struct IndexDefinition: Sendable {
     /// The documents that the map function sees: those whose `type` is this; nil for all.
     let documentType: String?
     let map: Map
+    /// The same for a body alone, if that is enough: then documents are mapped where they lie, while
+    /// they are read. It runs inside a snapshot, so it is none of an app's.
+    let lentMap: LentMap?
     /// Folds rows; its results are stored.
     let reducer: (any RowReducer)?
     /// What makes the keys of rows.
@@ -30,13 +35,14 @@ struct IndexDefinition: Sendable {
 
     init(
         name: IndexName, version: String, collation: Collation, documentType: String?,
-        map: @escaping Map, reducer: (any RowReducer)?
+        map: @escaping Map, lentMap: LentMap? = nil, reducer: (any RowReducer)?
     ) {
         self.name = name
         self.version = version
         self.collation = collation
         self.documentType = documentType
         self.map = map
+        self.lentMap = lentMap
         self.reducer = reducer
         coder = RowKeyCoder(collation, strings: ICUCollator.root)
         let strings = collation == .unicode ? ICUCollator.root.version : "bytes"

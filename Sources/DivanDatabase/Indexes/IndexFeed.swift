@@ -4,22 +4,18 @@ internal import DivanJSON
 internal import DivanModel
 internal import DivanStorage
 
-/// A piece of what the indexer reads: documents changed since a sequence, and purges since a purge.
+/// A part of what the indexer reads: documents changed since a sequence, and purges since a purge.
 struct IndexFeed: Sendable {
-    /// A document and its current revision; nil when that is a tombstone.
+    /// A row that stands for a document.
     struct Item: Sendable {
-        var id: DocumentID
         var sequence: SequenceNumber
-        var document: Document?
         /// Whether the row only pointed to the document, so that others may bring it again.
         var isConsulted = false
     }
 
-    /// Enough to keep all cores busy, few enough to hold in memory and to write in one transaction.
-    static let largestCount = 5_000
-    static let largestBytes = 16 << 20
-
     var items: [Item] = []
+    /// The IDs of the items, and the current revisions, nil for tombstones; nothing if nobody needs them.
+    var documents: [(id: DocumentID, document: Document?)] = []
     /// The bytes of the bodies of their documents.
     var bytes = 0
     /// Documents purged whole, by purge sequence, in order; some may exist again.
@@ -31,28 +27,29 @@ struct IndexFeed: Sendable {
     /// Where the database stood when it was read.
     var state: DatabaseState
 
-    /// Whether nothing is left behind it.
-    var isAtEnd: Bool { lastSequence >= state.lastSequence }
 }
 
 extension Snapshot {
-    /// Reads the next piece of the feed for indexes: so many of the changes after a sequence, up to a
-    /// bound if there is one, and the purges after a purge.
+    /// Reads the next part of the feed for indexes: the changes after a sequence, up to a bound if there
+    /// is one, until they are so many or their bodies so long; and the purges after a purge, if asked for.
+    /// The bodies are lent to those indexes that need no more.
     func indexFeed(
-        after sequence: SequenceNumber, purge: UInt64, through bound: SequenceNumber? = nil,
-        count: Int = IndexFeed.largestCount
+        after sequence: SequenceNumber, purge: UInt64?, through bound: SequenceNumber? = nil,
+        count: Int, bytes: Int, lendingTo lent: inout LentMapping
     ) throws -> IndexFeed {
         let state = try state()
         var feed = IndexFeed(lastSequence: sequence, lastPurge: state.lastPurge, state: state)
         try core.blaming(nil) {
-            feed.purged = try purgedDocuments(after: purge)
-            try readItems(into: &feed, through: bound ?? state.lastSequence, count)
+            if let purge { feed.purged = try purgedDocuments(after: purge) }
+            try readItems(
+                into: &feed, through: bound ?? state.lastSequence, count, bytes, &lent)
         }
         return feed
     }
 
     private func readItems(
-        into feed: inout IndexFeed, through bound: SequenceNumber, _ count: Int
+        into feed: inout IndexFeed, through bound: SequenceNumber, _ count: Int, _ bytes: Int,
+        _ lent: inout LentMapping
     ) throws {
         let rows = try reader.cursor(in: core.stores.revisions)
         let marks = try reader.cursor(in: core.stores.superseded)
@@ -61,7 +58,6 @@ extension Snapshot {
             marks.close()
         }
         let start = Int64(clamping: feed.lastSequence)
-        let largestBytes = min(IndexFeed.largestBytes, core.options.indexingMemory)
         guard start < Int64.max else { return }
         var nextMark = try marks.seek(toAtLeast: start + 1) ? marks.integerKey : .max
         var found = try rows.seek(toAtLeast: start + 1)
@@ -69,45 +65,49 @@ extension Snapshot {
             let key = rows.integerKey
             while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
             if key != nextMark {
-                let item = try item(rows, SequenceNumber(key))
-                feed.bytes += item.document?.body.bytes.count ?? 0
-                feed.items.append(item)
+                try read(rows, SequenceNumber(key), into: &feed, &lent)
             }
             feed.lastSequence = SequenceNumber(key)
-            if feed.items.count >= count || feed.bytes >= largestBytes {
-                return
-            }
+            if feed.items.count >= count || feed.bytes >= bytes { return }
             found = try rows.next()
         }
         // Marks of rows at the end are passed, too.
         feed.lastSequence = max(feed.lastSequence, bound)
     }
 
-    private func item(_ rows: any StorageCursor, _ sequence: SequenceNumber) throws
-        -> IndexFeed.Item
-    {
-        var item: IndexFeed.Item?
+    private func read(
+        _ rows: any StorageCursor, _ sequence: SequenceNumber, into feed: inout IndexFeed,
+        _ lent: inout LentMapping
+    ) throws {
         var elsewhere: DocumentID?
+        var (size, kept): (Int, (DocumentID, Document?)?) = (0, nil)
         try rows.withValue { bytes in
-            let row = try core.decoding(nil) { try RevisionRow(bytes) }
-            let id = row.documentID
-            guard row.flags.isDisjoint(with: [.consultDocument, .largeBody]) else {
-                return elsewhere = id
+            let content = try core.decoding(nil) { try RevisionRow.Content(bytes) }
+            guard content.flags.isDisjoint(with: [.consultDocument, .largeBody]) else {
+                return elsewhere = try core.decoding(nil) { try RevisionRow.documentID(bytes) }
             }
-            item = IndexFeed.Item(id: id, sequence: sequence)
-            guard !row.flags.contains(.tombstone) else { return }
-            item?.document = Document(
-                documentID: id, revisionID: row.revisionID, sequence: sequence, isDeleted: false,
-                body: PackedValue(copying: bytes.extracting(row.body)),
+            let isTombstone = content.flags.contains(.tombstone)
+            let body = bytes.extracting(isTombstone ? 0..<0 : content.body)
+            size = body.count
+            try core.decoding(nil) { try lent.map(row: bytes, sequence, body) }
+            guard lent.leavesSome else { return }
+            let id = try core.decoding(nil) { try RevisionRow.documentID(bytes) }
+            guard !isTombstone else { return kept = (id, nil) }
+            let document = Document(
+                documentID: id, revisionID: content.revisionID, sequence: sequence,
+                isDeleted: false, body: PackedValue(copying: body),
                 store: core.attachments.number)
+            kept = (id, document)
         }
         if let elsewhere {
-            item = IndexFeed.Item(
-                id: elsewhere, sequence: sequence, document: try document(elsewhere),
-                isConsulted: true)
+            let document = try document(elsewhere)
+            lent.map(elsewhere, sequence, document)
+            size = document?.body.byteCount ?? 0
+            kept = (elsewhere, document)
         }
-        guard let item else { throw DatabaseError.corrupted("A stored row", nil) }
-        return item
+        feed.bytes += size
+        feed.items.append(IndexFeed.Item(sequence: sequence, isConsulted: elsewhere != nil))
+        if lent.leavesSome, let kept { feed.documents.append(kept) }
     }
 
     /// The documents purged whole since a purge; purges of single revisions are in the feed.

@@ -47,15 +47,15 @@ struct IndexGroups {
     mutating func divide(
         by batch: IndexBatch, through last: SequenceNumber, memory: Int
     ) -> Bool {
-        let reached = batch.feed.lastSequence
+        let reached = batch.mapped.lastSequence
         guard let current, current.count > 1, reached > batch.start, last > reached
         else { return false }
         let share = Double(last - reached) / Double(reached - batch.start)
         var sizes: [IndexName: Double] = [:]
-        for (index, mapped) in zip(batch.indexes, batch.mapped) {
+        for (index, mapped) in zip(batch.indexes, batch.mapped.outcomes) {
             sizes[index.definition.name] = share * Double(mapped.emissions.size)
         }
-        let documents = share * Double(batch.feed.bytes)
+        let documents = share * Double(batch.mapped.bytes)
         let largest = max(Double(memory), (2 * documents * Double(memory)).squareRoot())
         var divided = [Group(definitions: [], remaining: last - reached)]
         var size = 0.0

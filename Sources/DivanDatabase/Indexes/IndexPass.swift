@@ -8,9 +8,10 @@ internal import DivanStorage
 /// Brings indexes up to date: all that are behind, in one pass over what changed, or in several where
 /// their rows would not fit into memory together (``IndexGroups``).
 ///
-///     read          a piece of the feed, in a snapshot that is given up at once
-///     map           its documents, by all cores, for every index that has not seen them
-///     …again, as long as the rows fit into memory and the first snapshot had more
+///     read          a part of the feed, in a snapshot that is given up at once
+///     map           its documents, for every index that has not seen them
+///     …both by all cores (IndexPiece), a piece at a time, as long as the rows fit into memory
+///     and the first snapshot had more
 ///     write         the rows, in order, in one transaction with the records of the indexes
 ///     …again, until every index has reached where the database stood at the beginning
 ///
@@ -23,8 +24,8 @@ internal import DivanStorage
 ///    crash, a cancellation or an error loses the last piece at most, and the next pass goes on there.
 /// 2. A piece is written only where the record still is what it was when the piece was read. If
 ///    another thread or process was faster, the piece is dropped and the next one read.
-/// 3. A piece says of each document how it stood in its snapshot. Whoever changes or purges it later
-///    gives it a higher sequence or purge, which a later piece brings. So the pieces of one write end
+/// 3. A part says of each document how it stood in its snapshot. Whoever changes or purges it later
+///    gives it a higher sequence or purge, which a later part brings. So the parts of one write end
 ///    where the first one's snapshot ended, and its purges are those that count.
 /// 4. Between pieces others read, and between writes they write.
 ///
@@ -48,7 +49,7 @@ struct IndexPass {
         static let mostFailures = 100
 
         fileprivate mutating func note(
-            _ mapped: IndexMapping.Outcome, _ written: Written?, of name: IndexName
+            _ mapped: MappedFeed.Outcome, _ written: Written?, of name: IndexName
         ) {
             var statistics = statistics[name] ?? IndexingStatistics()
             statistics.documents += mapped.positions.count
@@ -71,7 +72,7 @@ struct IndexPass {
                 groups.next()
                 continue
             }
-            var batch = IndexBatch(first.indexes, first.feed, after: first.start)
+            var batch = IndexBatch(first.indexes, first.content.first.feed, after: first.start)
             try map(first, into: &batch, groups, &report)
             let isDivided = groups.divide(by: batch, through: target.lastSequence, memory: memory)
             while !isDivided, batch.size < memory, let more = try nextPiece(of: batch) {
@@ -119,7 +120,7 @@ struct IndexPass {
     private struct Piece {
         var indexes: [IndexBatch.Behind]
         var start: SequenceNumber
-        var feed: IndexFeed
+        var content: IndexPiece
         var remaining: UInt64
     }
 
@@ -138,25 +139,21 @@ struct IndexPass {
             let purge = behind.map(\.record.lastPurge).min()
         else { return nil }
         let count = IndexBatch.firstCount(behind.count, memory: core.options.indexingMemory)
-        let feed = try core.read {
-            try $0.indexFeed(after: start, purge: purge, count: count)
-        }
+        let piece = try IndexPiece(
+            core, for: IndexBatch.mapping(behind), after: start, purge: purge, count: count)
         let remaining = target.lastSequence - min(target.lastSequence, start)
-        return Piece(indexes: behind, start: start, feed: feed, remaining: remaining)
+        return Piece(indexes: behind, start: start, content: piece, remaining: remaining)
     }
 
     /// The next piece of what the first one's snapshot had; nil when that was all.
     private func nextPiece(of batch: IndexBatch) throws -> Piece? {
-        let start = batch.feed.lastSequence
+        let start = batch.mapped.lastSequence
         guard start < batch.bound else { return nil }
-        let count = batch.nextCount(memory: core.options.indexingMemory)
-        let feed = try core.read {
-            try $0.indexFeed(
-                after: start, purge: batch.feed.state.lastPurge, through: batch.bound,
-                count: count)
-        }
+        let piece = try IndexPiece(
+            core, for: IndexBatch.mapping(batch.indexes), after: start, purge: nil,
+            through: batch.bound, count: batch.nextCount(memory: core.options.indexingMemory))
         return Piece(
-            indexes: batch.indexes, start: start, feed: feed, remaining: batch.bound - start)
+            indexes: batch.indexes, start: start, content: piece, remaining: batch.bound - start)
     }
 
     /// The record of an index, made anew when it was built in another way.
@@ -185,12 +182,9 @@ struct IndexPass {
             Progress(
                 phase: "indexing", completed: report.documents,
                 total: report.documents + remaining))
-        batch.add(
-            piece.feed,
-            IndexMapping(
-                items: piece.feed.items,
-                indexes: piece.indexes.map { ($0.definition, $0.record.lastSequence) }))
-        report.documents += piece.feed.items.count
+        let known = batch.mapped.items.count
+        try batch.add(piece.content)
+        report.documents += batch.mapped.items.count - known
     }
 
     private func write(
@@ -215,7 +209,7 @@ struct IndexPass {
         }
         for (position, part) in written.enumerated() {
             let index = batch.indexes[position]
-            report.note(batch.mapped[position], part, of: index.definition.name)
+            report.note(batch.mapped.outcomes[position], part, of: index.definition.name)
             builds[index.definition.name] = part.flatMap {
                 Build.following(builds[index.definition.name], index, batch, $0.record)
             }
@@ -270,8 +264,11 @@ struct IndexPass {
         failures += failed
         let changes: IndexWriter.Changes
         do {
-            let (items, positions) = (batch.items, batch.mapped[position].positions)
-            changes = try target.replace(with: &batch.mapped[position].emissions, at: places) {
+            let items = batch.mapped.items
+            let positions = batch.mapped.outcomes[position].positions
+            changes = try target.replace(
+                with: &batch.mapped.outcomes[position].emissions, at: places
+            ) {
                 // Another row may have brought a document that is consulted, as it stood then.
                 guard $0 < positions.count else { return false }
                 let item = items[positions[$0]]
@@ -280,7 +277,7 @@ struct IndexPass {
         } catch let error as IndexCorruption {
             throw DatabaseError.damagedIndex(name.name, error)
         }
-        record.lastSequence = max(record.lastSequence, feed.lastSequence)
+        record.lastSequence = max(record.lastSequence, batch.mapped.lastSequence)
         record.lastPurge = feed.lastPurge
         try context.setIndexRecord(record, of: name)
         return Written(

@@ -35,14 +35,14 @@ final class ScannedIndex: Sendable {
         var mark = DatabaseMark(sequence: 0, purge: try core.read { try $0.state() }.lastPurge)
         var isAtEnd = false
         while !isAtEnd {
-            let start = mark
-            let feed = try core.read { try $0.indexFeed(after: start.sequence, purge: start.purge) }
-            var mapped = [IndexMapping.Outcome()]
-            IndexMapping(items: feed.items, indexes: [(definition, start.sequence)])
-                .run(adding: &mapped, offset: 0)
-            try Self.write(feed, mapped[0], definition, to: stores, of: engine, &failures)
-            mark = DatabaseMark(sequence: feed.lastSequence, purge: feed.lastPurge)
-            isAtEnd = feed.isAtEnd
+            let piece = try IndexPiece(
+                core, for: [(definition, mark.sequence)], after: mark.sequence, purge: mark.purge)
+            var mapped = MappedFeed(indexes: 1)
+            try IndexMapping(piece: piece).run(adding: &mapped)
+            try Self.write(
+                mapped, piece.first.feed.purged, definition, to: stores, of: engine, &failures)
+            mark = DatabaseMark(sequence: mapped.lastSequence, purge: piece.first.feed.lastPurge)
+            isAtEnd = mapped.lastSequence >= piece.first.feed.state.lastSequence
         }
         self.mark = mark
         self.failures = Array(failures.prefix(IndexPass.Report.mostFailures))
@@ -52,40 +52,43 @@ final class ScannedIndex: Sendable {
     deinit { engine.close() }
 
     private static func write(
-        _ feed: IndexFeed, _ mapped: IndexMapping.Outcome, _ definition: IndexDefinition,
-        to stores: IndexStores, of engine: SQLiteEngine, _ failures: inout [IndexingFailure]
+        _ mapped: MappedFeed, _ purged: [(purge: UInt64, id: DocumentID)],
+        _ definition: IndexDefinition, to stores: IndexStores, of engine: SQLiteEngine,
+        _ failures: inout [IndexingFailure]
     ) throws {
         try engine.write(durably: false) { writer in
             var target = IndexWriter(
                 stores, seed: seed, reducer: definition.reducer, writer)
             target.maintainsPartials = false
             target.tellsRows = false
-            var emissions = mapped.emissions
-            let present = Set(feed.items.map(\.id))
-            for id in Set(feed.purged.map(\.id)).subtracting(present) {
+            let outcome = mapped.outcomes[0]
+            var emissions = outcome.emissions
+            let present = Set((0..<emissions.count).map(emissions.documentID))
+            for id in Set(purged.map(\.id)).subtracting(present) {
                 emissions.begin(id)
                 emissions.end()
             }
-            for failure in mapped.failures {
-                let id = feed.items[mapped.positions[failure.place]].id
+            for failure in outcome.failures {
+                let id = emissions.documentID(failure.place)
                 failures.append(IndexingFailure(documentID: id.text, reason: failure.reason))
             }
             _ = try target.replace(
-                with: &emissions, at: lastPlaces(feed, mapped, emissions.count)
+                with: &emissions, at: lastPlaces(mapped, emissions.count)
             ) { _ in false }
         }
     }
 
     /// Each document once: one that is consulted may have come twice, as it stands both times.
     private static func lastPlaces(
-        _ feed: IndexFeed, _ mapped: IndexMapping.Outcome, _ count: Int
+        _ mapped: MappedFeed, _ count: Int
     ) -> [Int]? {
-        guard feed.items.contains(where: \.isConsulted) else { return nil }
+        guard mapped.items.contains(where: \.isConsulted) else { return nil }
         var last: [DocumentID: Int] = [:]
-        for (place, position) in mapped.positions.enumerated() {
-            last[feed.items[position].id] = place
+        let positions = mapped.outcomes[0].positions
+        for place in positions.indices {
+            last[mapped.outcomes[0].emissions.documentID(place)] = place
         }
-        return last.values + Array(mapped.positions.count..<count)
+        return last.values + Array(positions.count..<count)
     }
 
     private static func reduce(

@@ -30,7 +30,26 @@ struct PropertyIndexMap: Sendable {
     var definition: IndexDefinition {
         IndexDefinition(
             name: index.indexName, version: index.definitionText, collation: index.collation,
-            documentType: nil, map: { document, sink in emit(document, sink) }, reducer: nil)
+            documentType: nil, map: { document, sink in emit(document, sink) }, lentMap: lentMap,
+            reducer: nil)
+    }
+
+    /// The map of a body alone: for an index without a filter, on properties that stand in bodies, and not
+    /// on their elements.
+    private var lentMap: IndexDefinition.LentMap? {
+        let paths = components.map(\.path)
+        guard index.filter == nil, !hasElements, !paths.contains(where: \.isReserved) else {
+            return nil
+        }
+        let packed = paths.map { path in PackedPath(path.steps.map { ($0.key, $0.index) }) }
+        let coder = coder
+        return { body, batch in
+            batch.appendKey { key in
+                for path in packed where !coder.append(path, of: body, to: &key) {
+                    key.append(RowKeyCoder.missing)
+                }
+            }
+        }
     }
 
     private func emit(_ document: Document, _ sink: EmissionSink) {

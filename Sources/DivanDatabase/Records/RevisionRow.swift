@@ -59,6 +59,20 @@ struct RevisionRow {
         return try documentID(row, flags, &reader)
     }
 
+    /// Appends the ID of a row's document, in UTF-8.
+    static func appendDocumentID(_ row: Span<UInt8>, to text: inout [UInt8]) throws {
+        var reader = RowReader()
+        if try flags(row, &reader).contains(.compactID) {
+            let high = try reader.bigEndian64(row)
+            UUIDText.append(high, try reader.bigEndian64(row), to: &text)
+        } else {
+            let length = try reader.varint(row)
+            let start = reader.offset
+            try reader.skip(length, of: row)
+            text.append(copying: row.extracting(start..<reader.offset))
+        }
+    }
+
     private static func documentID(_ row: Span<UInt8>, _ flags: Flags, _ reader: inout RowReader)
         throws -> DocumentID
     {

@@ -12,6 +12,11 @@ enum UUIDText {
     /// The text for 128 bits.
     static func text(_ high: UInt64, _ low: UInt64) -> String { HexadecimalText.uuid(high, low) }
 
+    /// Appends the text for 128 bits.
+    static func append(_ high: UInt64, _ low: UInt64, to text: inout [UInt8]) {
+        HexadecimalText.appendUUID(high, low, to: &text)
+    }
+
     /// The 128 bits of canonical lower-case text, or nil for any other text.
     static func bits(of text: Span<UInt8>) -> (high: UInt64, low: UInt64)? {
         guard text.count == length, text[8] == 0x2D, text[13] == 0x2D, text[18] == 0x2D,

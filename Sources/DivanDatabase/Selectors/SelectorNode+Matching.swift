@@ -39,9 +39,7 @@ struct SelectorSubject {
 
     /// Where a path leads; `_id`, `_rev` and `_deleted` are not in the body.
     func target(_ path: PropertyPath) -> PropertyPath.Target {
-        guard path.steps.count == 1, let key = path.steps[0].key, key.utf8.first == 0x5F else {
-            return path.target(in: body)
-        }
+        guard path.isReserved, let key = path.steps[0].key else { return path.target(in: body) }
         switch key {
         case "_id": return id.map { .value(PackedValue(.string($0))) } ?? .missing
         case "_rev": return revisionID.map { .value(PackedValue(.string($0))) } ?? .missing
@@ -87,6 +85,9 @@ extension SelectorNode {
 
 extension PropertyPath {
     static let documentID = PropertyPath(key: "_id")
+
+    /// Whether it may be one of those that do not lead into the body.
+    var isReserved: Bool { steps.count == 1 && steps[0].key?.utf8.first == 0x5F }
 }
 
 /// The orders that selectors compare by.

@@ -2,9 +2,18 @@
 
 /// Changes of the rows of a store, sorted by key, and the bytes that they are made of.
 ///
-/// A bulk build has hundreds of thousands of these, so one is a few numbers; most are sorted by their
-/// first eight bytes, without looking at the rest.
+/// A bulk build has hundreds of thousands of these, so one is a few numbers, and many are sorted without
+/// comparing them: by eight bytes of their keys, byte by byte, by counting, without those bytes that all
+/// have in common. Those that are alike in all eight stay in the order in which they came, which often is
+/// right, and else are sorted by the next eight.
 struct BlockEdits {
+    /// So few are sorted where they stand.
+    private static let mostInserted = 8
+    /// Fewer are compared.
+    private static let leastCounted = 64
+    /// So many bytes are counted; keys that are alike that far are compared.
+    private static let mostCounted = 64
+
     enum Kind: UInt8, Sendable {
         /// Puts a row, in place of any former one.
         case put
@@ -44,13 +53,10 @@ struct BlockEdits {
         _ kind: Kind, at start: Int, keySize: Int, valueSize: Int, of bytes: [UInt8],
         source: Int = 0
     ) {
-        var beginning: UInt64 = 0
-        for offset in 0..<min(8, keySize) {
-            beginning |= UInt64(bytes[start + offset]) << UInt64(56 - 8 * offset)
-        }
         edits.append(
             Edit(
-                beginning: beginning, start: start, keySize: Int32(keySize),
+                beginning: Self.word(start..<start + keySize, bytes), start: start,
+                keySize: Int32(keySize),
                 valueSize: Int32(valueSize), kind: kind, source: Int32(source)))
     }
 
@@ -63,12 +69,80 @@ struct BlockEdits {
     }
 
     /// Sorts by key, unless they are sorted.
-    mutating func sort(in bytes: [UInt8]) {
-        if !isSorted(in: bytes) { edits.sort { Self.isBefore($0, $1, bytes) } }
+    mutating func sort(in bytes: [UInt8]) { sort(edits.indices, from: 0, in: bytes) }
+
+    /// Sorts those of a range, whose keys have so many first bytes in common.
+    private mutating func sort(_ range: Range<Int>, from depth: Int, in bytes: [UInt8]) {
+        guard !isSorted(range, in: bytes) else { return }
+        guard range.count > Self.mostInserted else { return insert(range, in: bytes) }
+        guard range.count >= Self.leastCounted, depth < Self.mostCounted else {
+            return edits[range].sort { Self.isBefore($0, $1, bytes) }
+        }
+        let words = sortByWord(range, at: depth, in: bytes)
+        var start = 0
+        while start < words.count {
+            var end = start + 1
+            while end < words.count, words[end] == words[start] { end += 1 }
+            if end > start + 1 {
+                let alike = range.lowerBound + start..<range.lowerBound + end
+                sort(alike, from: depth + 8, in: bytes)
+            }
+            start = end
+        }
     }
 
-    private func isSorted(in bytes: [UInt8]) -> Bool {
-        for index in edits.indices.dropFirst()
+    /// Sorts a few by moving each before those that it precedes.
+    private mutating func insert(_ range: Range<Int>, in bytes: [UInt8]) {
+        for index in range.dropFirst() {
+            var place = index
+            while place > range.lowerBound, Self.isBefore(edits[place], edits[place - 1], bytes) {
+                edits.swapAt(place, place - 1)
+                place -= 1
+            }
+        }
+    }
+
+    /// Sorts those of a range by eight bytes of their keys, and returns these; what has the same ones
+    /// keeps its order.
+    private mutating func sortByWord(
+        _ range: Range<Int>, at depth: Int, in bytes: [UInt8]
+    ) -> [UInt64] {
+        var places = range.map { index in
+            let edit = edits[index]
+            let word = depth == 0 ? edit.beginning : Self.word(edit.key.dropFirst(depth), bytes)
+            return (word: word, index: index)
+        }
+        var differing: UInt64 = 0
+        for place in places { differing |= place.word ^ places[0].word }
+        var sorted = places
+        for shift in stride(from: UInt64(0), to: 64, by: 8) where differing >> shift & 0xFF != 0 {
+            // First how many have each byte, then where the next one with it goes.
+            var next = [Int](repeating: 0, count: 256)
+            for place in places { next[Int(place.word >> shift & 0xFF)] += 1 }
+            var total = 0
+            for byte in next.indices { (next[byte], total) = (total, total + next[byte]) }
+            for place in places {
+                let byte = Int(place.word >> shift & 0xFF)
+                sorted[next[byte]] = place
+                next[byte] += 1
+            }
+            swap(&places, &sorted)
+        }
+        edits.replaceSubrange(range, with: places.map { edits[$0.index] })
+        return places.map(\.word)
+    }
+
+    /// The first eight bytes, the highest first; zeros where there are fewer.
+    private static func word(_ range: Range<Int>, _ bytes: [UInt8]) -> UInt64 {
+        var word: UInt64 = 0
+        for offset in 0..<min(8, range.count) {
+            word |= UInt64(bytes[range.lowerBound + offset]) << UInt64(56 - 8 * offset)
+        }
+        return word
+    }
+
+    private func isSorted(_ range: Range<Int>, in bytes: [UInt8]) -> Bool {
+        for index in range.dropFirst()
         where Self.isBefore(edits[index], edits[index - 1], bytes) {
             return false
         }

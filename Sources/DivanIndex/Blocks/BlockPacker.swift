@@ -18,12 +18,21 @@ struct BlockPacker {
         var keyEnd: Int
         var end: Int
         /// How many bytes of the key are those of the key before.
-        var shared: Int
-
+        private(set) var shared: Int
         /// What the row takes in a block.
-        var size: Int {
-            Varint.length(of: UInt64(shared)) + Varint.length(of: UInt64(keyEnd - start - shared))
-                + Varint.length(of: UInt64(end - keyEnd)) + end - start - shared
+        private(set) var size: Int
+
+        init(start: Int, keyEnd: Int, end: Int, shared: Int) {
+            (self.start, self.keyEnd, self.end) = (start, keyEnd, end)
+            (self.shared, size) = (shared, 0)
+            share(shared)
+        }
+
+        mutating func share(_ count: Int) {
+            shared = count
+            size =
+                Varint.length(of: UInt64(count)) + Varint.length(of: UInt64(keyEnd - start - count))
+                + Varint.length(of: UInt64(end - keyEnd)) + end - start - count
         }
     }
 
@@ -136,7 +145,7 @@ struct BlockPacker {
         let next = places[rows.upperBound]
         let keySize = min(next.shared + 1, next.keyEnd - next.start)
         blockKey = [UInt8](copying: bytes.span.extracting(next.start..<next.start + keySize))
-        places[rows.upperBound].shared = keySize
+        places[rows.upperBound].share(keySize)
         size += places[rows.upperBound].size - next.size
     }
 }

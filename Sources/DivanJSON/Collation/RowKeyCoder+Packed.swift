@@ -27,6 +27,26 @@ extension RowKeyCoder {
         }
     }
 
+    /// Appends the encoding of the value that a path leads to in lent packed bytes.
+    ///
+    /// Equal to looking it up and appending it, but nothing is copied on the way.
+    ///
+    /// - Returns: Whether there is a value; if not, nothing was appended.
+    package func append(
+        _ path: PackedPath, of packed: Span<UInt8>, to key: inout [UInt8]
+    ) -> Bool {
+        // SAFETY: the reader lives inside the closure.
+        unsafe packed.withUnsafeBufferPointer { buffer in
+            let reader = unsafe PackedReader(buffer)
+            guard let root = reader.root, let node = path.target(from: root, in: reader) else {
+                return false
+            }
+            var forms = NumberForms.ignored
+            append(node, of: reader, depth: JSONValue.maximumDepth, to: &key, &forms)
+            return true
+        }
+    }
+
     private func append(
         _ node: PackedNode, of reader: PackedReader, depth: Int, to key: inout [UInt8],
         _ forms: inout NumberForms

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+internal import DivanJSON
+internal import DivanModel
+
+/// The mapping of bodies where they lie, while they are read: for those indexes that need no more.
+///
+/// No document is made, and nothing is copied but the ID and the key that go into the row.
+struct LentMapping {
+    /// One index and what has been made for it.
+    private struct Target {
+        /// Which of the part's indexes it is.
+        let place: Int
+        let function: IndexDefinition.LentMap
+        let lastSequence: SequenceNumber
+        var outcome = MappedFeed.Outcome()
+
+        mutating func map(
+            _ id: Span<UInt8>, _ sequence: SequenceNumber, _ body: Span<UInt8>, at position: Int
+        ) {
+            guard sequence > lastSequence else { return }
+            let began: ContinuousClock.Instant? =
+                position.isMultiple(of: IndexPart.sampling) ? .now : nil
+            outcome.emissions.begin(id)
+            if body.count > 0, !DocumentID.isDesign(id) { function(body, &outcome.emissions) }
+            outcome.emissions.end()
+            outcome.positions.append(position)
+            if let began { outcome.mapping += ContinuousClock.now - began }
+        }
+    }
+
+    private var targets: [Target] = []
+    /// How many documents have passed.
+    private var count = 0
+    /// The ID of the one that passes, in UTF-8.
+    private var id: [UInt8] = []
+
+    /// Whether there are indexes that want documents.
+    let leavesSome: Bool
+
+    init(_ indexes: [IndexPart.Index]) {
+        for (place, index) in indexes.enumerated() {
+            guard let function = index.definition.lentMap else { continue }
+            targets.append(
+                Target(place: place, function: function, lastSequence: index.lastSequence))
+        }
+        leavesSome = targets.count < indexes.count
+    }
+
+    /// Maps the next document, which stands in a row.
+    ///
+    /// - Parameters:
+    ///   - row: The row, for the ID.
+    ///   - sequence: The document's sequence.
+    ///   - body: Its packed body; empty for a tombstone.
+    /// - Throws: `MalformedRow`.
+    mutating func map(
+        row: Span<UInt8>, _ sequence: SequenceNumber, _ body: Span<UInt8>
+    ) throws {
+        guard !targets.isEmpty else { return }
+        id.removeAll(keepingCapacity: true)
+        try RevisionRow.appendDocumentID(row, to: &id)
+        pass(sequence, body)
+    }
+
+    /// Maps the next document, which stands elsewhere; nil for a tombstone.
+    mutating func map(_ id: DocumentID, _ sequence: SequenceNumber, _ document: Document?) {
+        self.id = Array(id.text.utf8)
+        guard let document else { return pass(sequence, [UInt8]().span) }
+        document.body.withBytes { pass(sequence, $0) }
+    }
+
+    private mutating func pass(_ sequence: SequenceNumber, _ body: Span<UInt8>) {
+        let (id, position) = (id, count)
+        for target in targets.indices {
+            targets[target].map(id.span, sequence, body, at: position)
+        }
+        count += 1
+    }
+
+    /// What became of the documents, by index; nil for those that want documents.
+    func outcomes(of indexes: Int) -> [MappedFeed.Outcome?] {
+        var outcomes = [MappedFeed.Outcome?](repeating: nil, count: indexes)
+        for target in targets {
+            outcomes[target.place] = target.outcome
+            outcomes[target.place]?.mapping *= IndexPart.sampling
+        }
+        return outcomes
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+internal import DivanModel
+
+/// Mapped documents: which they are, and what each index's map made of them.
+struct MappedFeed: Sendable {
+    /// What became of the documents, for one index.
+    struct Outcome: Sendable {
+        /// What they emit; nothing of those that the index has seen.
+        var emissions = EmissionBatch()
+        /// Which item each document of the batch is.
+        var positions: [Int] = []
+        /// The documents that failed, by their place in the batch, and why.
+        var failures: [(place: Int, reason: String)] = []
+        /// The time that all cores spent in the map function, without the encoding of its emissions.
+        var mapping = Duration.zero
+        /// The time that all cores spent encoding keys and values.
+        var encoding = Duration.zero
+
+        /// Adds the outcome of the items that follow.
+        mutating func append(_ other: Outcome, offset: Int) {
+            let place = emissions.count
+            emissions.append(other.emissions)
+            for position in other.positions { positions.append(offset + position) }
+            for failure in other.failures {
+                failures.append((place + failure.place, failure.reason))
+            }
+            mapping += other.mapping
+            encoding += other.encoding
+        }
+    }
+
+    var items: [IndexFeed.Item] = []
+    /// By index.
+    var outcomes: [Outcome]
+    /// Every change up to here is in it.
+    var lastSequence: SequenceNumber = 0
+    /// The bytes of the bodies of the documents.
+    var bytes = 0
+
+    /// Makes one for so many indexes.
+    init(indexes: Int) {
+        outcomes = Array(repeating: Outcome(), count: indexes)
+    }
+
+    /// Adds the documents that follow.
+    mutating func append(_ other: MappedFeed) {
+        for index in outcomes.indices {
+            outcomes[index].append(other.outcomes[index], offset: items.count)
+        }
+        items += other.items
+        lastSequence = other.lastSequence
+        bytes += other.bytes
+    }
+}

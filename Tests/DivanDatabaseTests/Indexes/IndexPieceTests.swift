@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanJSON
+import DivanModel
+import DivanTestSupport
+import Testing
+
+@testable import DivanDatabase
+@testable import DivanIndex
+
+/// The feed as indexes get it: in pieces, which all cores read and map at once.
+struct IndexPieceTests {
+    private let sandbox = Sandbox()
+
+    @Test func `every document is in one piece, in the order of the feed`() throws {
+        let database = try sandbox.database()
+        defer { database.close() }
+        try save(0..<7_000, in: database)
+        let pieces = try pieces(of: database)
+        try expectFeed(pieces, of: database)
+        #expect(pieces.map(\.items.count) == [5_000, 2_000])
+    }
+
+    @Test func `long stretches without documents are passed in few steps`() throws {
+        let database = try sandbox.database()
+        defer { database.close() }
+        try save(0..<300, in: database)
+        for _ in 0..<40 { try save(100..<300, in: database) }
+        try save(7_000..<7_400, in: database)
+        try database.compact()
+        let pieces = try pieces(of: database)
+        try expectFeed(pieces, of: database)
+        #expect(pieces.count == 1)
+    }
+
+    @Test func `a piece ends where its bodies are many bytes, and drops nothing`() throws {
+        let database = try sandbox.database { $0.indexingMemory = 4 << 20 }
+        defer { database.close() }
+        // A part has four large ones, a stretch ten, a piece fourteen: so stretches end midway, and what
+        // other threads have read behind that must come again.
+        let text = String(repeating: "large ", count: 50_000)
+        for start in stride(from: 0, to: 3_000, by: 50) {
+            try save(start..<start + 50, in: database)
+            try database.save(MutableDocument(["text": .string(text)], id: "large \(start)"))
+        }
+        let pieces = try pieces(of: database)
+        try expectFeed(pieces, of: database)
+        #expect(pieces.count > 3)
+        #expect(pieces.allSatisfy { $0.bytes < 8 << 20 })
+    }
+
+    @Test func `in a batch a piece has what the batch wrote`() throws {
+        let database = try sandbox.database()
+        defer { database.close() }
+        try save(0..<1_000, in: database)
+        try database.inBatch {
+            try save(1_000..<3_000, in: database)
+            try expectFeed(try pieces(of: database), of: database)
+        }
+    }
+
+    @Test func `what an index makes of a lent body is what it makes of the document`() throws {
+        let paths = [
+            ["a"], ["a.b"], ["a.0"], ["a[1]"], ["a.b[0].c", "b"], ["0"], ["b.a", "a", "c"],
+        ]
+        let maps = try paths.map { try PropertyIndexMap(PropertyIndex(on: $0)).definition }
+        let lents = try maps.map { try #require($0.lentMap) }
+        for round in Soak.rounds(test: 2_000, soak: 100_000) {
+            var random = Soak.random(round: round, salt: 0x1E27)
+            var body = JSONObject()
+            for key in ["a", "b", "0"] where random.oneIn(2) {
+                body[key] = Self.value(&random, depth: 3)
+            }
+            let packed = PackedValue(.object(body))
+            let id = DocumentID(unchecked: "d\(round)")
+            let document = Document(
+                documentID: id, revisionID: try RevisionID("1-a"), sequence: 1, isDeleted: false,
+                body: packed, store: 0)
+            for (map, lent) in zip(maps, lents) {
+                let sink = EmissionSink(map.coder)
+                #expect(map.collect(id, document, in: sink) == nil)
+                var batch = EmissionBatch()
+                batch.begin(id)
+                packed.withBytes { lent($0, &batch) }
+                batch.end()
+                #expect(batch.bytes == sink.takeBatch().bytes, "round \(round): \(body)")
+            }
+        }
+    }
+
+    @Test func `only an index on plain properties is lent bodies`() throws {
+        func isLent(_ index: PropertyIndex) throws -> Bool {
+            try PropertyIndexMap(index).definition.lentMap != nil
+        }
+        #expect(try isLent(PropertyIndex(on: "a", "b.c")))
+        #expect(try !isLent(PropertyIndex(on: "a[]")))
+        #expect(try !isLent(PropertyIndex(on: "_id")))
+        #expect(try !isLent(PropertyIndex(on: "a", filter: Selector(json: ["b": 1]))))
+    }
+
+    // MARK: - Helpers
+
+    private static func value(_ random: inout DivanTestSupport.SeededRandom, depth: Int)
+        -> JSONValue
+    {
+        switch random.below(depth > 0 ? 4 : 2) {
+        case 0: return RandomJSON.value(using: &random)
+        case 1: return .integer(Int64(random.below(5)))
+        case 2: return .array((0..<random.below(3)).map { _ in value(&random, depth: depth - 1) })
+        default:
+            var object = JSONObject()
+            for key in ["a", "b", "c", "0"] where random.oneIn(2) {
+                object[key] = value(&random, depth: depth - 1)
+            }
+            return .object(object)
+        }
+    }
+
+    private func save(_ numbers: Range<Int>, in database: Database) throws {
+        try database.inBatch {
+            for number in numbers {
+                let id = "\(number)"
+                let document =
+                    try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
+                document.set(document.int(forKey: "n") + 1, forKey: "n")
+                try database.save(document)
+            }
+        }
+    }
+
+    /// All pieces from the first change on, for an index of documents and one of lent bodies.
+    private func pieces(of database: Database) throws -> [MappedFeed] {
+        let view = database.view(named: "all")
+        view.setMap(version: "1") { document, emit in emit(document["n"], nil) }
+        let definitions = [
+            try view.definition(), try PropertyIndexMap(PropertyIndex(on: "n")).definition,
+        ]
+        let last = try database.core.read { try $0.state() }.lastSequence
+        var pieces: [MappedFeed] = []
+        var sequence: SequenceNumber = 0
+        while sequence < last {
+            let piece = try IndexPiece(
+                database.core, for: definitions.map { ($0, 0) }, after: sequence, purge: nil)
+            var mapped = MappedFeed(indexes: definitions.count)
+            try IndexMapping(piece: piece).run(adding: &mapped)
+            #expect(mapped.lastSequence > sequence)
+            sequence = mapped.lastSequence
+            pieces.append(mapped)
+        }
+        return pieces
+    }
+
+    /// Compares the documents of pieces with those that changes tell of.
+    private func expectFeed(_ pieces: [MappedFeed], of database: Database) throws {
+        let changes = try database.changes(since: 0).changes.map(\.id)
+        for index in 0..<2 {
+            let ids = pieces.flatMap { piece in
+                let outcome = piece.outcomes[index]
+                #expect(outcome.positions == Array(piece.items.indices))
+                return (0..<outcome.emissions.count).map {
+                    outcome.emissions.documentID($0).text
+                }
+            }
+            #expect(ids == changes)
+        }
+    }
+}
