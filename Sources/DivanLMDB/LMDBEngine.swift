@@ -90,6 +90,9 @@ public final class LMDBEngine: StorageEngine {
         try withSnapshot { try body($0) }
     }
 
+    /// Whether the calling thread is inside `read`.
+    public var isReadByCurrentThread: Bool { environment.readers.isUsedByCurrentThread }
+
     /// Runs `body` with this thread's read transaction, taking a snapshot if it is the outermost use.
     ///
     /// - Parameters:

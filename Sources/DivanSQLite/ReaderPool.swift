@@ -63,6 +63,9 @@ final class ReaderPool: Sendable {
         try body(loan.transaction, true)
     }
 
+    /// Whether the calling thread is inside a use.
+    var isUsedByCurrentThread: Bool { loan(of: ThreadIdentity.current) != nil }
+
     /// Calls `body` with every connection in use, whichever thread uses it.
     func forEachBusy(_ body: (SQLiteTransaction) -> Void) {
         state.withLock { state in
@@ -88,7 +91,7 @@ final class ReaderPool: Sendable {
     /// - Parameter interrupt: Stops what is in use, which could take long to end by itself.
     /// - Throws: `.misuse` inside a use by this thread, which would have to wait for itself.
     func suspend(interrupt: () -> Void) throws(StorageError) {
-        guard loan(of: ThreadIdentity.current) == nil else {
+        guard !isUsedByCurrentThread else {
             throw StorageError.misuse("suspend() was called inside a read.")
         }
         state.withLock { $0.isSuspended = true }
@@ -103,7 +106,7 @@ final class ReaderPool: Sendable {
 
     /// Waits for the uses of other threads and closes what they used.
     private func dropAll() {
-        let others = loan(of: ThreadIdentity.current) == nil ? limit : limit - 1
+        let others = isUsedByCurrentThread ? limit - 1 : limit
         for _ in 0..<others {
             permits.wait()
         }

@@ -92,6 +92,9 @@ public final class SQLiteEngine: StorageEngine {
         }
     }
 
+    /// Whether the calling thread is inside `read`.
+    public var isReadByCurrentThread: Bool { readers.isUsedByCurrentThread }
+
     /// Runs a read that was asked for inside this thread's write, which it is a part of.
     private func readInsideWrite(_ body: (any StorageReader) throws -> Void) throws -> Bool {
         try writer.sync { writer in

@@ -63,6 +63,9 @@ public protocol StorageEngine: AnyObject, Sendable {
     /// - Throws: what `body` throws; `StorageError` with code `.closed`, `.io` or `.corrupted`.
     func read(_ body: (any StorageReader) throws -> Void) throws
 
+    /// Whether the calling thread is inside `read`.
+    var isReadByCurrentThread: Bool { get }
+
     /// Runs `body` as the writer, and commits when it returns.
     ///
     /// Waits for the writers before it, in this process without limit, and for those of other

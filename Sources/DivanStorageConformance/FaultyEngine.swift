@@ -39,6 +39,9 @@ public final class FaultyEngine: StorageEngine {
         try inside.read { (reader: any StorageReader) throws -> Void in try body(reader) }
     }
 
+    /// Whether the calling thread is inside `read`.
+    public var isReadByCurrentThread: Bool { inside.isReadByCurrentThread }
+
     /// Runs `body` as the writer, and commits when it returns. See `StorageEngine`.
     public func write(durably: Bool, _ body: (any StorageWriter) throws -> Void) throws {
         try inside.write(durably: durably) { (writer: any StorageWriter) throws -> Void in

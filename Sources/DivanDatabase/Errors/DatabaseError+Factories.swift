@@ -184,6 +184,14 @@ extension DatabaseError {
         )
     }
 
+    static func indexingInsideRead(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .databaseBusy,
+            "Indexes of the database '\(name)' cannot be brought up to date inside a read of it, which "
+                + "would not see them; do that before the read."
+        )
+    }
+
     static func readOnly(_ name: String) -> DatabaseError {
         DatabaseError(
             .readOnly, "The database '\(name)' was opened read-only; open it writable to change it."

@@ -82,11 +82,11 @@ public struct FullTextQuery: Sendable {
         try await BlockingWork.run { try self.run() }
     }
 
-    /// Brings the index up to date; where it must not be written, makes one in memory if need be.
+    /// Brings the index up to date; where that cannot be, makes one in memory if need be.
     private func updated() throws -> ScannedIndex? {
         guard updateMode == .before else { return nil }
         let core = index.core
-        guard core.options.readOnly else {
+        guard !core.maintainsIndexes else {
             try index.updateIndex()
             return nil
         }

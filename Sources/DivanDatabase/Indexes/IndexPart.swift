@@ -37,6 +37,7 @@ struct IndexPart: Sendable {
     func mapped() -> MappedFeed {
         var mapped = MappedFeed(indexes: indexes.count)
         mapped.lastSequence = feed.lastSequence
+        mapped.seen = feed.state.lastSequence
         mapped.bytes = feed.bytes
         for (place, index) in indexes.enumerated() {
             mapped.outcomes[place] =

@@ -27,7 +27,10 @@ internal import DivanStorage
 /// 3. A part says of each document how it stood in its snapshot. Whoever changes or purges it later
 ///    gives it a higher sequence or purge, which a later part brings. So the parts of one write end
 ///    where the first one's snapshot ended, and its purges are those that count.
-/// 4. Between pieces others read, and between writes they write.
+/// 4. A part that was read later lacks documents that have changed since the first one and stand behind
+///    its end. So a pass goes on to where the last part stood, until one snapshot has all that was left:
+///    its index then has each document that the database had at that moment.
+/// 5. Between pieces others read, and between writes they write.
 ///
 /// Inside a batch the same steps run in the batch's own transaction: its writes are seen, and undone
 /// with it.
@@ -35,6 +38,9 @@ struct IndexPass {
     let core: DatabaseCore
     let definitions: [IndexDefinition]
     var progress: ProgressHandler?
+
+    /// How often a pass goes on because of those who write meanwhile: each time it has less to do.
+    private static let mostExtensions = 16
 
     /// What a pass did.
     struct Report: Sendable {
@@ -62,8 +68,10 @@ struct IndexPass {
     }
 
     func run() throws -> Report {
+        guard !core.isInRead else { throw DatabaseError.indexingInsideRead(core.name) }
         var report = Report()
-        let target = try core.read { try $0.state() }
+        var target = try core.read { try $0.state() }
+        var extensions = 0
         var builds: [IndexName: Build] = [:]
         var groups = IndexGroups(definitions)
         let memory = core.options.indexingMemory
@@ -80,6 +88,11 @@ struct IndexPass {
             }
             report.mostPending = max(report.mostPending, batch.size)
             try write(&batch, &builds, &report)
+            if batch.mapped.seen > max(target.lastSequence, batch.bound),
+                extensions < Self.mostExtensions
+            {
+                (target.lastSequence, extensions) = (batch.mapped.seen, extensions + 1)
+            }
         }
         for definition in definitions {
             let began = ContinuousClock.now

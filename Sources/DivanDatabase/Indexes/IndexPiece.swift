@@ -23,7 +23,8 @@ internal import Synchronization
 ///    stretches that were claimed have no more than the piece may.
 /// 3. Where bodies are large, a stretch may have to end early: then the piece ends there, and what was read
 ///    behind it is dropped (``end``).
-/// 4. Inside a batch only the thread that runs it sees what it wrote: that one does all.
+/// 4. Inside a batch only the thread that runs it sees what it wrote: that one does all. So it does inside
+///    a read, which has a reader already: if it waited for others, those could wait for it.
 final class IndexPiece: Sendable {
     /// Enough for a write to be worth it, few enough for progress to be seen.
     static let largestCount = 5_000
@@ -88,8 +89,8 @@ final class IndexPiece: Sendable {
     /// How many threads have something to do.
     var mostThreads: Int {
         let length = rest.withLock { $0.count <= 0 || $0.bytes <= 0 ? 0 : bound - $0.start }
-        // What this thread has written in a batch is seen by no other.
-        guard length > 0, !core.isInTransaction else { return 1 }
+        // What this thread sees, in a batch or a read of its own, is seen by no other.
+        guard length > 0, !core.isInTransaction, !core.isInRead else { return 1 }
         return min(
             ProcessInfo.processInfo.activeProcessorCount, 1 + Int(clamping: length) / Self.partCount
         )

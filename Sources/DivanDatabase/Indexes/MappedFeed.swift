@@ -36,6 +36,8 @@ struct MappedFeed: Sendable {
     var outcomes: [Outcome]
     /// Every change up to here is in it.
     var lastSequence: SequenceNumber = 0
+    /// Where the database stood when the last part was read.
+    var seen: SequenceNumber = 0
     /// The bytes of the bodies of the documents.
     var bytes = 0
 
@@ -51,6 +53,7 @@ struct MappedFeed: Sendable {
         }
         items += other.items
         lastSequence = other.lastSequence
+        seen = max(seen, other.seen)
         bytes += other.bytes
     }
 }

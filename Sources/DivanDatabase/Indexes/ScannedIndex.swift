@@ -6,9 +6,9 @@ internal import DivanModel
 internal import DivanSQLite
 internal import DivanStorage
 
-/// An index in memory, made by a scan of all documents: what a database that is open for reading only
-/// answers from when the stored index is old, of another version, or not there, and what answers a
-/// query that is asked once.
+/// An index in memory, made by a scan of all documents: what a database that is open for reading only,
+/// and a query inside a read, answers from when the stored index is old, of another version, or not
+/// there, and what answers a query that is asked once.
 ///
 /// It is built by the same steps as a stored index and asked by the same reader.
 final class ScannedIndex: Sendable {
@@ -26,7 +26,7 @@ final class ScannedIndex: Sendable {
         if !isOneShot {
             Log.database.info(
                 "The index '\(definition.name.name)' of the database '\(core.name)' is not up to date, "
-                    + "and the database is open for reading only: its documents are scanned.")
+                    + "and cannot be brought up to date here: its documents are scanned.")
         }
         signature = definition.signature
         engine = try SQLiteEngine.inMemory(options: StorageOptions())
@@ -42,7 +42,8 @@ final class ScannedIndex: Sendable {
             try Self.write(
                 mapped, piece.first.feed.purged, definition, to: stores, of: engine, &failures)
             mark = DatabaseMark(sequence: mapped.lastSequence, purge: piece.first.feed.lastPurge)
-            isAtEnd = mapped.lastSequence >= piece.first.feed.state.lastSequence
+            // See IndexPass, invariant 4.
+            isAtEnd = mapped.lastSequence >= mapped.seen
         }
         self.mark = mark
         self.failures = Array(failures.prefix(IndexPass.Report.mostFailures))

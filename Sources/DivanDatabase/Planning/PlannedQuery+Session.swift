@@ -14,7 +14,7 @@ extension PlannedQuery {
     func withPlanner<T>(_ body: (Planner) throws -> T) throws -> T {
         let maps = try usefulIndexes()
         do { return try attempt(maps, body) } catch let error as IndexCorruption {
-            guard !core.options.readOnly else {
+            guard core.maintainsIndexes else {
                 throw DatabaseError.damagedIndex(
                     maps.map(\.index.name).joined(separator: "', '"), error)
             }
@@ -27,7 +27,7 @@ extension PlannedQuery {
     }
 
     private func attempt<T>(_ maps: [PropertyIndexMap], _ body: (Planner) throws -> T) throws -> T {
-        let mayUpdate = updatesIndexes && !core.options.readOnly && !maps.isEmpty
+        let mayUpdate = updatesIndexes && core.maintainsIndexes && !maps.isEmpty
         guard mayUpdate else { return try core.read { try body(try planner($0, maps)) } }
         for _ in 0..<Self.attempts {
             try update(maps)

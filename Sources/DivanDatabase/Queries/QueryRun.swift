@@ -27,11 +27,12 @@ struct QueryRun {
         if query.updateMode == .before {
             // One look at the index tells whether it is up to date, and answers if so.
             if let result = try answerIfUpToDate(view, definition, reducer) { return result }
-            // Who must not write builds what the index lacks in memory.
-            if view.core.options.readOnly, let scanned = try view.scan() {
+            // Who must not write, or would not see it, builds what the index lacks in memory.
+            if view.core.maintainsIndexes {
+                try view.updateIndex()
+            } else if let scanned = try view.scan() {
                 return try run(view, definition, reducer, scanned)
             }
-            try view.updateIndex()
         }
         let result = try view.core.read { snapshot in
             try answer(view, definition, reducer, view.record(in: snapshot), snapshot)

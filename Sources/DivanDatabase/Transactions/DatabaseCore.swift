@@ -149,6 +149,12 @@ final class DatabaseCore: Sendable {
     /// Whether the calling thread is inside a write transaction.
     var isInTransaction: Bool { writer.isOwnedByCurrentThread }
 
+    /// Whether the calling thread is inside a read: what it sees does not change until that ends.
+    var isInRead: Bool { !isInTransaction && engine.isReadByCurrentThread }
+
+    /// Whether the calling thread may bring indexes up to date, and would then see them.
+    var maintainsIndexes: Bool { !options.readOnly && !isInRead }
+
     var isClosed: Bool { closed.load(ordering: .acquiring) }
 
     /// Closes the engine and gives up the directory's lock, also while objects still refer to this.

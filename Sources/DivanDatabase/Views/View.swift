@@ -201,7 +201,7 @@ public final class View: Sendable {
     ///
     /// - Parameter progress: Gets reports; throwing stops the work.
     /// - Throws: `DatabaseError` with code `.invalidQuery` when no map function is set, `.readOnly`,
-    ///   or as `Database.write(_:)`; and what `progress` throws.
+    ///   `.databaseBusy` inside a read, or as `Database.write(_:)`; and what `progress` throws.
     public func updateIndex(progress: ProgressHandler? = nil) throws {
         var definitions = [try definition()]
         definitions += registry.otherDefinitions(than: self)
@@ -268,7 +268,7 @@ public final class View: Sendable {
     }
 
     /// The rows as they would be in an index that is up to date, in memory: for a database that must
-    /// not be written. Kept until something changes.
+    /// not be written, and for a query inside a read. Kept until something changes.
     ///
     /// - Returns: nil when the stored index is up to date.
     func scan() throws -> ScannedIndex? {
@@ -283,7 +283,10 @@ public final class View: Sendable {
             return nil
         }
         let known = state.withLock(\.scanned)
-        if let known, known.signature == definition.signature, mark.isReached(by: known.mark) {
+        // Inside a read, what is newer than its snapshot would be wrong, too.
+        if let known, known.signature == definition.signature, mark.isReached(by: known.mark),
+            !core.isInRead || known.mark.isReached(by: mark)
+        {
             return known
         }
         let scanned = try ScannedIndex(core, definition)
