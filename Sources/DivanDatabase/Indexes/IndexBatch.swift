@@ -33,6 +33,8 @@ struct IndexBatch {
     init(_ indexes: [Behind], _ feed: IndexFeed, after start: SequenceNumber) {
         self.indexes = indexes
         self.start = start
+        var feed = feed
+        (feed.items, feed.documents) = ([], [])
         self.feed = feed
         mapped = MappedFeed(indexes: indexes.count)
     }

@@ -56,6 +56,7 @@ final class IndexPiece: Sendable {
         var bytes: Int
         /// The length of the next stretch. It grows where sequences are sparse.
         var length = 2 * IndexPiece.partCount
+        /// Where the piece ends because of its bytes.
         var end = SequenceNumber.max
     }
 
