@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// Sort keys of the root collation for texts of ASCII, ten times as fast as asking ICU.
 ///
 /// ICU walks through tables that serve every script. Of ASCII each character has weights of its own,
@@ -12,6 +14,9 @@
 /// The table is taken from ICU's own keys. When it is made, keys of some hundred texts are compared with
 /// ICU's, and if a single one differs, as it might with another version of ICU, all texts are left to
 /// ICU.
+///
+/// Such a key also tells its text: the primary weights give the letters, and the cases the capitals. That
+/// is tried with the same texts, and not done if one is not given back.
 struct ASCIISortKeys: Sendable {
     /// The longest text that is tried: more need other numbers for runs.
     static let longestText = 96
@@ -31,6 +36,14 @@ struct ASCIISortKeys: Sendable {
     /// The weight of its case.
     private var cases = [UInt8](repeating: 0, count: 128)
 
+    /// The characters of primary weights, with the common case and as capitals; 0 for none. The first 256
+    /// are those of one byte, and so many more follow for each first byte of two.
+    private var characters = [(plain: UInt8, capital: UInt8)](repeating: (0, 0), count: 256)
+    /// Which 256 characters a first byte leads to; 0 for one that is a whole weight.
+    private var pages = [UInt8](repeating: 0, count: 256)
+    /// Whether the keys tell their texts.
+    private(set) var tellsTexts = false
+
     /// Makes the table from ICU's keys.
     ///
     /// - Parameter sortKey: ICU's sort key of a text.
@@ -47,6 +60,7 @@ struct ASCIISortKeys: Sendable {
                 return
             }
         }
+        tellsTexts = makeReverse() && (Self.samples + (0..<128).map { [$0] }).allSatisfy(isTold)
     }
 
     /// Whether the table is of any use.
@@ -118,5 +132,99 @@ struct ASCIISortKeys: Sendable {
             key.append(weight)
         }
         if run > 0 { key.append(UInt8(Self.runAtEnd + run)) }
+    }
+}
+
+// MARK: - Reading
+
+extension ASCIISortKeys {
+    /// A byte of the level of cases above this is a case; others are runs.
+    private static let highestRun = UInt8(runBefore)
+    /// A byte of that level up to this is a run at the end.
+    private static let highestRunAtEnd = UInt8(runAtEnd + longestText)
+
+    /// Fills the table that leads from weights to characters; false when two characters have one weight.
+    private mutating func makeReverse() -> Bool {
+        for character in UInt8(0)..<128 where primaries[Int(character)] != 0 {
+            let (primary, weight) = (primaries[Int(character)], cases[Int(character)])
+            if primary > 0xFF, pages[Int(primary >> 8)] == 0 {
+                pages[Int(primary >> 8)] = UInt8(characters.count >> 8)
+                characters += Array(repeating: (0, 0), count: 256)
+            }
+            let place = self.place(of: primary)
+            if weight == Self.common {
+                guard characters[place].plain == 0 else { return false }
+                characters[place].plain = character
+            } else {
+                guard characters[place].capital == 0, weight > Self.highestRun else { return false }
+                characters[place].capital = character
+            }
+        }
+        // No weight of one byte begins one of two.
+        return primaries.allSatisfy { $0 > 0xFF || pages[Int($0)] == 0 }
+    }
+
+    /// Where the characters of a primary weight stand.
+    private func place(of primary: UInt16) -> Int {
+        primary > 0xFF ? Int(pages[Int(primary >> 8)]) << 8 | Int(primary & 0xFF) : Int(primary)
+    }
+
+    private func isTold(_ text: [UInt8]) -> Bool {
+        var key: [UInt8] = []
+        guard append(text.span, to: &key) else { return true }
+        return self.text(toldBy: key.span).map { Array($0.utf8) } == text
+    }
+
+    /// A text that is being read, of at most as many characters as ``longestText``.
+    private typealias Characters = InlineArray<96, UInt8>
+
+    /// The text that a sort key tells; nil for bytes that tell none.
+    func text(toldBy key: Span<UInt8>) -> String? {
+        var text = Characters(repeating: 0)
+        var count = 0
+        var offset = 0
+        while offset < key.count, key[offset] != Self.levelEnds {
+            var place = Int(key[offset])
+            if pages[place] != 0 {
+                offset += 1
+                guard offset < key.count else { return nil }
+                place = Int(pages[place]) << 8 | Int(key[offset])
+            }
+            offset += 1
+            // As if it were no capital.
+            let character = characters[place].plain
+            guard character != 0, count < text.count else { return nil }
+            text[count] = character
+            count += 1
+        }
+        // The second level says how many they are, no more.
+        offset += 1
+        while offset < key.count, key[offset] != Self.levelEnds { offset += 1 }
+        guard setCases(key, from: offset + 1, of: &text, count) else { return nil }
+        return String(validUTF8: text.span.extracting(0..<count))
+    }
+
+    /// Makes capitals of the letters that are some; false when the cases are not those of so many.
+    private func setCases(
+        _ key: Span<UInt8>, from start: Int, of text: inout Characters, _ count: Int
+    ) -> Bool {
+        guard start < key.count else { return false }
+        var index = 0
+        for offset in start..<key.count {
+            let byte = key[offset]
+            if byte > Self.highestRun {
+                guard index < count else { return false }
+                let capital = characters[place(of: primaries[Int(text[index])])].capital
+                guard capital != 0, cases[Int(capital)] == byte else { return false }
+                text[index] = capital
+                index += 1
+            } else if byte > Self.highestRunAtEnd {
+                index += Self.runBefore - Int(byte)
+            } else {
+                guard byte > Self.runAtEnd else { return false }
+                index += Int(byte) - Self.runAtEnd
+            }
+        }
+        return index == count
     }
 }

@@ -66,6 +66,22 @@ public struct ICUCollator: StringCollator {
         appendAnySortKey(of: text, to: &key)
     }
 
+    /// Appends the sort key of a text of ASCII, which tells it.
+    ///
+    /// - Parameters:
+    ///   - text: A text in UTF-8.
+    ///   - key: Grows by the sort key, if the text is told by it.
+    /// - Returns: Whether it is: of up to 96 printable characters of ASCII.
+    public func appendTellingSortKey(of text: Span<UInt8>, to key: inout [UInt8]) -> Bool {
+        ICUCollator.ascii.tellsTexts && ICUCollator.ascii.append(text, to: &key)
+    }
+
+    /// The text of ASCII that a sort key tells.
+    ///
+    /// - Parameter key: The sort key.
+    /// - Returns: The text; nil for bytes that tell none.
+    public func text(toldBy key: Span<UInt8>) -> String? { ICUCollator.ascii.text(toldBy: key) }
+
     /// Appends the sort key that ICU makes of a text.
     func appendAnySortKey(of text: Span<UInt8>, to key: inout [UInt8]) {
         // A key is rarely longer than three times its text; when it is, ICU says by how much.

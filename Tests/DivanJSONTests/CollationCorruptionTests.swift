@@ -16,7 +16,11 @@ import Testing
             failure([0x60, 0x99])?.description == "A row key lacks the tag of a value at byte 1.")
         #expect(failure([0x60])?.offset == 1)
         #expect(failure([0x50, 0x00, 0x01, 0xFF, 0x00])?.expectation == "a text in UTF-8")
-        #expect(failure([0x50, 0x00, 0x02, 0x00])?.expectation == "01 after a sort key")
+        #expect(failure([0x50, 0x00, 0x02, 0x00])?.expectation == "00 or 01 after a sort key")
+        #expect(failure([0x50, 0x2A, 0x00])?.offset == 3)
+        #expect(
+            failure([0x50, 0x2A, 0x01, 0x05, 0x00, 0x00])?.description
+                == "A row key lacks a sort key that tells its text at byte 1.")
         #expect(failure([0x50, 0x00, 0x01, 0x01, 0x03, 0x00])?.offset == 3)
         #expect(failure([0x40, 0xC0, 0x41, 0, 0, 0, 0, 0, 0, 0x12])?.offset == 9)
         // -0.0 has no bits of its own, a negative number no digits of a positive one.

@@ -156,7 +156,20 @@ import Testing
         #expect(forms(.array(Array(repeating: 1, count: 32) + [1.0])) == [0x80, 0x01])
     }
 
-    @Test func `a string is its sort key and its escaped text`() {
+    @Test func `a text that its sort key tells is nothing but that`() throws {
+        let coder = CollationSamples.coder(.unicode)
+        for text in [
+            "a", "Divan 2026", "O'Hara, Jane <jane@example.org>",
+            String(repeating: "aB", count: 48),
+        ] {
+            var sortKey: [UInt8] = []
+            ICUCollator.root.appendSortKey(of: Array(text.utf8).span, to: &sortKey)
+            #expect(key(.string(text)) == [0x50] + sortKey + [0x00, 0x00])
+            #expect(try coder.decode(key(.string(text)).span) == .string(text))
+        }
+    }
+
+    @Test func `a string whose sort key does not tell it is both`() {
         var sortKey: [UInt8] = []
         ICUCollator.root.appendSortKey(of: Array("caf\u{E9}\0".utf8).span, to: &sortKey)
         let text = Array("caf\u{E9}".utf8) + [0x01, 0x01]

@@ -76,8 +76,46 @@ import Testing
             }
             isTaken += 1
             #expect(key == [9] + anySortKey(text), "\(text)")
+            let told = key.span.extracting(1..<key.count)
+            #expect(table.text(toldBy: told).map { Array($0.utf8) } == text)
         }
         #expect(isTaken > Soak.rounds(test: 5_000, soak: 1_000_000).count / 2)
+    }
+
+    @Test func `bytes that tell no text give none and never trap`() {
+        let table = ASCIISortKeys { self.anySortKey($0) }
+        #expect(table.tellsTexts)
+        for round in Soak.rounds(test: 20_000, soak: 2_000_000) {
+            var generator = Soak.random(round: round, salt: 3)
+            var key: [UInt8] = []
+            let letters: [UInt8] = Array("Divan, 2026".utf8) + Array("abcXYZ".utf8)
+            _ = table.append(letters.shuffled(using: &generator).span, to: &key)
+            for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                switch Int.random(in: 0..<3, using: &generator) {
+                case 0: key = Array(key.prefix(Int.random(in: 0...key.count, using: &generator)))
+                case 1 where !key.isEmpty:
+                    key[key.indices.randomElement(using: &generator) ?? 0] =
+                        UInt8.random(in: 0...255, using: &generator)
+                default:
+                    key.insert(
+                        UInt8.random(in: 0...255, using: &generator),
+                        at: Int.random(in: 0...key.count, using: &generator))
+                }
+            }
+            // What is told has that many characters, whatever the second level says.
+            guard let text = table.text(toldBy: key.span) else { continue }
+            #expect(text.utf8.count <= key.count)
+        }
+        for nothing in [[], [1], [1, 1], [0x2A], [0x2A, 1, 5, 1], [0x2A, 1, 5, 1, 3]] as [[UInt8]] {
+            #expect(table.text(toldBy: nothing.span) == nil)
+        }
+    }
+
+    @Test func `characters with one weight would not be told, and their texts are kept`() {
+        // As if the capital were the small letter.
+        let table = ASCIISortKeys { text in self.anySortKey(text.map { $0 == 65 ? 97 : $0 }) }
+        #expect(table.isUsable)
+        #expect(!table.tellsTexts)
     }
 
     @Test func `a table that would give other keys than ICU is not used`() {

@@ -29,8 +29,7 @@ extension RowKeyCoder {
 
     private func skipText(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) {
         if collation == .unicode {
-            try RowKeyCoder.skipToEnd(key, at: &offset)
-            _ = try RowKeyCoder.take(key, at: &offset, "01 after a sort key")
+            guard try skipSortKey(key, at: &offset) else { return }
         }
         try RowKeyCoder.skipToEnd(key, at: &offset)
     }

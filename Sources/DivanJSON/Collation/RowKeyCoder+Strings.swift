@@ -14,6 +14,11 @@ extension RowKeyCoder {
             appendEscaped(text, to: &key)
             return
         }
+        if strings.appendTellingSortKey(of: text, to: &key) {
+            key.append(RowKeyCoder.end)
+            key.append(RowKeyCoder.end)
+            return
+        }
         strings.appendSortKey(of: text, to: &key)
         key.append(RowKeyCoder.end)
         key.append(RowKeyCoder.textFollows)
@@ -54,12 +59,23 @@ extension RowKeyCoder {
         guard collation == .unicode else {
             return try decodeEscaped(key, at: &offset)
         }
+        let start = offset
+        if try skipSortKey(key, at: &offset) { return try decodeEscaped(key, at: &offset) }
+        guard let text = strings.text(toldBy: key.extracting(start..<offset - 2)) else {
+            throw Failure(offset: start, expectation: "a sort key that tells its text")
+        }
+        return text
+    }
+
+    /// Moves past a sort key and what follows it; whether that says that the text comes next.
+    func skipSortKey(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) -> Bool {
         offset = key.firstZero(from: offset)
         _ = try RowKeyCoder.take(key, at: &offset, "the end of a sort key")
-        guard
-            try RowKeyCoder.take(key, at: &offset, "01 after a sort key") == RowKeyCoder.textFollows
-        else { throw Failure(offset: offset - 1, expectation: "01 after a sort key") }
-        return try decodeEscaped(key, at: &offset)
+        switch try RowKeyCoder.take(key, at: &offset, "00 or 01 after a sort key") {
+        case RowKeyCoder.end: return false
+        case RowKeyCoder.textFollows: return true
+        default: throw Failure(offset: offset - 1, expectation: "00 or 01 after a sort key")
+        }
     }
 
     /// Reads escaped bytes up to their end as UTF-8.

@@ -20,7 +20,8 @@
 ///
 ///     null, false, true   tag
 ///     number              tag, 8 bytes, 10                                         10 bytes
-///     string (.unicode)   tag, sort key, 00 01, escaped UTF-8, 00
+///     string (.unicode)   tag, sort key, 00 00                     if that tells the text,
+///                         tag, sort key, 00 01, escaped UTF-8, 00  if not
 ///     string (other)      tag, escaped UTF-8, 00
 ///     array               tag, each item, 00
 ///     object              tag, each key as a string, each followed by its value, 00
@@ -43,8 +44,9 @@
 /// 4. Bytes that are no encoding are an error with an offset; none makes `decode` trap.
 ///
 /// The sort key belongs to a version of the Unicode library: an index records
-/// ``StringCollator/version`` and is built anew under another. Text is kept beside the sort key
-/// because sort keys forget it, and because it breaks the ties that they leave.
+/// ``StringCollator/version`` and is built anew under another. Text is kept beside the sort key where
+/// that has forgotten it, and breaks the ties that sort keys leave. Most texts are of plain letters,
+/// digits and signs, which their sort keys tell: an index of them is a third smaller.
 public struct RowKeyCoder: Sendable {
     /// The order of the bytes.
     public let collation: Collation
@@ -126,7 +128,8 @@ extension RowKeyCoder {
     /// Ends a text or a list; below every byte that may continue one.
     static let end: UInt8 = 0x00
 
-    /// Stands between a sort key and the text, after a zero that ends the sort key.
+    /// Says that the text stands behind its sort key, after the zero that ends that; another zero says that
+    /// the sort key tells it. So the one text that is told precedes those that collate as equal.
     static let textFollows: UInt8 = 0x01
 
     /// The first byte of a type's encodings.

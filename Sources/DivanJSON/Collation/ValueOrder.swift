@@ -89,7 +89,8 @@ public struct ValueOrder: Sendable {
         }
     }
 
-    /// Compares two strings as values, ties by their bytes.
+    /// Compares two strings as values. Where they collate as equal, one that its sort key tells comes first
+    /// and others by their bytes.
     func compare(_ left: String, _ right: String) -> Int {
         left.withUTF8Span { left in right.withUTF8Span { right in compare(left, right) } }
     }
@@ -98,7 +99,15 @@ public struct ValueOrder: Sendable {
     func compare(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         guard collation == .unicode else { return ByteOrder.compare(left, right) }
         let byLanguage = strings.compare(left, right)
-        return byLanguage != 0 ? byLanguage : ByteOrder.compare(left, right)
+        guard byLanguage == 0 else { return byLanguage }
+        let byBytes = ByteOrder.compare(left, right)
+        guard byBytes != 0 else { return 0 }
+        return isTold(left) ? -1 : isTold(right) ? 1 : byBytes
+    }
+
+    private func isTold(_ text: Span<UInt8>) -> Bool {
+        var key: [UInt8] = []
+        return strings.appendTellingSortKey(of: text, to: &key)
     }
 
     private func compare(_ left: [JSONValue], _ right: [JSONValue], numberTies: Bool) -> Int {
