@@ -117,6 +117,13 @@ package struct EmissionBatch: Sendable {
         end()
     }
 
+    /// Makes room for as many times what it has, so that what it has is not moved while it grows to that.
+    package mutating func makeRoom(times factor: Double) {
+        bytes.reserveCapacity(Int(Double(bytes.count) * factor))
+        rows.reserveCapacity(Int(Double(rows.count) * factor))
+        documents.reserveCapacity(Int(Double(documents.count) * factor))
+    }
+
     /// Adds the documents of another batch.
     package mutating func append(_ other: EmissionBatch) {
         let (start, row) = (bytes.count, rows.count)

@@ -25,6 +25,18 @@ package struct IndexWriter {
         package internal(set) var count = 0
         /// Which they are, in order of their keys; nothing unless asked for.
         package internal(set) var rows: [(key: [UInt8], edit: Edit)] = []
+        /// The time that building partial reductions took.
+        package internal(set) var reducing = Duration.zero
+    }
+
+    /// What becomes of the partial reductions while rows are written.
+    package enum Upkeep: Sendable {
+        /// They follow each change.
+        case followed
+        /// They are made of the rows of the batch, which are all that the index has: it was empty.
+        case built
+        /// Nothing: they are written anew later.
+        case postponed
     }
 
     private let stores: IndexStores
@@ -32,8 +44,8 @@ package struct IndexWriter {
     private let reducer: (any RowReducer)?
     private let writer: any StorageWriter
 
-    /// Whether the partial reductions follow each change; otherwise they are written anew later.
-    package var maintainsPartials = true
+    /// What becomes of the partial reductions.
+    package var upkeep = Upkeep.followed
     /// Whether to tell which rows changed.
     package var tellsRows = true
 
@@ -91,7 +103,7 @@ package struct IndexWriter {
 
     private func writeRows(_ edits: BlockEdits, _ bytes: [UInt8]) throws -> Changes {
         var shifts = PartialUpdate.Shifts(
-            maintainsPartials ? reducer as? any AddingReducer : nil)
+            upkeep == .followed ? reducer as? any AddingReducer : nil)
         let outcomes = try stores.rows.edit(edits, of: bytes, writer) { edit, value in
             shifts.note(edit, former: value)
         }
@@ -108,15 +120,25 @@ package struct IndexWriter {
             }
             changes.count += 1
             if tellsRows { changes.rows.append((Array(bytes[edit.key]), kind)) }
-            guard maintainsPartials else { continue }
+            guard upkeep == .followed else { continue }
             let value = kind == .removed ? nil : bytes.span.extracting(edit.value)
             touched.append(
                 PartialUpdate.RowEdit(
                     key: edit.key, edit: kind, shift: shifts.shift(place, to: value)))
         }
-        if maintainsPartials {
+        switch upkeep {
+        case .followed:
             try PartialUpdate(stores: stores, seed: seed, reducer: reducer, writer: writer)
                 .apply(touched, of: bytes)
+        case .built:
+            let began = ContinuousClock.now
+            try ComputedPartials(seed: seed, reducer: reducer) { add in
+                for edit in edits.edits {
+                    try add(bytes.span.extracting(edit.key), bytes.span.extracting(edit.value))
+                }
+            }.write(to: stores, writer)
+            changes.reducing = ContinuousClock.now - began
+        case .postponed: break
         }
         return changes
     }
@@ -195,67 +217,5 @@ private struct Staging {
         rows.append(
             kind, at: row.start, keySize: row.keyEnd - row.start, valueSize: row.end - row.keyEnd,
             of: batch.bytes)
-    }
-}
-
-// MARK: - Rebuilding partial reductions
-
-extension IndexReader {
-    /// Computes all partial reductions from the rows, for writing them at once.
-    ///
-    /// It needs no write transaction, so that others can write while a large index is reduced. About
-    /// one node for 31 rows is held in memory.
-    ///
-    /// - Parameters:
-    ///   - reducer: The reducer, if there is one.
-    ///   - check: Called now and then; throws to stop the work.
-    /// - Returns: The nodes.
-    /// - Throws: `StorageError`, and what `check` throws.
-    package func computePartials(reducer: (any RowReducer)?, check: (_ rows: Int) throws -> Void)
-        throws -> ComputedPartials
-    {
-        var computed = ComputedPartials()
-        try withoutActuallyEscaping(check) { check in
-            let sink = ComputedPartials.Sink()
-            var builder = PartialBuilder(seed: seed, reducer: reducer) { key, node in
-                sink.nodes.append((key, node.bytes))
-            }
-            var rows = 0
-            try forEachRow { key, value in
-                try builder.add(key: key, value: value)
-                rows += 1
-                if rows.isMultiple(of: 4_096) { try check(rows) }
-                return true
-            }
-            try builder.finish()
-            computed.nodes = sink.nodes
-        }
-        computed.nodes.sort { $0.key.precedes($1.key) }
-        return computed
-    }
-}
-
-/// Partial reductions that were computed and are not yet written.
-package struct ComputedPartials {
-    final class Sink {
-        var nodes: [(key: [UInt8], value: [UInt8])] = []
-    }
-
-    var nodes: [(key: [UInt8], value: [UInt8])] = []
-
-    /// Puts them in place of those that are stored.
-    ///
-    /// - Parameters:
-    ///   - stores: The index. Its rows must be those that the nodes were computed from.
-    ///   - writer: The transaction.
-    /// - Throws: `StorageError`.
-    package func write(to stores: IndexStores, _ writer: any StorageWriter) throws {
-        try writer.removeAll(in: stores.partials)
-        var (edits, bytes) = (BlockEdits(), [UInt8]())
-        edits.reserve(nodes.count)
-        for (key, value) in nodes {
-            edits.append(.put, key: key, value: value, to: &bytes)
-        }
-        _ = try stores.partials.edit(edits, of: bytes, writer)
     }
 }

@@ -16,48 +16,44 @@ struct PartialBuilder {
 
     private let seed: UInt64
     private let reducer: (any RowReducer)?
-    private let emit: (_ key: [UInt8], _ node: Partials.Node) throws -> Void
+    /// The finished nodes with their keys in the store, in the order in which they were finished.
+    private(set) var nodes: [(key: [UInt8], node: Partials.Node)] = []
     /// The open nodes by level; the first is unused.
-    private var nodes: [OpenNode]
+    private var openNodes: [OpenNode]
 
-    /// Makes a builder that hands each finished node to `emit`, with its key in the store.
-    init(
-        seed: UInt64, reducer: (any RowReducer)?,
-        emit: @escaping (_ key: [UInt8], _ node: Partials.Node) throws -> Void
-    ) {
+    init(seed: UInt64, reducer: (any RowReducer)?) {
         self.seed = seed
         self.reducer = reducer
-        self.emit = emit
-        nodes = (0...RowRank.highest).map { _ in
+        openNodes = (0...RowRank.highest).map { _ in
             OpenNode(reduction: reducer.map { Reduction($0) })
         }
     }
 
     /// Takes the next row.
-    mutating func add(key: Span<UInt8>, value: Span<UInt8>) throws {
+    mutating func add(key: Span<UInt8>, value: Span<UInt8>) {
         let rank = RowRank.rank(of: key, seed: seed)
         if rank > 0 {
             let copy = [UInt8](copying: key)
-            for level in 1...rank { try close(level, openingAt: copy) }
+            for level in 1...rank { close(level, openingAt: copy) }
         }
-        nodes[1].count += 1
+        openNodes[1].count += 1
         guard reducer != nil else { return }
-        nodes[1].reduction?.add(key: key, value: RowValue.decode(value))
+        openNodes[1].reduction?.add(key: key, value: RowValue.decode(value))
     }
 
     /// Closes all nodes.
-    mutating func finish() throws {
-        for level in 1...RowRank.highest { try close(level, openingAt: []) }
+    mutating func finish() {
+        for level in 1...RowRank.highest { close(level, openingAt: []) }
     }
 
-    private mutating func close(_ level: Int, openingAt key: [UInt8]) throws {
+    private mutating func close(_ level: Int, openingAt key: [UInt8]) {
         let node = Partials.Node(
-            count: nodes[level].count, reduced: nodes[level].reduction?.finish() ?? .none)
-        try emit(Partials.key(level: level, nodes[level].key), node)
+            count: openNodes[level].count, reduced: openNodes[level].reduction?.finish() ?? .none)
+        nodes.append((Partials.key(level: level, openNodes[level].key), node))
         if level < RowRank.highest {
-            nodes[level + 1].count += node.count
-            nodes[level + 1].reduction?.add(node.reduced)
+            openNodes[level + 1].count += node.count
+            openNodes[level + 1].reduction?.add(node.reduced)
         }
-        nodes[level] = OpenNode(key: key, reduction: reducer.map { Reduction($0) })
+        openNodes[level] = OpenNode(key: key, reduction: reducer.map { Reduction($0) })
     }
 }

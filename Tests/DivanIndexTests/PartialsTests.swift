@@ -37,9 +37,12 @@ struct PartialsTests {
             for _ in 0..<30 { try grown.replace(Self.someEdits(of: grown, &random)) }
             let built = try IndexFixture(seed: 99)
             let documents = grown.model.map { (id: $0.key, rows: $0.value) }
-            try built.replace(documents, maintainsPartials: false)
+            try built.replace(documents, upkeep: .postponed)
             try built.rebuildPartials()
             #expect(try Self.nodes(grown) == Self.nodes(built), "round \(round)")
+            let builtAtOnce = try IndexFixture(seed: 99, adds: round.isMultiple(of: 2))
+            try builtAtOnce.replace(documents, upkeep: .built)
+            #expect(try Self.nodes(grown) == Self.nodes(builtAtOnce), "round \(round)")
         }
     }
 
@@ -52,7 +55,7 @@ struct PartialsTests {
             let end = min(start + 50_000, count)
             try fixture.replace(
                 (start..<end).map { ("d\($0)", [(.integer(Int64($0)), Int64($0))]) },
-                maintainsPartials: false)
+                upkeep: .postponed)
             start = end
         }
         try fixture.rebuildPartials()

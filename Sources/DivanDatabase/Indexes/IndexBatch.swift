@@ -49,6 +49,19 @@ struct IndexBatch {
         try IndexMapping(piece: piece).run(adding: &mapped)
     }
 
+    /// Makes room for what is left of the feed, as far as memory allows, if its documents emit what the
+    /// first ones do. Room that is not used costs no memory, but moving what is there each time that it
+    /// grows costs twice as much.
+    mutating func makeRoom(memory: Int) {
+        let done = mapped.lastSequence - min(mapped.lastSequence, start)
+        let left = bound - min(bound, mapped.lastSequence)
+        guard done > 0, left > 0, size > 0 else { return }
+        let factor = min(Double(left) / Double(done), Double(memory) / Double(size)) * 1.1 + 1
+        for index in mapped.outcomes.indices {
+            mapped.outcomes[index].emissions.makeRoom(times: factor)
+        }
+    }
+
     /// How many documents the next piece may have, so that what they emit fits into memory.
     func nextCount(memory: Int) -> Int {
         guard size > 0 else { return IndexPiece.largestCount }

@@ -62,7 +62,10 @@ struct IndexPass {
             statistics.rows += written?.changes.count ?? 0
             statistics.mapping += mapped.mapping
             statistics.encoding += mapped.encoding
-            statistics.inserting += written?.duration ?? .zero
+            if let written {
+                statistics.inserting += written.duration - written.changes.reducing
+                statistics.reducing += written.changes.reducing
+            }
             self.statistics[name] = statistics
         }
     }
@@ -83,6 +86,7 @@ struct IndexPass {
             var batch = IndexBatch(first.indexes, first.content.first.feed, after: first.start)
             try map(first, into: &batch, groups, &report)
             let isDivided = groups.divide(by: batch, through: target.lastSequence, memory: memory)
+            if !isDivided { batch.makeRoom(memory: memory) }
             while !isDivided, batch.size < memory, let more = try nextPiece(of: batch) {
                 try map(more, into: &batch, groups, &report)
             }
@@ -263,12 +267,19 @@ struct IndexPass {
         }
         let isBuild = record.lastSequence == 0
         let pending = feed.state.lastSequence - min(feed.state.lastSequence, record.lastSequence)
-        // What would touch a good part of the partial reductions writes them anew at the end.
-        if isBuild, pending > 1_000 { record.hasPartials = false }
+        // What would touch a good part of the partial reductions writes them anew at the end. The first
+        // piece makes them at once if it is the last one too, unless a reduce function of the app's would
+        // hold up other writers.
+        if isBuild, pending > 1_000 {
+            let reducer = index.definition.reducer
+            record.hasPartials =
+                batch.mapped.lastSequence >= feed.state.lastSequence
+                && (reducer == nil || reducer is any AddingReducer)
+        }
         var target = IndexWriter(
             IndexStores(number: record.number, engine: core.engine), seed: record.seed,
             reducer: index.definition.reducer, writer)
-        target.maintainsPartials = record.hasPartials
+        target.upkeep = !record.hasPartials ? .postponed : isBuild ? .built : .followed
         target.tellsRows = core.indexTouches.isFollowed(name)
         batch.addPurged(after: record.lastPurge, to: position)
         let places = batch.places(position)
