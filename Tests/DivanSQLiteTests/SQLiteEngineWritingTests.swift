@@ -92,6 +92,28 @@ import Testing
         #expect(largest < 64 << 20, "the log grew to \(largest >> 20) MB")
     }
 
+    // 8 MB and a transaction, and a quarter of the file and a transaction.
+    @Test(arguments: [(rows: 2_000, least: 0, most: 10 << 20), (15_000, 12 << 20, 20 << 20)])
+    func `the log of a large file may be a quarter of it before it is moved`(
+        rows: Int, least: Int, most: Int
+    ) throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        let store = engine.store(StoreName("rows", .integer))
+        let value = [UInt8](repeating: 3, count: 4_000)
+        for round in 0..<(rows / 100 + 100) {
+            try engine.write { writer in
+                for key in 0..<100 {
+                    let key = Int64((round * 100 + key) % rows)
+                    try writer.set(value.span, forKey: key, in: store)
+                }
+            }
+        }
+        let log = try FileManager.default.attributesOfItem(atPath: scratch.file + "-wal")
+        let size = log[.size] as? Int ?? 0
+        #expect((least..<most).contains(size), "the log grew to \(size >> 20) MB")
+    }
+
     // Within the first wait of a commit, and longer than it.
     @Test(arguments: [5, 400])
     func `readers of whom one is always inside do not keep the log growing`(
