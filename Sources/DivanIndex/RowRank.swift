@@ -29,15 +29,24 @@ enum RowRank {
             hash = mixed(hash, UInt64(littleEndian: word))
             offset += 8
         }
-        if offset < key.count {
-            var word: UInt64 = 0
-            for index in offset..<key.count {
-                word |= UInt64(key[index]) << UInt64(8 * (index - offset))
-            }
-            hash = mixed(hash, word)
-        }
+        if offset < key.count { hash = mixed(hash, rest(of: key, from: offset)) }
         hash = (hash ^ UInt64(key.count)) &* 0xC4CE_B9FE_1A85_EC53
         return hash ^ hash >> 33
+    }
+
+    /// The last bytes of a key, fewer than eight, padded with zeros.
+    private static func rest(of key: Span<UInt8>, from offset: Int) -> UInt64 {
+        guard key.count < 8 else {
+            // SAFETY: the last eight bytes are inside the span. Those before `offset` are shifted out.
+            let last = unsafe key.bytes.unsafeLoadUnaligned(
+                fromByteOffset: key.count - 8, as: UInt64.self)
+            return UInt64(littleEndian: last) >> UInt64(8 * (offset + 8 - key.count))
+        }
+        var word: UInt64 = 0
+        for index in offset..<key.count {
+            word |= UInt64(key[index]) << UInt64(8 * (index - offset))
+        }
+        return word
     }
 
     private static func mixed(_ hash: UInt64, _ word: UInt64) -> UInt64 {

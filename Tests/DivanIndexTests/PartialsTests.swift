@@ -46,6 +46,28 @@ struct PartialsTests {
         }
     }
 
+    // Ranks are drawn from it, and stored: it must stay what it is.
+    @Test func `the hash of a key is made of its words, the last one padded with zeros`() {
+        func mixed(_ hash: UInt64, _ word: UInt64) -> UInt64 {
+            let product = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
+            return product ^ product >> 32
+        }
+        #expect(RowRank.hash([UInt8]().span, seed: 0) == 0)
+        #expect(RowRank.hash(Array("divan".utf8).span, seed: 1) == 3_792_425_570_125_042_178)
+        for count in 0..<40 {
+            let key = (0..<count).map { UInt8(truncatingIfNeeded: 201 + 57 * $0) }
+            var expected: UInt64 = 9
+            for start in stride(from: 0, to: count, by: 8) {
+                let word = key[start...].prefix(8).reversed().reduce(UInt64(0)) {
+                    $0 << 8 | UInt64($1)
+                }
+                expected = mixed(expected, word)
+            }
+            expected = (expected ^ UInt64(count)) &* 0xC4CE_B9FE_1A85_EC53
+            #expect(RowRank.hash(key.span, seed: 9) == expected ^ expected >> 33, "\(count)")
+        }
+    }
+
     @Test func `a reduction of any range of a large index sees few values`() throws {
         let fixture = try IndexFixture()
         let reducer = try #require(fixture.reducer)
