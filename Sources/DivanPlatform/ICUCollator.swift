@@ -80,7 +80,9 @@ public struct ICUCollator: StringCollator {
     ///
     /// - Parameter key: The sort key.
     /// - Returns: The text; nil for bytes that tell none.
-    public func text(toldBy key: Span<UInt8>) -> String? { ICUCollator.ascii.text(toldBy: key) }
+    public func text(toldBy key: Span<UInt8>) -> String? {
+        ICUCollator.ascii.tellsTexts ? ICUCollator.ascii.text(toldBy: key) : nil
+    }
 
     /// Appends the sort key that ICU makes of a text.
     func appendAnySortKey(of text: Span<UInt8>, to key: inout [UInt8]) {
