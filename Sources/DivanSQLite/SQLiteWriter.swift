@@ -15,23 +15,21 @@ internal import Darwin
 /// two such moments.
 ///
 ///      pages in the log    after a commit
-///      under a step        nothing
-///      a step and more     move what readers allow
-///      two steps, and      also wait for the readers that keep the log from beginning anew: a quarter
-///      6,000 at least      of a second, then twice as long every 2,000 pages, up to four seconds
-///      10,000 later        wait a quarter of a second, since there is a reader that stays; and four
+///      under 2,000         nothing; of a larger file under a quarter of it, or 4,000
+///      from there on       move what readers allow
+///      6,000 and more      also wait for the readers that keep the log from beginning anew: a quarter
+///                          of a second, then twice as long every 2,000 pages, up to four seconds
+///      16,000 and more     wait a quarter of a second, since there is a reader that stays; and four
 ///                          seconds whenever the log has become twice as long
 ///
-/// A step is a quarter of the file, at least 2,000 pages and at most 8,000. What is written again before
-/// it is moved is moved once, and much is: the pages of an index of 3,000, and all that lead to others. A
-/// small database should not have a large log, though.
+/// What is written again before it is moved is moved once, and much is: the pages of an index of 3,000, and
+/// all that lead to others. A small database should not have a large log, though.
 ///
 /// Without the wait, readers that come and go without a pause would let the log grow for ever: there
 /// would never be a moment without one that uses it. Without the growing wait, so would readers that
 /// are slow because the machine is, and they get slower still with a longer log, in which every page
-/// is looked up. Pages are 4 kB, so a log beyond 64 MB, or 104 MB beside a file of 128 MB and more, is only
-/// made by one transaction that is larger, or by a reader that stays for longer than the waits together,
-/// eight seconds.
+/// is looked up. Pages are 4 kB, so a log beyond 64 MB is only made by one transaction that is larger,
+/// or by a reader that stays for longer than the waits together, eight seconds.
 ///
 /// ## A wait is many short tries
 ///
@@ -50,13 +48,13 @@ internal import Darwin
 /// was of 4,000 pages then; with short tries the largest was 50 MB.
 final class SQLiteWriter {
     /// The pages after which a commit moves the log into the file.
-    private static let steps = 2_000...8_000
-    /// The pages after which it is tried again, once it waits for readers.
-    private static let waitingStep = 2_000
-    /// The file has so many times the pages of a step.
+    private static let firstStep = 2_000...4_000
+    /// The file has so many times the pages of the first step.
     private static let share = 4
-    /// The fewest pages after which a checkpoint waits for readers.
-    private static let leastRestart = 6_000
+    /// The pages after which it is tried again.
+    private static let nextStep = 2_000
+    /// The pages after which a checkpoint waits for readers.
+    private static let restartFrames = 6_000
     /// How long it waits at first: longer than most readers keep a snapshot (100 ms).
     private static let leastPatience = Duration.milliseconds(250)
     /// How often it waits twice as long as before.
@@ -69,7 +67,7 @@ final class SQLiteWriter {
     /// Whether there is no connection only until the engine resumes.
     var isSuspended = false
     /// The length of the log at which the next commit tends it.
-    private var nextFrames = SQLiteWriter.steps.lowerBound
+    private var nextFrames = SQLiteWriter.firstStep.lowerBound
     /// The length of the log when it was last tended.
     private var tendedFrames = 0
     /// The length of the log at which the longest wait is due again, once the growing waits are over.
@@ -81,10 +79,10 @@ final class SQLiteWriter {
 
     /// How long the checkpoint that is due at a length of the log waits for readers; notes when the longest
     /// wait is due again.
-    private func nextPatience(at frames: Int, restart: Int) -> Duration {
-        let steps = (frames - restart) / Self.waitingStep
+    private func nextPatience(at frames: Int) -> Duration {
+        let steps = (frames - Self.restartFrames) / Self.nextStep
         if steps <= Self.doublings {
-            nextLongFrames = 2 * (restart + Self.doublings * Self.waitingStep)
+            nextLongFrames = 2 * (Self.restartFrames + Self.doublings * Self.nextStep)
             return Self.leastPatience * (1 << steps)
         }
         guard frames >= nextLongFrames else { return Self.leastPatience }
@@ -102,22 +100,19 @@ final class SQLiteWriter {
         }
         let frames = connection.lastLogFrames
         if frames < tendedFrames {
-            (nextFrames, tendedFrames, nextLongFrames) = (Self.steps.lowerBound, 0, 0)
+            (nextFrames, tendedFrames, nextLongFrames) = (Self.firstStep.lowerBound, 0, 0)
         }
         guard frames >= nextFrames else {
             return
         }
-        let step = step(of: connection)
-        guard frames >= step else {
-            nextFrames = step
-            return
+        if tendedFrames == 0 {
+            nextFrames = firstStep(of: connection)
+            guard frames >= nextFrames else { return }
         }
-        let restart = max(Self.leastRestart, 2 * step)
-        tendedFrames = frames
-        nextFrames = frames < restart ? min(frames + step, restart) : frames + Self.waitingStep
-        if frames >= restart {
+        (nextFrames, tendedFrames) = (frames + Self.nextStep, frames)
+        if frames >= Self.restartFrames {
             connection.setBusyTimeout(Self.tryLength)
-            let patience = nextPatience(at: frames, restart: restart)
+            let patience = nextPatience(at: frames)
             restartLog(of: connection, patience: patience)
             connection.setBusyTimeout(busyTimeout)
         } else {
@@ -125,10 +120,10 @@ final class SQLiteWriter {
         }
     }
 
-    /// The pages after which the log is moved, by those of the file.
-    private func step(of connection: Connection) -> Int {
+    /// The pages after which the log is moved first, by those of the file.
+    private func firstStep(of connection: Connection) -> Int {
         let pages = (try? connection.integer("PRAGMA page_count")).map { Int($0) } ?? 0
-        return min(max(pages / Self.share, Self.steps.lowerBound), Self.steps.upperBound)
+        return min(max(pages / Self.share, Self.firstStep.lowerBound), Self.firstStep.upperBound)
     }
 
     /// Tries to move all of the log, so that the next commit begins it anew, until that is done or the
