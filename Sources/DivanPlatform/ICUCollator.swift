@@ -71,7 +71,7 @@ public struct ICUCollator: StringCollator {
     /// - Parameters:
     ///   - text: A text in UTF-8.
     ///   - key: Grows by the sort key, if the text is told by it.
-    /// - Returns: Whether it is: of up to 96 printable characters of ASCII.
+    /// - Returns: Whether it is: of up to 96 characters of ASCII, none of which is ignored.
     public func appendTellingSortKey(of text: Span<UInt8>, to key: inout [UInt8]) -> Bool {
         ICUCollator.ascii.tellsTexts && ICUCollator.ascii.append(text, to: &key)
     }

@@ -82,6 +82,17 @@ import Testing
         #expect(isTaken > Soak.rounds(test: 5_000, soak: 1_000_000).count / 2)
     }
 
+    @Test func `characters of ASCII that are not ignored are told, and texts of up to 96`() {
+        func isTold(_ text: [UInt8]) -> Bool {
+            var key: [UInt8] = []
+            return collator.appendTellingSortKey(of: text.span, to: &key)
+        }
+        let told = (UInt8(0)..<128).filter { isTold([$0]) }
+        #expect(told == Array(9...13) + Array(32...126))
+        #expect(isTold(Array(repeating: 97, count: 96)))
+        #expect(!isTold(Array(repeating: 97, count: 97)) && !isTold([]) && !isTold([0xC3, 0xA9]))
+    }
+
     @Test func `bytes that tell no text give none and never trap`() {
         let table = ASCIISortKeys { self.anySortKey($0) }
         #expect(table.tellsTexts)
