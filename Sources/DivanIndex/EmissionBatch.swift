@@ -33,7 +33,7 @@ package struct EmissionBatch: Sendable {
     private(set) var bytes: [UInt8] = []
     private(set) var rows: [Row] = []
     private(set) var documents: [Document] = []
-    /// The ID of the document that is being mapped.
+    /// The ID of the document that is being mapped, as an index has it.
     private var id: [UInt8] = []
     /// Where its rows and their bytes begin; nil between documents.
     private var begun: (row: Int, start: Int)?
@@ -57,11 +57,11 @@ package struct EmissionBatch: Sendable {
     /// Begins the next document.
     package mutating func begin(_ id: DocumentID) {
         self.id.removeAll(keepingCapacity: true)
-        self.id.append(contentsOf: id.text.utf8)
+        RowDocumentID.append(id, to: &self.id)
         begun = (rows.count, bytes.count)
     }
 
-    /// Begins the next document, whose ID is lent in UTF-8.
+    /// Begins the next document, whose ID is lent as an index has it (``RowDocumentID``).
     package mutating func begin(_ id: Span<UInt8>) {
         self.id.removeAll(keepingCapacity: true)
         self.id.append(copying: id)
@@ -142,6 +142,36 @@ package struct EmissionBatch: Sendable {
             })
     }
 
+    /// Adds those documents that are not there, without rows.
+    package mutating func addMissing(_ ids: some Sequence<DocumentID>) {
+        var missing = Set(
+            ids.lazy.map { id in
+                var bytes: [UInt8] = []
+                RowDocumentID.append(id, to: &bytes)
+                return bytes
+            })
+        guard !missing.isEmpty else { return }
+        for document in documents { missing.remove(Array(bytes[document.id])) }
+        for id in missing {
+            begin(id.span)
+            end()
+        }
+    }
+
+    /// The places of documents, each of the first ones once: where it came last.
+    ///
+    /// - Parameter count: How many may have come more than once; all behind them count.
+    /// - Returns: The places, in order.
+    package func lastPlaces(amongFirst count: Int) -> [Int] {
+        var seen: Set<ArraySlice<UInt8>> = []
+        var places = Array(count..<documents.count)
+        for place in (0..<count).reversed()
+        where seen.insert(bytes[documents[place].id]).inserted {
+            places.append(place)
+        }
+        return places.reversed()
+    }
+
     /// Numbers the rows of a document that have the same key.
     private mutating func number(from firstRow: Int) {
         // Hashes say cheaply of nearly all documents that there are none.
@@ -151,6 +181,7 @@ package struct EmissionBatch: Sendable {
             return hashes.insert(RowRank.hash(key, seed: 0)).inserted
         }
         guard !isUnique else { return }
+        let id = id
         var seen: [ArraySlice<UInt8>: Int] = [:]
         for index in firstRow..<rows.count {
             let row = rows[index]
@@ -164,7 +195,7 @@ package struct EmissionBatch: Sendable {
             let start = bytes.count
             bytes.append(contentsOf: Array(key))
             let emittedEnd = bytes.count
-            RowKey.append(id: id, ordinal: ordinal, forms: forms, to: &bytes)
+            RowKey.append(id: id.span, ordinal: ordinal, forms: forms, to: &bytes)
             let keyEnd = bytes.count
             bytes.append(contentsOf: value)
             rows[index] = Row(
@@ -182,8 +213,10 @@ package struct EmissionBatch: Sendable {
     }
 
     /// The ID of a document.
-    package func documentID(_ place: Int) -> DocumentID {
-        DocumentID(unchecked: String(decoding: bytes[documents[place].id], as: UTF8.self))
+    ///
+    /// - Throws: ``IndexCorruption`` if what it was begun with is no ID.
+    package func documentID(_ place: Int) throws(IndexCorruption) -> DocumentID {
+        try RowDocumentID.decode(bytes.span.extracting(documents[place].id))
     }
 
     /// The whole key of a row.

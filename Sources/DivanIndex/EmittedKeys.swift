@@ -3,7 +3,8 @@
 internal import DivanModel
 internal import DivanStorage
 
-/// The keys that one document emitted, as the store `emissions` keeps them under the document's ID.
+/// The keys that one document emitted, as the store `emissions` keeps them under the document's ID
+/// (``RowDocumentID``).
 ///
 ///     for each row: varint, the length of the emitted key; the key
 ///                   and, if not all numbers of the key are plain:
@@ -36,8 +37,12 @@ enum EmittedKeys {
 
     /// The row keys that a stored list stands for.
     ///
+    /// - Parameters:
+    ///   - list: The list.
+    ///   - id: Whose it is, as an index has it.
+    /// - Returns: The keys, in the order of the list.
     /// - Throws: ``IndexCorruption``.
-    static func rowKeys(_ list: Span<UInt8>, of id: DocumentID) throws -> [[UInt8]] {
+    static func rowKeys(_ list: Span<UInt8>, of id: Span<UInt8>) throws -> [[UInt8]] {
         var keys: [[UInt8]] = []
         var seen: [[UInt8]: Int] = [:]
         var offset = 0
@@ -54,7 +59,7 @@ enum EmittedKeys {
                 let ordinal = isAlone ? 0 : seen[key, default: 0]
                 if !isAlone { seen[key] = ordinal + 1 }
                 RowKey.append(
-                    id, ordinal: ordinal, forms: [UInt8](copying: list.extracting(forms)),
+                    id: id, ordinal: ordinal, forms: [UInt8](copying: list.extracting(forms)),
                     to: &key)
                 keys.append(key)
             }

@@ -27,10 +27,10 @@ extension IndexReader {
         var found = try documents.seekToFirst()
         while found {
             try documents.withRow { id, list in
-                let text = String(decoding: [UInt8](copying: id), as: UTF8.self)
-                for key in try EmittedKeys.rowKeys(list, of: DocumentID(unchecked: text)) {
+                for key in try EmittedKeys.rowKeys(list, of: id) {
                     expected += 1
                     if try rows.seek(toAtLeast: key.span), rows.isAt(key.span) { continue }
+                    let text = try RowDocumentID.decode(id).text
                     problems.append("A row of document '\(text)' is missing.")
                 }
             }

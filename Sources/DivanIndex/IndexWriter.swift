@@ -184,7 +184,8 @@ private struct Staging {
     mutating func replaceRows(
         of place: Int, in batch: inout EmissionBatch, formerly list: Span<UInt8>
     ) throws {
-        var gone = try EmittedKeys.rowKeys(list, of: batch.documentID(place))
+        let id = Array(batch.bytes[batch.documents[place].id])
+        var gone = try EmittedKeys.rowKeys(list, of: id.span)
         gone.sort { $0.precedes($1) }
         var isKept = [Bool](repeating: false, count: gone.count)
         for index in batch.documents[place].rows {

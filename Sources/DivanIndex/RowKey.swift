@@ -8,13 +8,13 @@ internal import DivanStorage
 ///
 ///     size  meaning
 ///        …  the emitted key (`RowKeyCoder`), which ends itself
-///        n  the document's ID in UTF-8, which holds no zero
+///        n  the document's ID (``RowDocumentID``), which holds no zero
 ///        1  00
 ///     for most rows that is all; the others go on
 ///     1 … 9  the ordinal: how many rows of this key the document emitted before
 ///        …  how the key's numbers are written (`NumberForms`), if not in the plainest way
 ///
-/// So rows sort by key and then by the bytes of the document's ID, a shorter ID first. Rows of one
+/// So rows sort by key and then by the UTF-8 of the document's ID, a shorter ID first. Rows of one
 /// document whose keys collate as equal come in the order in which it emitted them.
 ///
 /// An ordinal below F8 is one byte; a larger one is F7 plus the number of its bytes, and these,
@@ -22,8 +22,8 @@ internal import DivanStorage
 package enum RowKey {
     private static let largestShortOrdinal = 0xF7
 
-    /// A byte that stands above the first one of every document's ID, which is UTF-8: an emitted key with
-    /// this behind it is above all rows of that key and below those of the next.
+    /// A byte that stands above the first one of every document's ID, which is that of its UTF-8: an emitted
+    /// key with this behind it is above all rows of that key and below those of the next.
     package static let aboveIDs: UInt8 = 0xFF
 
     /// Appends what follows the emitted key.
@@ -36,15 +36,21 @@ package enum RowKey {
     package static func append(
         _ id: DocumentID, ordinal: Int, forms: some Collection<UInt8>, to key: inout [UInt8]
     ) {
-        append(id: id.text.utf8, ordinal: ordinal, forms: forms, to: &key)
+        RowDocumentID.append(id, to: &key)
+        appendEnd(ordinal: ordinal, forms: forms, to: &key)
     }
 
-    /// The same with the ID in UTF-8.
+    /// The same with the ID as an index has it.
     static func append(
-        id: some Collection<UInt8>, ordinal: Int, forms: some Collection<UInt8>,
-        to key: inout [UInt8]
+        id: Span<UInt8>, ordinal: Int, forms: some Collection<UInt8>, to key: inout [UInt8]
     ) {
-        key.append(contentsOf: id)
+        key.append(copying: id)
+        appendEnd(ordinal: ordinal, forms: forms, to: &key)
+    }
+
+    private static func appendEnd(
+        ordinal: Int, forms: some Collection<UInt8>, to key: inout [UInt8]
+    ) {
         key.append(0)
         guard ordinal > 0 || !forms.isEmpty else { return }
         append(ordinal: ordinal, to: &key)
@@ -105,10 +111,7 @@ package enum RowKey {
         guard end > offset, end < key.count else {
             throw IndexCorruption("A row's key has no document ID.")
         }
-        guard let text = String(validUTF8: key.extracting(offset..<end)) else {
-            throw IndexCorruption("A row's key has a document ID that is not UTF-8.")
-        }
-        return DocumentID(unchecked: text)
+        return try RowDocumentID.decode(key.extracting(offset..<end))
     }
 }
 

@@ -20,7 +20,7 @@ extension Span<UInt8> {
 extension [UInt8] {
     /// Appends the eight bytes of `high` and the eight of `low`, the highest of each first.
     @inline(__always)
-    mutating func appendBigEndian(_ high: UInt64, _ low: UInt64) {
+    package mutating func appendBigEndian(_ high: UInt64, _ low: UInt64) {
         // SAFETY: the buffer lives for the call, and its bytes are copied.
         unsafe Swift.withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) {
             unsafe append(contentsOf: $0)

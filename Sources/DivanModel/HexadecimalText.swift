@@ -80,13 +80,31 @@ package enum HexadecimalText {
         }
     }
 
-    /// Appends the text of a UUID.
-    package static func appendUUID(_ high: UInt64, _ low: UInt64, to bytes: inout [UInt8]) {
-        // SAFETY: the memory lives for the call, and its 36 bytes are initialised and copied.
-        unsafe withUnsafeTemporaryAllocation(byteCount: 36, alignment: 1) { buffer in
-            unsafe writeUUID(high, low, to: buffer)
-            unsafe bytes.append(contentsOf: buffer)
+    /// The number that the text of a UUID spells, or nil for any other text.
+    package static func uuid(_ text: Span<UInt8>) -> (high: UInt64, low: UInt64)? {
+        let hyphen = UInt8(ascii: "-")
+        guard text.count == 36, text[8] == hyphen, text[13] == hyphen, text[18] == hyphen,
+            text[23] == hyphen
+        else { return nil }
+        // Two groups of four digits each, between which a hyphen stands.
+        func digits(_ first: Int, _ second: Int) -> UInt64? {
+            guard let first = text.bigEndianWord(at: first),
+                let second = text.bigEndianWord(at: second - 4)
+            else { return nil }
+            return first & 0xFFFF_FFFF_0000_0000 | second & 0xFFFF_FFFF
         }
+        guard let first = text.bigEndianWord(at: 0).flatMap(word),
+            let second = digits(9, 14).flatMap(word), let third = digits(19, 24).flatMap(word),
+            let last = text.bigEndianWord(at: 28).flatMap(word)
+        else { return nil }
+        return (UInt64(first) << 32 | UInt64(second), UInt64(third) << 32 | UInt64(last))
+    }
+
+    /// Appends two digits.
+    package static func append(pair: UInt8, to bytes: inout [UInt8]) {
+        let both = digits(UInt32(pair))
+        bytes.append(UInt8(truncatingIfNeeded: both >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: both))
     }
 
     /// Writes 36 bytes: 32 digits and the 4 hyphens between.

@@ -166,7 +166,9 @@ struct FullTextRun {
             var key: [UInt8] = []
             coder.append(JSONValue.string(item.term), to: &key)
             for id in candidates {
-                try add(RowRange(prefix: key + Array(id.utf8) + [0]), nil, to: &postings)
+                var first = key
+                RowDocumentID.append(id, to: &first)
+                try add(RowRange(prefix: first + [0]), nil, to: &postings)
             }
         } else {
             try add(range(of: item), candidates, to: &postings)

@@ -78,41 +78,27 @@ struct IndexBatch {
     /// all of them.
     func places(_ index: Int) -> [Int]? {
         guard mapped.items.contains(where: \.isConsulted) else { return nil }
-        var seen: Set<DocumentID> = []
         let outcome = mapped.outcomes[index]
-        let positions = outcome.positions
-        var places: [Int] = []
-        for place in positions.indices.reversed()
-        where seen.insert(outcome.emissions.documentID(place)).inserted {
-            places.append(place)
-        }
         // Those that were purged are behind them.
-        let rest = positions.count..<outcome.emissions.count
-        return places.reversed() + rest
+        return outcome.emissions.lastPlaces(amongFirst: outcome.positions.count)
     }
 
     /// Adds the documents that are gone to an index's part, without rows.
     mutating func addPurged(after purge: UInt64, to index: Int) {
         guard !feed.purged.isEmpty else { return }
         // A document purged before the index last looked may be back, and its rows right.
-        var gone = Set(feed.purged.filter { $0.purge > purge }.map(\.id))
-        for place in mapped.outcomes[index].positions.indices {
-            gone.remove(mapped.outcomes[index].emissions.documentID(place))
-        }
-        for id in gone {
-            mapped.outcomes[index].emissions.begin(id)
-            mapped.outcomes[index].emissions.end()
-        }
+        let gone = feed.purged.filter { $0.purge > purge }.map(\.id)
+        mapped.outcomes[index].emissions.addMissing(gone)
     }
 
     /// The documents of an index's part that the map function failed for.
-    func failures(_ index: Int, _ places: [Int]?) -> [IndexingFailure] {
+    func failures(_ index: Int, _ places: [Int]?) throws -> [IndexingFailure] {
         let outcome = mapped.outcomes[index]
         guard !outcome.failures.isEmpty else { return [] }
         let written = places.map { Set($0) }
-        return outcome.failures.filter { written?.contains($0.place) ?? true }.map {
+        return try outcome.failures.filter { written?.contains($0.place) ?? true }.map {
             IndexingFailure(
-                documentID: outcome.emissions.documentID($0.place).text, reason: $0.reason)
+                documentID: try outcome.emissions.documentID($0.place).text, reason: $0.reason)
         }
     }
 }

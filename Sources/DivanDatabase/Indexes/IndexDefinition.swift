@@ -48,7 +48,7 @@ struct IndexDefinition: Sendable {
         let strings = collation == .unicode ? ICUCollator.root.version : "bytes"
         let reduces = reducer == nil ? "map" : "map and reduce"
         signature =
-            "4 \(collation.rawValue) \(strings) \(reduces) \(documentType ?? "*") \(version)"
+            "5 \(collation.rawValue) \(strings) \(reduces) \(documentType ?? "*") \(version)"
     }
 
     /// Collects what one document emits; nothing for a tombstone and for those that are not mapped.

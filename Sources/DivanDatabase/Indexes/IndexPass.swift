@@ -283,7 +283,7 @@ struct IndexPass {
         target.tellsRows = core.indexTouches.isFollowed(name)
         batch.addPurged(after: record.lastPurge, to: position)
         let places = batch.places(position)
-        let failed = batch.failures(position, places)
+        let failed = try batch.failures(position, places)
         record.failures += UInt64(failed.count)
         failures += failed
         let changes: IndexWriter.Changes

@@ -33,7 +33,7 @@ struct LentMapping {
     private var targets: [Target] = []
     /// How many documents have passed.
     private var count = 0
-    /// The ID of the one that passes, in UTF-8.
+    /// The ID of the one that passes, as an index has it. That of a design document is as its text is.
     private var id: [UInt8] = []
 
     /// Whether there are indexes that want documents.
@@ -60,13 +60,14 @@ struct LentMapping {
     ) throws {
         guard !targets.isEmpty else { return }
         id.removeAll(keepingCapacity: true)
-        try RevisionRow.appendDocumentID(row, to: &id)
+        try RevisionRow.appendRowDocumentID(row, to: &id)
         pass(sequence, body)
     }
 
     /// Maps the next document, which stands elsewhere; nil for a tombstone.
     mutating func map(_ id: DocumentID, _ sequence: SequenceNumber, _ document: Document?) {
-        self.id = Array(id.text.utf8)
+        self.id.removeAll(keepingCapacity: true)
+        RowDocumentID.append(id, to: &self.id)
         guard let document else { return pass(sequence, [UInt8]().span) }
         document.body.withBytes { pass(sequence, $0) }
     }

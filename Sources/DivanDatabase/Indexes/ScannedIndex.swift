@@ -64,32 +64,17 @@ final class ScannedIndex: Sendable {
             target.tellsRows = false
             let outcome = mapped.outcomes[0]
             var emissions = outcome.emissions
-            let present = Set((0..<emissions.count).map(emissions.documentID))
-            for id in Set(purged.map(\.id)).subtracting(present) {
-                emissions.begin(id)
-                emissions.end()
-            }
+            emissions.addMissing(purged.map(\.id))
             for failure in outcome.failures {
-                let id = emissions.documentID(failure.place)
+                let id = try emissions.documentID(failure.place)
                 failures.append(IndexingFailure(documentID: id.text, reason: failure.reason))
             }
-            _ = try target.replace(
-                with: &emissions, at: lastPlaces(mapped, emissions.count)
-            ) { _ in false }
+            // A document that is consulted may have come twice, as it stands both times.
+            let places =
+                mapped.items.contains(where: \.isConsulted)
+                ? emissions.lastPlaces(amongFirst: outcome.positions.count) : nil
+            _ = try target.replace(with: &emissions, at: places) { _ in false }
         }
-    }
-
-    /// Each document once: one that is consulted may have come twice, as it stands both times.
-    private static func lastPlaces(
-        _ mapped: MappedFeed, _ count: Int
-    ) -> [Int]? {
-        guard mapped.items.contains(where: \.isConsulted) else { return nil }
-        var last: [DocumentID: Int] = [:]
-        let positions = mapped.outcomes[0].positions
-        for place in positions.indices {
-            last[mapped.outcomes[0].emissions.documentID(place)] = place
-        }
-        return last.values + Array(positions.count..<count)
     }
 
     private static func reduce(

@@ -41,8 +41,8 @@ struct QueryRanges {
         var bytes: [UInt8] = []
         coder.append(key, to: &bytes)
         if let id {
-            bytes.append(contentsOf: id.utf8)
-            // A row has a zero behind the ID.
+            RowDocumentID.append(id, to: &bytes)
+            // A row has a zero behind the ID; what follows it in a longer ID stands above this.
             if behind { bytes.append(1) }
         } else if behind {
             bytes.append(RowKey.aboveIDs)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanIndex
 internal import DivanJSON
 internal import DivanModel
 
@@ -59,17 +60,17 @@ struct RevisionRow {
         return try documentID(row, flags, &reader)
     }
 
-    /// Appends the ID of a row's document, in UTF-8.
-    static func appendDocumentID(_ row: Span<UInt8>, to text: inout [UInt8]) throws {
+    /// Appends the ID of a row's document, as an index has it.
+    static func appendRowDocumentID(_ row: Span<UInt8>, to id: inout [UInt8]) throws {
         var reader = RowReader()
         if try flags(row, &reader).contains(.compactID) {
             let high = try reader.bigEndian64(row)
-            UUIDText.append(high, try reader.bigEndian64(row), to: &text)
+            RowDocumentID.append(high, try reader.bigEndian64(row), to: &id)
         } else {
             let length = try reader.varint(row)
             let start = reader.offset
             try reader.skip(length, of: row)
-            text.append(copying: row.extracting(start..<reader.offset))
+            RowDocumentID.append(row.extracting(start..<reader.offset), to: &id)
         }
     }
 

@@ -154,11 +154,11 @@ struct IndexPieceTests {
     private func expectFeed(_ pieces: [MappedFeed], of database: Database) throws {
         let changes = try database.changes(since: 0).changes.map(\.id)
         for index in 0..<2 {
-            let ids = pieces.flatMap { piece in
+            let ids = try pieces.flatMap { piece in
                 let outcome = piece.outcomes[index]
                 #expect(outcome.positions == Array(piece.items.indices))
-                return (0..<outcome.emissions.count).map {
-                    outcome.emissions.documentID($0).text
+                return try (0..<outcome.emissions.count).map {
+                    try outcome.emissions.documentID($0).text
                 }
             }
             #expect(ids == changes)
