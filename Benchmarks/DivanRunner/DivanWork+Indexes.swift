@@ -13,6 +13,8 @@ extension DivanWork {
         switch work {
         case "index_map": return try buildViews(database, count: 1)
         case "index_map_ten": return try buildViews(database, count: 10)
+        case "index_tenth": return try buildViews(database, count: 1, ofTenths: true)
+        case "index_tenth_ten": return try buildViews(database, count: 10, ofTenths: true)
         case "index_update": return try update(byEmail(database), of: database)
         case "index_update_reduce": return try update(tenAges(database), of: database)
         case "query_index": return try queryRanges(database)
@@ -24,11 +26,21 @@ extension DivanWork {
 
     // MARK: - Building
 
-    /// Views on one text each; several are built in one pass over the documents.
-    private func buildViews(_ database: Database, count: Int) throws -> Timing {
+    /// Views on one text each; several are built in one pass over the documents. Either each has all documents,
+    /// or each its own tenth of them, as views of an app have that are for one kind of document.
+    private func buildViews(
+        _ database: Database, count: Int, ofTenths: Bool = false
+    ) throws -> Timing {
         let views = (0..<count).map { number in
             let view = database.view(named: "by email \(number)")
-            view.setMap(version: "1") { person, emit in emit(person["email"], nil) }
+            if ofTenths {
+                view.setMap(version: "1") { person, emit in
+                    guard person.int(forKey: "age") % 10 == number else { return }
+                    emit(person["email"], nil)
+                }
+            } else {
+                view.setMap(version: "1") { person, emit in emit(person["email"], nil) }
+            }
             return view
         }
         return try measuring {

@@ -16,15 +16,15 @@ extension IndexReader {
     package func computePartials(reducer: (any RowReducer)?, check: (_ rows: Int) throws -> Void)
         throws -> ComputedPartials
     {
-        try ComputedPartials(seed: seed, reducer: reducer) { add in
-            var rows = 0
-            try forEachRow { key, value in
-                try add(key, value)
-                rows += 1
-                if rows.isMultiple(of: 4_096) { try check(rows) }
-                return true
-            }
+        var builder = PartialBuilder(seed: seed, reducer: reducer)
+        var rows = 0
+        try forEachRow { key, value in
+            builder.add(key: key, value: value)
+            rows += 1
+            if rows.isMultiple(of: 4_096) { try check(rows) }
+            return true
         }
+        return ComputedPartials(builder)
     }
 }
 
@@ -33,22 +33,20 @@ package struct ComputedPartials {
     /// The nodes in the order of their keys.
     private(set) var nodes: [(key: [UInt8], value: [UInt8])] = []
 
-    /// Takes a row: its key and its value.
-    typealias Add = (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
-
-    /// Computes them from rows.
-    ///
-    /// - Parameters:
-    ///   - seed: The seed of the index.
-    ///   - reducer: The reducer, if there is one.
-    ///   - rows: Adds the rows in order.
-    /// - Throws: What `rows` throws.
-    init(seed: UInt64, reducer: (any RowReducer)?, rows: (_ add: Add) throws -> Void) throws {
-        var builder = PartialBuilder(seed: seed, reducer: reducer)
-        try rows { builder.add(key: $0, value: $1) }
+    /// Makes them of a builder that has all rows.
+    init(_ builder: PartialBuilder) {
+        var builder = builder
         builder.finish()
         nodes = builder.nodes.map { ($0.key, $0.node.bytes) }
         nodes.sort { $0.key.precedes($1.key) }
+    }
+
+    /// Packs them into blocks.
+    func packed() throws -> PackedBlocks {
+        let size = nodes.reduce(0) { $0 + $1.key.count + $1.value.count }
+        var packer = BlockPacker(first: PackedBlocks(capacity: size))
+        for (key, value) in nodes { try packer.add(key: key.span, value: value.span) }
+        return try packer.finished()
     }
 
     /// Puts them in place of those that are stored.
@@ -59,11 +57,6 @@ package struct ComputedPartials {
     /// - Throws: `StorageError`.
     package func write(to stores: IndexStores, _ writer: any StorageWriter) throws {
         try writer.removeAll(in: stores.partials)
-        var (edits, bytes) = (BlockEdits(), [UInt8]())
-        edits.reserve(nodes.count)
-        for (key, value) in nodes {
-            edits.append(.put, key: key, value: value, to: &bytes)
-        }
-        _ = try stores.partials.edit(edits, of: bytes, writer)
+        try packed().write(to: stores.partials, writer)
     }
 }

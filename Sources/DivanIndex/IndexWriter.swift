@@ -14,7 +14,8 @@ package import DivanStorage
 ///
 /// Everything is sorted and written from left to right, so each block of the stores is read and written
 /// once: first the lists of what documents emit, in the pass that also finds what they emitted before, then
-/// the rows, then the partial reductions. What is as it was is not written.
+/// the rows, then the partial reductions. What is as it was is not written. An index that has no row yet is
+/// made in another way (``build(from:at:reducing:)``).
 package struct IndexWriter {
     /// What became of a row.
     package enum Edit: Sendable { case added, removed, changed }
@@ -29,23 +30,13 @@ package struct IndexWriter {
         package internal(set) var reducing = Duration.zero
     }
 
-    /// What becomes of the partial reductions while rows are written.
-    package enum Upkeep: Sendable {
-        /// They follow each change.
-        case followed
-        /// They are made of the rows of the batch, which are all that the index has: it was empty.
-        case built
-        /// Nothing: they are written anew later.
-        case postponed
-    }
+    let stores: IndexStores
+    let seed: UInt64
+    let reducer: (any RowReducer)?
+    let writer: any StorageWriter
 
-    private let stores: IndexStores
-    private let seed: UInt64
-    private let reducer: (any RowReducer)?
-    private let writer: any StorageWriter
-
-    /// What becomes of the partial reductions.
-    package var upkeep = Upkeep.followed
+    /// Whether the partial reductions follow each change; else they are written anew later.
+    package var keepsPartials = true
     /// Whether to tell which rows changed.
     package var tellsRows = true
 
@@ -103,7 +94,7 @@ package struct IndexWriter {
 
     private func writeRows(_ edits: BlockEdits, _ bytes: [UInt8]) throws -> Changes {
         var shifts = PartialUpdate.Shifts(
-            upkeep == .followed ? reducer as? any AddingReducer : nil)
+            keepsPartials ? reducer as? any AddingReducer : nil)
         let outcomes = try stores.rows.edit(edits, of: bytes, writer) { edit, value in
             shifts.note(edit, former: value)
         }
@@ -120,25 +111,15 @@ package struct IndexWriter {
             }
             changes.count += 1
             if tellsRows { changes.rows.append((Array(bytes[edit.key]), kind)) }
-            guard upkeep == .followed else { continue }
+            guard keepsPartials else { continue }
             let value = kind == .removed ? nil : bytes.span.extracting(edit.value)
             touched.append(
                 PartialUpdate.RowEdit(
                     key: edit.key, edit: kind, shift: shifts.shift(place, to: value)))
         }
-        switch upkeep {
-        case .followed:
+        if keepsPartials {
             try PartialUpdate(stores: stores, seed: seed, reducer: reducer, writer: writer)
                 .apply(touched, of: bytes)
-        case .built:
-            let began = ContinuousClock.now
-            try ComputedPartials(seed: seed, reducer: reducer) { add in
-                for edit in edits.edits {
-                    try add(bytes.span.extracting(edit.key), bytes.span.extracting(edit.value))
-                }
-            }.write(to: stores, writer)
-            changes.reducing = ContinuousClock.now - began
-        case .postponed: break
         }
         return changes
     }

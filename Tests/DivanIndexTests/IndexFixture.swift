@@ -100,14 +100,27 @@ final class IndexFixture {
     @discardableResult
     func replace(
         _ documents: [(id: String, rows: [(key: JSONValue, value: Int64)])],
-        upkeep: IndexWriter.Upkeep = .followed
+        keepsPartials: Bool = true
     ) throws -> [(key: [UInt8], edit: IndexWriter.Edit)] {
         for (id, rows) in documents { model[id] = rows.isEmpty ? nil : rows }
         var batch = emissions(documents)
         return try engine.write { writer in
             var index = IndexWriter(stores, seed: seed, reducer: stored, writer)
-            index.upkeep = upkeep
+            index.keepsPartials = keepsPartials
             return try index.replace(with: &batch) { _ in false }.rows
+        }
+    }
+
+    /// Makes the index, which has no rows, of some documents.
+    @discardableResult
+    func build(
+        _ documents: [(id: String, rows: [(key: JSONValue, value: Int64)])], reducing: Bool = true
+    ) throws -> [(key: [UInt8], edit: IndexWriter.Edit)] {
+        for (id, rows) in documents { model[id] = rows.isEmpty ? nil : rows }
+        let batch = emissions(documents)
+        return try engine.write { writer in
+            try IndexWriter(stores, seed: seed, reducer: stored, writer)
+                .build(from: batch, reducing: reducing).rows
         }
     }
 

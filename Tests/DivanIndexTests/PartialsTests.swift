@@ -37,12 +37,26 @@ struct PartialsTests {
             for _ in 0..<30 { try grown.replace(Self.someEdits(of: grown, &random)) }
             let built = try IndexFixture(seed: 99)
             let documents = grown.model.map { (id: $0.key, rows: $0.value) }
-            try built.replace(documents, upkeep: .postponed)
+            if round.isMultiple(of: 3) {
+                try built.replace(documents, keepsPartials: false)
+            } else {
+                try built.build(documents, reducing: false)
+            }
             try built.rebuildPartials()
             #expect(try Self.nodes(grown) == Self.nodes(built), "round \(round)")
             let builtAtOnce = try IndexFixture(seed: 99, adds: round.isMultiple(of: 2))
-            try builtAtOnce.replace(documents, upkeep: .built)
+            let rows = try builtAtOnce.build(documents)
             #expect(try Self.nodes(grown) == Self.nodes(builtAtOnce), "round \(round)")
+            let keys = try grown.allRows().map(\.key)
+            #expect(try builtAtOnce.allRows().map(\.key) == keys, "round \(round)")
+            #expect(rows.map(\.key) == keys)
+            #expect(rows.allSatisfy { $0.edit == .added })
+            for fixture in [built, builtAtOnce] {
+                #expect(try fixture.problems() == [], "round \(round)")
+                // What was built is edited like any other.
+                try fixture.replace(Self.someEdits(of: fixture, &random))
+                #expect(try fixture.problems() == [], "round \(round)")
+            }
         }
     }
 
@@ -77,7 +91,7 @@ struct PartialsTests {
             let end = min(start + 50_000, count)
             try fixture.replace(
                 (start..<end).map { ("d\($0)", [(.integer(Int64($0)), Int64($0))]) },
-                upkeep: .postponed)
+                keepsPartials: false)
             start = end
         }
         try fixture.rebuildPartials()

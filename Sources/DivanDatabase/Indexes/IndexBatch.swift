@@ -57,9 +57,7 @@ struct IndexBatch {
         let left = bound - min(bound, mapped.lastSequence)
         guard done > 0, left > 0, size > 0 else { return }
         let factor = min(Double(left) / Double(done), Double(memory) / Double(size)) * 1.1 + 1
-        for index in mapped.outcomes.indices {
-            mapped.outcomes[index].emissions.makeRoom(times: factor)
-        }
+        mapped.makeRoom(times: factor)
     }
 
     /// How many documents the next piece may have, so that what they emit fits into memory.

@@ -266,11 +266,9 @@ struct IndexPass {
             return nil
         }
         let isBuild = record.lastSequence == 0
-        let pending = feed.state.lastSequence - min(feed.state.lastSequence, record.lastSequence)
-        // What would touch a good part of the partial reductions writes them anew at the end. The first
-        // piece makes them at once if it is the last one too, unless a reduce function of the app's would
-        // hold up other writers.
-        if isBuild, pending > 1_000 {
+        // The first write makes the partial reductions at once if it is the last one too, unless a reduce
+        // function of the app's would hold up other writers. Else they are made anew at the end.
+        if isBuild {
             let reducer = index.definition.reducer
             record.hasPartials =
                 batch.mapped.lastSequence >= feed.state.lastSequence
@@ -279,7 +277,7 @@ struct IndexPass {
         var target = IndexWriter(
             IndexStores(number: record.number, engine: core.engine), seed: record.seed,
             reducer: index.definition.reducer, writer)
-        target.upkeep = !record.hasPartials ? .postponed : isBuild ? .built : .followed
+        target.keepsPartials = record.hasPartials
         target.tellsRows = core.indexTouches.isFollowed(name)
         batch.addPurged(after: record.lastPurge, to: position)
         let places = batch.places(position)
@@ -290,14 +288,19 @@ struct IndexPass {
         do {
             let items = batch.mapped.items
             let positions = batch.mapped.outcomes[position].positions
-            changes = try target.replace(
-                with: &batch.mapped.outcomes[position].emissions, at: places
-            ) {
-                // Another row may have brought a document that is consulted, as it stood then.
-                guard $0 < positions.count else { return false }
-                let item = items[positions[$0]]
-                return item.sequence <= newThrough && !item.isConsulted
-            }
+            changes =
+                isBuild
+                ? try target.build(
+                    from: batch.mapped.outcomes[position].emissions, at: places,
+                    reducing: record.hasPartials)
+                : try target.replace(
+                    with: &batch.mapped.outcomes[position].emissions, at: places
+                ) {
+                    // Another row may have brought a document that is consulted, as it stood then.
+                    guard $0 < positions.count else { return false }
+                    let item = items[positions[$0]]
+                    return item.sequence <= newThrough && !item.isConsulted
+                }
         } catch let error as IndexCorruption {
             throw DatabaseError.damagedIndex(name.name, error)
         }

@@ -46,6 +46,16 @@ struct MappedFeed: Sendable {
         outcomes = Array(repeating: Outcome(), count: indexes)
     }
 
+    /// Makes room for as many times what it has.
+    mutating func makeRoom(times factor: Double) {
+        items.reserveCapacity(Int(Double(items.count) * factor))
+        for index in outcomes.indices {
+            outcomes[index].emissions.makeRoom(times: factor)
+            outcomes[index].positions.reserveCapacity(
+                Int(Double(outcomes[index].positions.count) * factor))
+        }
+    }
+
     /// Adds the documents that follow.
     mutating func append(_ other: MappedFeed) {
         for index in outcomes.indices {

@@ -60,7 +60,7 @@ final class ScannedIndex: Sendable {
         try engine.write(durably: false) { writer in
             var target = IndexWriter(
                 stores, seed: seed, reducer: definition.reducer, writer)
-            target.upkeep = .postponed
+            target.keepsPartials = false
             target.tellsRows = false
             let outcome = mapped.outcomes[0]
             var emissions = outcome.emissions

@@ -21,7 +21,7 @@ struct BlockEditor {
     /// Smaller blocks are joined with the one after them.
     private static let smallestBlock = 120
     /// The key of the first block, which is below every row's.
-    private static let firstKey: [UInt8] = [0]
+    static let firstKey: [UInt8] = [0]
 
     /// What became of an edit.
     enum Outcome: UInt8, Sendable {
@@ -62,7 +62,7 @@ struct BlockEditor {
         var following: StoredBlock?
         var isChanged = false
         var hasTakenBlocks = false
-        var packer: BlockPacker
+        var packer: BlockPacker<StoredBlocks>
     }
 
     init(_ store: Store, _ writer: any StorageWriter) {
@@ -116,7 +116,7 @@ struct BlockEditor {
         let key = block?.key ?? Self.firstKey
         return Region(
             key: key, isStored: block != nil, rows: block?.rows ?? BlockRows(),
-            packer: BlockPacker(key, store, writer))
+            packer: BlockPacker(key, StoredBlocks(store: store, writer: writer)))
     }
 
     /// Where the next block begins.

@@ -128,12 +128,24 @@ struct BlockEdits {
             }
             swap(&places, &sorted)
         }
-        edits.replaceSubrange(range, with: places.map { edits[$0.index] })
+        let inOrder = places.map { edits[$0.index] }
+        if range == edits.indices {
+            edits = inOrder
+        } else {
+            edits.replaceSubrange(range, with: inOrder)
+        }
         return places.map(\.word)
     }
 
     /// The first eight bytes, the highest first; zeros where there are fewer.
+    @inline(__always)
     private static func word(_ range: Range<Int>, _ bytes: [UInt8]) -> UInt64 {
+        if range.count >= 8, range.upperBound <= bytes.count {
+            // SAFETY: the eight bytes are among these.
+            return unsafe bytes.span.bytes.unsafeLoadUnaligned(
+                fromByteOffset: range.lowerBound, as: UInt64.self
+            ).bigEndian
+        }
         var word: UInt64 = 0
         for offset in 0..<min(8, range.count) {
             word |= UInt64(bytes[range.lowerBound + offset]) << UInt64(56 - 8 * offset)

@@ -3,54 +3,29 @@
 internal import DivanModel
 internal import DivanStorage
 
-/// Packs rows, given in order, into blocks and writes these.
+/// Packs rows, given in order, into blocks and hands these on.
 ///
 /// Rows wait until it is known how many there are: those of one place in the store are spread evenly,
 /// so that a block that grew too large becomes two halves and not a full one and a scrap. At the end
 /// of the store blocks are filled, since rows that come in order are added there. Filled is not full:
 /// a block may grow by a third before it is split.
-struct BlockPacker {
+struct BlockPacker<Target: BlockTarget> {
     /// So many bytes wait at most, so that a bulk build streams.
-    private static let largestWait = 64 << 10
+    private static var largestWait: Int { 64 << 10 }
 
-    private struct Place {
-        var start: Int
-        var keyEnd: Int
-        var end: Int
-        /// How many bytes of the key are those of the key before.
-        private(set) var shared: Int
-        /// What the row takes in a block.
-        private(set) var size: Int
-
-        init(start: Int, keyEnd: Int, end: Int, shared: Int) {
-            (self.start, self.keyEnd, self.end) = (start, keyEnd, end)
-            (self.shared, size) = (shared, 0)
-            share(shared)
-        }
-
-        mutating func share(_ count: Int) {
-            shared = count
-            size =
-                Varint.length(of: UInt64(count)) + Varint.length(of: UInt64(keyEnd - start - count))
-                + Varint.length(of: UInt64(end - keyEnd)) + end - start - count
-        }
-    }
-
-    private let store: Store
-    private let writer: any StorageWriter
+    private(set) var target: Target
     /// The key of the first block to come.
     private var blockKey: [UInt8]
     private var bytes: [UInt8] = []
-    private var places: [Place] = []
+    private var places: [PackedRow] = []
     /// What the waiting rows take.
     private(set) var size = 0
     /// How many blocks were written.
     private(set) var written = 0
 
-    init(_ blockKey: [UInt8], _ store: Store, _ writer: any StorageWriter) {
+    init(_ blockKey: [UInt8], _ target: Target) {
         self.blockKey = blockKey
-        self.store = store
-        self.writer = writer
+        self.target = target
     }
 
     var isEmpty: Bool { places.isEmpty }
@@ -65,8 +40,8 @@ struct BlockPacker {
             shared = commonPrefix(blockKey.span, key)
         }
         bytes.append(copying: key)
-        bytes.append(copying: value)
-        let place = Place(
+        if value.count > 0 { bytes.append(copying: value) }
+        let place = PackedRow(
             start: start, keyEnd: start + key.count, end: bytes.count, shared: shared)
         places.append(place)
         size += place.size
@@ -78,10 +53,10 @@ struct BlockPacker {
     /// Whether so much waits that some should be written.
     var isFull: Bool { bytes.count > Self.largestWait }
 
-    /// Writes full blocks and keeps the last rows waiting.
+    /// Hands on full blocks and keeps the last rows waiting.
     mutating func flush() throws { try pack(target: BlockEditor.filledBlock, keeping: true) }
 
-    /// Writes all rows.
+    /// Hands on all rows.
     mutating func finish(isAtEnd: Bool) throws {
         // Where all fits into one block, it does not matter how full that is.
         if fitsOneBlock, !isEmpty { return try write(places.indices) }
@@ -128,17 +103,8 @@ struct BlockPacker {
     }
 
     private mutating func write(_ rows: Range<Int>) throws {
-        var block: [UInt8] = []
-        block.reserveCapacity(BlockEditor.largestBlock)
-        for row in rows {
-            let place = places[row]
-            Varint.append(UInt64(place.shared), to: &block)
-            Varint.append(UInt64(place.keyEnd - place.start - place.shared), to: &block)
-            block.append(copying: bytes.span.extracting(place.start + place.shared..<place.keyEnd))
-            Varint.append(UInt64(place.end - place.keyEnd), to: &block)
-            block.append(copying: bytes.span.extracting(place.keyEnd..<place.end))
-        }
-        try writer.set(block.span, forKey: blockKey.span, in: store)
+        let (key, block) = (blockKey, block(of: rows))
+        try target.set(block.span, forKey: key.span)
         written += 1
         guard rows.upperBound < places.count else { return }
         // The next block's key: as much of its first row's as tells it from the row before.
@@ -147,6 +113,77 @@ struct BlockPacker {
         blockKey = [UInt8](copying: bytes.span.extracting(next.start..<next.start + keySize))
         places[rows.upperBound].share(keySize)
         size += places[rows.upperBound].size - next.size
+    }
+
+    /// The block that some rows make: see ``BlockRows``.
+    private func block(of rows: Range<Int>) -> [UInt8] {
+        let (places, bytes) = (places[rows], bytes)
+        let size = places.reduce(0) { $0 + $1.size }
+        // SAFETY: the rows lie in `bytes`, and take what their sizes add up to; nothing outlives the closures.
+        return unsafe [UInt8](unsafeUninitializedCapacity: size) { block, count in
+            unsafe bytes.withUnsafeBytes { bytes in
+                for place in places {
+                    let start = place.start + place.shared
+                    unsafe Self.append(place.shared, to: block, at: &count)
+                    unsafe Self.append(place.keyEnd - start, to: block, at: &count)
+                    unsafe Self.append(bytes[start..<place.keyEnd], to: block, at: &count)
+                    unsafe Self.append(place.end - place.keyEnd, to: block, at: &count)
+                    unsafe Self.append(bytes[place.keyEnd..<place.end], to: block, at: &count)
+                }
+            }
+        }
+    }
+
+    /// Writes a number as `Varint` does.
+    @inline(__always)
+    private static func append(
+        _ number: Int, to block: UnsafeMutableBufferPointer<UInt8>, at count: inout Int
+    ) {
+        var rest = number
+        while rest >= 0x80 {
+            // SAFETY: the buffer checks its bounds where it is debugged, and the size was counted.
+            unsafe block[count] = UInt8(truncatingIfNeeded: rest) | 0x80
+            count += 1
+            rest >>= 7
+        }
+        unsafe block[count] = UInt8(truncatingIfNeeded: rest)
+        count += 1
+    }
+
+    @inline(__always)
+    private static func append(
+        _ bytes: Slice<UnsafeRawBufferPointer>, to block: UnsafeMutableBufferPointer<UInt8>,
+        at count: inout Int
+    ) {
+        // SAFETY: as above; the buffers do not overlap, since the block is new.
+        let target = unsafe UnsafeMutableRawBufferPointer(
+            rebasing: UnsafeMutableRawBufferPointer(block)[count...])
+        unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes))
+        unsafe count += bytes.count
+    }
+}
+
+/// A row that waits to be packed.
+private struct PackedRow {
+    var start: Int
+    var keyEnd: Int
+    var end: Int
+    /// How many bytes of the key are those of the key before.
+    private(set) var shared: Int
+    /// What the row takes in a block.
+    private(set) var size: Int
+
+    init(start: Int, keyEnd: Int, end: Int, shared: Int) {
+        (self.start, self.keyEnd, self.end) = (start, keyEnd, end)
+        (self.shared, size) = (shared, 0)
+        share(shared)
+    }
+
+    mutating func share(_ count: Int) {
+        shared = count
+        size =
+            Varint.length(of: UInt64(count)) + Varint.length(of: UInt64(keyEnd - start - count))
+            + Varint.length(of: UInt64(end - keyEnd)) + end - start - count
     }
 }
 
