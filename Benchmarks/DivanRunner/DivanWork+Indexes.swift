@@ -16,6 +16,7 @@ extension DivanWork {
         case "index_tenth": return try buildViews(database, count: 1, ofTenths: true)
         case "index_tenth_ten": return try buildViews(database, count: 10, ofTenths: true)
         case "index_update": return try update(byEmail(database), of: database)
+        case "index_update_sum": return try update(agesByEmail(database), of: database)
         case "index_update_reduce": return try update(tenAges(database), of: database)
         case "query_index": return try queryRanges(database)
         case "reduce_range": return try reduceRanges(database)
@@ -88,6 +89,15 @@ extension DivanWork {
     private func byEmail(_ database: Database) -> View {
         let view = database.view(named: "by email")
         view.setMap(version: "1") { person, emit in emit(person["email"], nil) }
+        return view
+    }
+
+    /// The same rows with a number each, and its sum.
+    private func agesByEmail(_ database: Database) -> View {
+        let view = database.view(named: "ages by email")
+        view.setMap(version: "1", reduce: .sum) { person, emit in
+            emit(person["email"], person.int(forKey: "age"))
+        }
         return view
     }
 
