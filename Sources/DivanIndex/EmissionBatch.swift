@@ -109,6 +109,18 @@ package struct EmissionBatch: Sendable {
         self.begun = nil
     }
 
+    /// Ends the document that was begun, as if it had never been if it has no rows.
+    ///
+    /// - Returns: Whether it is there.
+    package mutating func endLeavingOutEmpty() -> Bool {
+        guard let begun, begun.row == rows.count else {
+            end()
+            return true
+        }
+        self.begun = nil
+        return false
+    }
+
     /// Ends the document that was begun without any rows.
     package mutating func endWithoutRows() {
         guard let begun else { return }

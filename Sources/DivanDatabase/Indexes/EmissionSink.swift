@@ -15,6 +15,16 @@ final class EmissionSink {
     /// The largest value, in bytes of its packed form.
     static let largestValue = 8 << 20
 
+    /// What became of a document.
+    enum Ending {
+        /// It is in the batch, with its rows, if it has any.
+        case kept
+        /// It has no rows and is not in the batch.
+        case leftOut
+        /// It is in the batch without rows, since what it emits is wrong, or the map function threw.
+        case failed(any Error)
+    }
+
     private let coder: RowKeyCoder
     /// The rows of all documents so far.
     private var batch = EmissionBatch()
@@ -29,21 +39,34 @@ final class EmissionSink {
         self.coder = coder
     }
 
-    /// Runs a map function for a document, which has no rows when it fails.
-    ///
-    /// - Returns: Why it failed.
-    func collect(_ id: DocumentID, _ map: () throws -> Void) -> (any Error)? {
+    /// Adds a document that the map function does not see.
+    func addWithoutRows(_ id: Span<UInt8>) -> Ending {
+        batch.begin(id)
+        batch.end()
+        return .kept
+    }
+
+    /// Begins the document that the map function is called with next.
+    func begin(_ id: Span<UInt8>) {
         failure = nil
         batch.begin(id)
-        do {
-            try map()
-            if let failure { throw failure }
-            batch.end()
-            return nil
-        } catch {
-            batch.endWithoutRows()
-            return error
-        }
+    }
+
+    /// Ends the document whose map function has returned.
+    ///
+    /// - Parameter leavesOut: Whether the document is left out if it has emitted nothing.
+    /// - Returns: What became of it.
+    func end(leavingOutEmpty leavesOut: Bool) -> Ending {
+        if let failure { return end(failedWith: failure) }
+        if leavesOut { return batch.endLeavingOutEmpty() ? .kept : .leftOut }
+        batch.end()
+        return .kept
+    }
+
+    /// Ends the document whose map function has thrown.
+    func end(failedWith error: any Error) -> Ending {
+        batch.endWithoutRows()
+        return .failed(error)
     }
 
     /// Gives the rows away.

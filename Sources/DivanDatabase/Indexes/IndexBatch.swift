@@ -9,9 +9,17 @@ struct IndexBatch {
     struct Behind {
         var definition: IndexDefinition
         var record: IndexRecord
+        /// Up to where the feed has documents that cannot have rows in it.
+        var newThrough: SequenceNumber = 0
+
+        /// How a piece is mapped for it.
+        var mapping: IndexPart.Index {
+            IndexPart.Index(
+                definition: definition, lastSequence: record.lastSequence, newThrough: newThrough)
+        }
     }
 
-    let indexes: [Behind]
+    private(set) var indexes: [Behind]
     /// Where the first piece began.
     let start: SequenceNumber
     /// The first part of the first piece, without its items.
@@ -25,7 +33,11 @@ struct IndexBatch {
     private static let supposedSize = 1_024
 
     /// About what it takes in memory.
-    var size: Int { mapped.outcomes.reduce(0) { $0 + $1.emissions.size } }
+    var size: Int {
+        mapped.outcomes.reduce(mapped.items.count * MemoryLayout<IndexFeed.Item>.stride) {
+            $0 + $1.emissions.size
+        }
+    }
 
     /// Where the first piece's snapshot ended.
     var bound: SequenceNumber { feed.state.lastSequence }
@@ -39,14 +51,17 @@ struct IndexBatch {
         mapped = MappedFeed(indexes: indexes.count)
     }
 
-    /// The indexes, as a piece is mapped for them.
-    static func mapping(_ indexes: [Behind]) -> [IndexPart.Index] {
-        indexes.map { ($0.definition, $0.record.lastSequence) }
-    }
-
     /// Maps a piece and adds it.
     mutating func add(_ piece: IndexPiece) throws {
         try IndexMapping(piece: piece).run(adding: &mapped)
+    }
+
+    /// Leaves only those indexes that some definitions are of.
+    mutating func narrow(to definitions: [IndexDefinition]) {
+        let names = Set(definitions.map(\.name))
+        let kept = indexes.indices.filter { names.contains(indexes[$0].definition.name) }
+        mapped.outcomes = kept.map { mapped.outcomes[$0] }
+        indexes = kept.map { indexes[$0] }
     }
 
     /// Makes room for what is left of the feed, as far as memory allows, if its documents emit what the

@@ -7,8 +7,9 @@ internal import DivanPlatform
 
 /// How an index is made: a function from one document to sorted rows, and what folds the rows.
 ///
-/// Views, property indexes and full text are all this; the indexer knows nothing else.
-struct IndexDefinition: Sendable {
+/// Views, property indexes and full text are all this; the indexer knows nothing else. It is handed from
+/// step to step for each document, so it is one reference, and does not change.
+final class IndexDefinition: Sendable {
     /// Emits the rows of one document.
     typealias Map = @Sendable (Document, EmissionSink) throws -> Void
     /// Emits the rows of one document of which only the packed body is lent.
@@ -53,12 +54,27 @@ struct IndexDefinition: Sendable {
 
     /// Collects what one document emits; nothing for a tombstone and for those that are not mapped.
     ///
-    /// - Returns: Why the map function or an emission failed.
-    func collect(_ id: DocumentID, _ document: Document?, in sink: EmissionSink) -> (any Error)? {
-        sink.collect(id) {
-            guard let document, !id.isDesign else { return }
-            if let documentType, document["type"].string != documentType { return }
-            try map(document, sink)
+    /// - Parameters:
+    ///   - id: The document's ID, as an index has it (``RowDocumentID``).
+    ///   - document: The document; nil for a tombstone.
+    ///   - sink: Where its rows go.
+    ///   - leavesOut: Whether the document is left out if it emits nothing.
+    /// - Returns: What became of it.
+    func collect(
+        _ id: Span<UInt8>, _ document: Document?, in sink: EmissionSink,
+        leavingOutEmpty leavesOut: Bool = false
+    ) -> EmissionSink.Ending {
+        guard let document, isMapped(id, document) else {
+            if leavesOut { return .leftOut }
+            return sink.addWithoutRows(id)
         }
+        sink.begin(id)
+        do { try map(document, sink) } catch { return sink.end(failedWith: error) }
+        return sink.end(leavingOutEmpty: leavesOut)
+    }
+
+    private func isMapped(_ id: Span<UInt8>, _ document: Document) -> Bool {
+        guard !DocumentID.isDesign(id) else { return false }
+        return documentType.map { document["type"].string == $0 } ?? true
     }
 }

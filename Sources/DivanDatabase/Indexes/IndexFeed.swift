@@ -79,6 +79,7 @@ extension Snapshot {
         _ rows: any StorageCursor, _ sequence: SequenceNumber, into feed: inout IndexFeed,
         _ lent: inout LentMapping
     ) throws {
+        var item = IndexFeed.Item(sequence: sequence)
         var elsewhere: DocumentID?
         var (size, kept): (Int, (DocumentID, Document?)?) = (0, nil)
         try rows.withValue { bytes in
@@ -89,7 +90,7 @@ extension Snapshot {
             let isTombstone = content.flags.contains(.tombstone)
             let body = bytes.extracting(isTombstone ? 0..<0 : content.body)
             size = body.count
-            try core.decoding(nil) { try lent.map(row: bytes, sequence, body) }
+            try core.decoding(nil) { try lent.map(row: bytes, item, body) }
             guard lent.leavesSome else { return }
             let id = try core.decoding(nil) { try RevisionRow.documentID(bytes) }
             guard !isTombstone else { return kept = (id, nil) }
@@ -101,12 +102,13 @@ extension Snapshot {
         }
         if let elsewhere {
             let document = try document(elsewhere)
-            lent.map(elsewhere, sequence, document)
+            item.isConsulted = true
+            lent.map(elsewhere, item, document)
             size = document?.body.byteCount ?? 0
             kept = (elsewhere, document)
         }
         feed.bytes += size
-        feed.items.append(IndexFeed.Item(sequence: sequence, isConsulted: elsewhere != nil))
+        feed.items.append(item)
         if lent.leavesSome, let kept { feed.documents.append(kept) }
     }
 

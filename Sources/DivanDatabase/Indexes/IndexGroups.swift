@@ -12,10 +12,14 @@ internal import DivanModel
 ///
 ///     1 … 8 ──► a piece ──► 1 2 3 │ 4 5 6 │ 7 8         each group reads the documents that are left
 ///
+/// The first group goes on with what has been mapped for it; the others map that piece again.
+///
 /// With D bytes of documents left, indexes whose rows take R bytes in all, memory for M bytes and groups
 /// whose rows take G, documents are read R/G times, and each row is written anew by half of G/M writes. A
-/// byte of either costs about the same, so D·R/G + R·G/2M is what to keep small: G² = 2·D·M. What fits into
-/// memory at once is in one group in any case.
+/// byte of either costs about the same, so D·R/G + R·G/2M is what to keep small: G² = 2·D·M. But what fits
+/// into memory is written at once, by two cores and into an index without rows; so groups are as large
+/// as that unless the documents are large, G > 2M. The first piece only tells about what the others have, so
+/// a tenth of the memory is left free.
 struct IndexGroups {
     private struct Group {
         var definitions: [IndexDefinition]
@@ -43,33 +47,29 @@ struct IndexGroups {
     ///   - batch: What has been mapped for them.
     ///   - last: The sequence that they are to reach.
     ///   - memory: What the rows that wait may take.
-    /// - Returns: Whether they were divided, so that what has been mapped is to be written.
-    mutating func divide(
-        by batch: IndexBatch, through last: SequenceNumber, memory: Int
-    ) -> Bool {
+    mutating func divide(by batch: IndexBatch, through last: SequenceNumber, memory: Int) {
         let reached = batch.mapped.lastSequence
         guard let current, current.count > 1, reached > batch.start, last > reached
-        else { return false }
-        let share = Double(last - reached) / Double(reached - batch.start)
+        else { return }
+        let share = Double(last - batch.start) / Double(reached - batch.start)
         var sizes: [IndexName: Double] = [:]
         for (index, mapped) in zip(batch.indexes, batch.mapped.outcomes) {
             sizes[index.definition.name] = share * Double(mapped.emissions.size)
         }
         let documents = share * Double(batch.mapped.bytes)
-        let largest = max(Double(memory), (2 * documents * Double(memory)).squareRoot())
-        var divided = [Group(definitions: [], remaining: last - reached)]
+        let best = (2 * documents * Double(memory)).squareRoot()
+        let largest = best > 2 * Double(memory) ? best : 0.9 * Double(memory)
+        var divided = [Group(definitions: [])]
         var size = 0.0
         for definition in current {
             let own = sizes[definition.name] ?? 0
             if size > 0, size + own > largest {
-                divided.append(Group(definitions: [], remaining: last - reached))
+                divided.append(Group(definitions: [], remaining: last - batch.start))
                 size = 0
             }
             divided[divided.count - 1].definitions.append(definition)
             size += own
         }
-        guard divided.count > 1 else { return false }
-        groups.replaceSubrange(..<1, with: divided)
-        return true
+        if divided.count > 1 { groups.replaceSubrange(..<1, with: divided) }
     }
 }

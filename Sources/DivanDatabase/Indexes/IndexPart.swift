@@ -5,18 +5,26 @@ internal import DivanModel
 
 /// A part of the feed that was read at once, and what has been mapped of it on the way.
 struct IndexPart: Sendable {
-    /// An index, and up to where it has seen the feed.
-    typealias Index = (definition: IndexDefinition, lastSequence: SequenceNumber)
+    /// An index that documents are mapped for.
+    struct Index: Sendable {
+        var definition: IndexDefinition
+        /// Up to where it has seen the feed.
+        var lastSequence: SequenceNumber
+        /// Up to where the feed has documents that cannot have rows in it.
+        var newThrough: SequenceNumber = 0
+
+        /// Whether a document cannot have rows in it, so that one that emits none is left out. One that is
+        /// consulted may have been brought by another row, as it stood then.
+        func isNew(_ item: IndexFeed.Item) -> Bool {
+            item.sequence <= newThrough && !item.isConsulted
+        }
+    }
 
     /// What was read; without documents, if all indexes have been mapped.
     let feed: IndexFeed
     private let indexes: [Index]
     /// The outcomes of the indexes that were lent the bodies.
     private let outcomes: [MappedFeed.Outcome?]
-
-    /// Asking for the time costs about as much as encoding a short key, so one document in so many
-    /// stands for all.
-    static let sampling = 16
 
     /// Reads a part, in a snapshot of its own.
     init(
@@ -39,34 +47,73 @@ struct IndexPart: Sendable {
         mapped.lastSequence = feed.lastSequence
         mapped.seen = feed.state.lastSequence
         mapped.bytes = feed.bytes
-        for (place, index) in indexes.enumerated() {
-            mapped.outcomes[place] =
-                outcomes[place] ?? map(for: index.definition, after: index.lastSequence)
+        for (place, outcome) in outcomes.enumerated() {
+            if let outcome { mapped.outcomes[place] = outcome }
         }
+        if !feed.documents.isEmpty { mapDocuments(&mapped) }
         mapped.items = feed.items
         return mapped
     }
 
-    private func map(
-        for definition: IndexDefinition, after sequence: SequenceNumber
-    ) -> MappedFeed.Outcome {
-        var outcome = MappedFeed.Outcome()
-        outcome.positions.reserveCapacity(feed.items.count)
-        let sink = EmissionSink(definition.coder)
-        let began = ContinuousClock.now
-        for (number, item) in feed.items.enumerated() where item.sequence > sequence {
-            sink.isMeasuring = number.isMultiple(of: Self.sampling)
-            let (id, document) = feed.documents[number]
-            if let error = definition.collect(id, document, in: sink) {
-                outcome.failures.append((outcome.positions.count, "\(error)"))
-            }
-            outcome.positions.append(number)
+    /// Maps each document for one index after the other, while it is in the processor's caches.
+    private func mapDocuments(_ mapped: inout MappedFeed) {
+        var targets = indexes.indices.filter { outcomes[$0] == nil }.map {
+            MapTarget(place: $0, index: indexes[$0])
         }
-        let all = ContinuousClock.now - began
+        var id: [UInt8] = []
+        for (number, item) in feed.items.enumerated() {
+            let (documentID, document) = feed.documents[number]
+            id.removeAll(keepingCapacity: true)
+            RowDocumentID.append(documentID, to: &id)
+            for target in targets.indices {
+                targets[target].map(id.span, document, item, number)
+            }
+        }
+        for target in targets { mapped.outcomes[target.place] = target.finished() }
+    }
+}
+
+/// One index that documents are mapped for, and what has been made for it.
+private struct MapTarget {
+    /// Which of the part's indexes it is.
+    let place: Int
+    private let index: IndexPart.Index
+    private let sink: EmissionSink
+    private var outcome = MappedFeed.Outcome()
+
+    init(place: Int, index: IndexPart.Index) {
+        self.place = place
+        self.index = index
+        sink = EmissionSink(index.definition.coder)
+    }
+
+    mutating func map(
+        _ id: Span<UInt8>, _ document: Document?, _ item: IndexFeed.Item, _ position: Int
+    ) {
+        guard item.sequence > index.lastSequence else { return }
+        let isSample = outcome.isSampleNext
+        sink.isMeasuring = isSample
+        let began: ContinuousClock.Instant? = isSample ? .now : nil
+        var isKept = true
+        switch index.definition.collect(
+            id, document, in: sink, leavingOutEmpty: index.isNew(item))
+        {
+        case .kept: break
+        case .leftOut: isKept = false
+        case .failed(let error):
+            outcome.failures.append((outcome.positions.count, "\(error)"))
+        }
+        outcome.note(
+            position, isKept: isKept, sample: began.map { ContinuousClock.now - $0 })
+    }
+
+    /// What became of the documents.
+    func finished() -> MappedFeed.Outcome {
+        var outcome = outcome
         outcome.emissions = sink.takeBatch()
-        // A sample may be unlucky.
-        outcome.encoding = min(sink.encoding * Self.sampling, all)
-        outcome.mapping = all - outcome.encoding
+        outcome.encoding = sink.encoding
+        outcome.mapping -= sink.encoding
+        outcome.scaleSamples()
         return outcome
     }
 }

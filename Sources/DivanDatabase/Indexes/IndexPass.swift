@@ -58,7 +58,7 @@ struct IndexPass {
             _ mapped: MappedFeed.Outcome, _ written: Written?, of name: IndexName
         ) {
             var statistics = statistics[name] ?? IndexingStatistics()
-            statistics.documents += mapped.positions.count
+            statistics.documents += mapped.count
             statistics.rows += written?.changes.count ?? 0
             statistics.mapping += mapped.mapping
             statistics.encoding += mapped.encoding
@@ -79,15 +79,16 @@ struct IndexPass {
         var groups = IndexGroups(definitions)
         let memory = core.options.indexingMemory
         while let current = groups.current {
-            guard let first = try nextPiece(of: current, until: target) else {
+            guard let first = try nextPiece(of: current, builds, until: target) else {
                 groups.next()
                 continue
             }
             var batch = IndexBatch(first.indexes, first.content.first.feed, after: first.start)
             try map(first, into: &batch, groups, &report)
-            let isDivided = groups.divide(by: batch, through: target.lastSequence, memory: memory)
-            if !isDivided { batch.makeRoom(memory: memory) }
-            while !isDivided, batch.size < memory, let more = try nextPiece(of: batch) {
+            groups.divide(by: batch, through: target.lastSequence, memory: memory)
+            if let fed = groups.current { batch.narrow(to: fed) }
+            batch.makeRoom(memory: memory)
+            while batch.size < memory, let more = try nextPiece(of: batch) {
                 try map(more, into: &batch, groups, &report)
             }
             report.mostPending = max(report.mostPending, batch.size)
@@ -116,20 +117,18 @@ struct IndexPass {
         /// The record as this pass left it.
         var record: IndexRecord
 
-        /// Up to which sequence a document cannot have rows in an index.
-        static func newThrough(
-            _ build: Build?, _ index: IndexBatch.Behind, _ batch: IndexBatch
-        ) -> SequenceNumber {
-            if index.record.lastSequence == 0 { return batch.bound }
-            guard let build, build.record == index.record else { return 0 }
-            return build.through
+        /// Up to which sequence a document cannot have rows in an index with a record: anyone that comes
+        /// to the first write, and then those up to where that stood.
+        static func newThrough(_ build: Build?, _ record: IndexRecord) -> SequenceNumber {
+            if record.lastSequence == 0 { return .max }
+            return build?.record == record ? build?.through ?? 0 : 0
         }
 
         /// The build after a write.
         static func following(
-            _ build: Build?, _ index: IndexBatch.Behind, _ batch: IndexBatch, _ record: IndexRecord
+            _ index: IndexBatch.Behind, _ batch: IndexBatch, _ record: IndexRecord
         ) -> Build? {
-            let through = newThrough(build, index, batch)
+            let through = min(index.newThrough, batch.bound)
             return through > 0 ? Build(through: through, record: record) : nil
         }
     }
@@ -143,21 +142,26 @@ struct IndexPass {
 
     /// The next piece for those indexes that are furthest behind, and for all that it helps.
     private func nextPiece(
-        of definitions: [IndexDefinition], until target: DatabaseState
+        of definitions: [IndexDefinition], _ builds: [IndexName: Build],
+        until target: DatabaseState
     ) throws -> Piece? {
         var behind: [IndexBatch.Behind] = []
         for definition in definitions {
             let record = try current(definition)
-            if record.lastSequence < target.lastSequence || record.lastPurge < target.lastPurge {
-                behind.append(IndexBatch.Behind(definition: definition, record: record))
-            }
+            guard
+                record.lastSequence < target.lastSequence || record.lastPurge < target.lastPurge
+            else { continue }
+            behind.append(
+                IndexBatch.Behind(
+                    definition: definition, record: record,
+                    newThrough: Build.newThrough(builds[definition.name], record)))
         }
         guard let start = behind.map(\.record.lastSequence).min(),
             let purge = behind.map(\.record.lastPurge).min()
         else { return nil }
         let count = IndexBatch.firstCount(behind.count, memory: core.options.indexingMemory)
         let piece = try IndexPiece(
-            core, for: IndexBatch.mapping(behind), after: start, purge: purge, count: count)
+            core, for: behind.map(\.mapping), after: start, purge: purge, count: count)
         let remaining = target.lastSequence - min(target.lastSequence, start)
         return Piece(indexes: behind, start: start, content: piece, remaining: remaining)
     }
@@ -167,7 +171,7 @@ struct IndexPass {
         let start = batch.mapped.lastSequence
         guard start < batch.bound else { return nil }
         let piece = try IndexPiece(
-            core, for: IndexBatch.mapping(batch.indexes), after: start, purge: nil,
+            core, for: batch.indexes.map(\.mapping), after: start, purge: nil,
             through: batch.bound, count: batch.nextCount(memory: core.options.indexingMemory))
         return Piece(
             indexes: batch.indexes, start: start, content: piece, remaining: batch.bound - start)
@@ -214,13 +218,9 @@ struct IndexPass {
         try core.write { context in
             failures = []
             written = []
-            for (position, index) in batch.indexes.enumerated() {
+            for position in batch.indexes.indices {
                 var failed: [IndexingFailure] = []
-                written.append(
-                    try write(
-                        &batch, position,
-                        newThrough: Build.newThrough(builds[index.definition.name], index, batch),
-                        context, &failed))
+                written.append(try write(&batch, position, context, &failed))
                 failures.append(failed)
             }
         }
@@ -228,7 +228,7 @@ struct IndexPass {
             let index = batch.indexes[position]
             report.note(batch.mapped.outcomes[position], part, of: index.definition.name)
             builds[index.definition.name] = part.flatMap {
-                Build.following(builds[index.definition.name], index, batch, $0.record)
+                Build.following(index, batch, $0.record)
             }
             guard let part, isOwnTransaction else { continue }
             core.indexTouches.note(
@@ -255,8 +255,8 @@ struct IndexPass {
 
     /// Writes one index's part; nil when somebody else has written there since.
     private func write(
-        _ batch: inout IndexBatch, _ position: Int, newThrough: SequenceNumber,
-        _ context: WriteContext, _ failures: inout [IndexingFailure]
+        _ batch: inout IndexBatch, _ position: Int, _ context: WriteContext,
+        _ failures: inout [IndexingFailure]
     ) throws -> Written? {
         let (index, feed) = (batch.indexes[position], batch.feed)
         let began = ContinuousClock.now
@@ -288,6 +288,7 @@ struct IndexPass {
         do {
             let items = batch.mapped.items
             let positions = batch.mapped.outcomes[position].positions
+            let mapping = index.mapping
             changes =
                 isBuild
                 ? try target.build(
@@ -296,10 +297,7 @@ struct IndexPass {
                 : try target.replace(
                     with: &batch.mapped.outcomes[position].emissions, at: places
                 ) {
-                    // Another row may have brought a document that is consulted, as it stood then.
-                    guard $0 < positions.count else { return false }
-                    let item = items[positions[$0]]
-                    return item.sequence <= newThrough && !item.isConsulted
+                    $0 < positions.count && mapping.isNew(items[positions[$0]])
                 }
         } catch let error as IndexCorruption {
             throw DatabaseError.damagedIndex(name.name, error)

@@ -13,20 +13,24 @@ struct LentMapping {
         /// Which of the part's indexes it is.
         let place: Int
         let function: IndexDefinition.LentMap
-        let lastSequence: SequenceNumber
+        let index: IndexPart.Index
         var outcome = MappedFeed.Outcome()
 
         mutating func map(
-            _ id: Span<UInt8>, _ sequence: SequenceNumber, _ body: Span<UInt8>, at position: Int
+            _ id: Span<UInt8>, _ item: IndexFeed.Item, _ body: Span<UInt8>, at position: Int
         ) {
-            guard sequence > lastSequence else { return }
-            let began: ContinuousClock.Instant? =
-                position.isMultiple(of: IndexPart.sampling) ? .now : nil
+            guard item.sequence > index.lastSequence else { return }
+            let began: ContinuousClock.Instant? = outcome.isSampleNext ? .now : nil
             outcome.emissions.begin(id)
             if body.count > 0, !DocumentID.isDesign(id) { function(body, &outcome.emissions) }
-            outcome.emissions.end()
-            outcome.positions.append(position)
-            if let began { outcome.mapping += ContinuousClock.now - began }
+            var isKept = true
+            if index.isNew(item) {
+                isKept = outcome.emissions.endLeavingOutEmpty()
+            } else {
+                outcome.emissions.end()
+            }
+            outcome.note(
+                position, isKept: isKept, sample: began.map { ContinuousClock.now - $0 })
         }
     }
 
@@ -42,8 +46,7 @@ struct LentMapping {
     init(_ indexes: [IndexPart.Index]) {
         for (place, index) in indexes.enumerated() {
             guard let function = index.definition.lentMap else { continue }
-            targets.append(
-                Target(place: place, function: function, lastSequence: index.lastSequence))
+            targets.append(Target(place: place, function: function, index: index))
         }
         leavesSome = targets.count < indexes.count
     }
@@ -52,30 +55,28 @@ struct LentMapping {
     ///
     /// - Parameters:
     ///   - row: The row, for the ID.
-    ///   - sequence: The document's sequence.
+    ///   - item: The row's item.
     ///   - body: Its packed body; empty for a tombstone.
     /// - Throws: `MalformedRow`.
-    mutating func map(
-        row: Span<UInt8>, _ sequence: SequenceNumber, _ body: Span<UInt8>
-    ) throws {
+    mutating func map(row: Span<UInt8>, _ item: IndexFeed.Item, _ body: Span<UInt8>) throws {
         guard !targets.isEmpty else { return }
         id.removeAll(keepingCapacity: true)
         try RevisionRow.appendRowDocumentID(row, to: &id)
-        pass(sequence, body)
+        pass(item, body)
     }
 
     /// Maps the next document, which stands elsewhere; nil for a tombstone.
-    mutating func map(_ id: DocumentID, _ sequence: SequenceNumber, _ document: Document?) {
+    mutating func map(_ id: DocumentID, _ item: IndexFeed.Item, _ document: Document?) {
         self.id.removeAll(keepingCapacity: true)
         RowDocumentID.append(id, to: &self.id)
-        guard let document else { return pass(sequence, [UInt8]().span) }
-        document.body.withBytes { pass(sequence, $0) }
+        guard let document else { return pass(item, [UInt8]().span) }
+        document.body.withBytes { pass(item, $0) }
     }
 
-    private mutating func pass(_ sequence: SequenceNumber, _ body: Span<UInt8>) {
+    private mutating func pass(_ item: IndexFeed.Item, _ body: Span<UInt8>) {
         let (id, position) = (id, count)
         for target in targets.indices {
-            targets[target].map(id.span, sequence, body, at: position)
+            targets[target].map(id.span, item, body, at: position)
         }
         count += 1
     }
@@ -85,7 +86,7 @@ struct LentMapping {
         var outcomes = [MappedFeed.Outcome?](repeating: nil, count: indexes)
         for target in targets {
             outcomes[target.place] = target.outcome
-            outcomes[target.place]?.mapping *= IndexPart.sampling
+            outcomes[target.place]?.scaleSamples()
         }
         return outcomes
     }

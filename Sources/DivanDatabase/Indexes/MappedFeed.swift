@@ -7,20 +7,52 @@ internal import DivanModel
 struct MappedFeed: Sendable {
     /// What became of the documents, for one index.
     struct Outcome: Sendable {
-        /// What they emit; nothing of those that the index has seen.
+        /// What they emit; nothing of those that the index has seen, and of a new index only those that
+        /// emit something.
         var emissions = EmissionBatch()
+        /// How many documents were mapped.
+        var count = 0
         /// Which item each document of the batch is.
         var positions: [Int] = []
         /// The documents that failed, by their place in the batch, and why.
         var failures: [(place: Int, reason: String)] = []
-        /// The time that all cores spent in the map function, without the encoding of its emissions.
+        /// The time that all cores spent in the map function, without the encoding of its emissions; of the
+        /// samples, until they are scaled.
         var mapping = Duration.zero
         /// The time that all cores spent encoding keys and values.
         var encoding = Duration.zero
 
+        /// Asking for the time costs about as much as encoding a short key, so one document in so many
+        /// stands for all.
+        private static let sampling = 16
+
+        /// Whether the time that the next document takes is to be measured.
+        var isSampleNext: Bool { count.isMultiple(of: Self.sampling) }
+
+        /// Notes that a document was mapped.
+        ///
+        /// - Parameters:
+        ///   - position: Which item it is.
+        ///   - isKept: Whether it is in the batch.
+        ///   - sample: The time that it took, if that was measured.
+        mutating func note(_ position: Int, isKept: Bool, sample: Duration?) {
+            count += 1
+            if isKept { positions.append(position) }
+            if let sample { mapping += sample }
+        }
+
+        /// Makes the times of the samples those of all documents.
+        mutating func scaleSamples() {
+            let samples = (count + Self.sampling - 1) / Self.sampling
+            guard samples > 0 else { return }
+            mapping = mapping * count / samples
+            encoding = encoding * count / samples
+        }
+
         /// Adds the outcome of the items that follow.
         mutating func append(_ other: Outcome, offset: Int) {
             let place = emissions.count
+            count += other.count
             emissions.append(other.emissions)
             for position in other.positions { positions.append(offset + position) }
             for failure in other.failures {

@@ -36,7 +36,8 @@ final class ScannedIndex: Sendable {
         var isAtEnd = false
         while !isAtEnd {
             let piece = try IndexPiece(
-                core, for: [(definition, mark.sequence)], after: mark.sequence, purge: mark.purge)
+                core, for: [IndexPart.Index(definition: definition, lastSequence: mark.sequence)],
+                after: mark.sequence, purge: mark.purge)
             var mapped = MappedFeed(indexes: 1)
             try IndexMapping(piece: piece).run(adding: &mapped)
             try Self.write(

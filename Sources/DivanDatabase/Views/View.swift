@@ -139,8 +139,10 @@ public final class View: Sendable {
     package func emits(for document: Document) throws -> Bool {
         let definition = try definition()
         let sink = EmissionSink(definition.coder)
-        let failure = try definition.collect(DocumentID(document.id), document, in: sink)
-        return failure == nil && sink.takeBatch().rowCount > 0
+        var id: [UInt8] = []
+        RowDocumentID.append(document.id, to: &id)
+        _ = definition.collect(id.span, document, in: sink)
+        return sink.takeBatch().rowCount > 0
     }
 
     var indexName: IndexName { IndexName(.view, name) }

@@ -43,7 +43,7 @@ struct IndexGroupTests {
         }
     }
 
-    @Test func `many indexes map each document once and keep few rows in memory`() throws {
+    @Test func `many indexes map each document about once and keep few rows in memory`() throws {
         let memory = 4_000_000
         let database = try database(memory: memory)
         defer { database.close() }
@@ -53,7 +53,10 @@ struct IndexGroupTests {
             core: database.core, definitions: views.map { try $0.definition() }
         ).run()
         for (place, view) in views.enumerated() {
-            #expect(calls.count(place) == Self.documents)
+            // The first piece tells how large the rows are, and only the first group keeps it.
+            let first = IndexBatch.firstCount(views.count, memory: memory)
+            #expect(calls.count(place) >= Self.documents)
+            #expect(calls.count(place) <= Self.documents + first)
             #expect(try !view.isStale)
             #expect(try view.totalRows == Self.documents * (place % 4 + 1))
         }
@@ -66,7 +69,7 @@ struct IndexGroupTests {
     }
 
     @Test func `few indexes that fit into memory read each document once`() throws {
-        let database = try database()
+        let database = try database(memory: 600_000)
         defer { database.close() }
         let views = (0..<2).map { place in
             let view = database.view(named: "view \(place)")
