@@ -85,6 +85,11 @@ public struct SelectQuery: Sendable {
 
     /// Puts rows together for which expressions are equal; columns may then be aggregates.
     public func groupBy(_ expressions: QueryExpression...) -> SelectQuery {
+        groupBy(expressions)
+    }
+
+    /// The same, of expressions that are put together as the app runs; none for no groups.
+    public func groupBy(_ expressions: [QueryExpression]) -> SelectQuery {
         with { $0.grouping = expressions.map(\.node) }
     }
 
@@ -94,7 +99,10 @@ public struct SelectQuery: Sendable {
     }
 
     /// Sorts the rows.
-    public func orderBy(_ ordering: Ordering...) -> SelectQuery { with { $0.ordering = ordering } }
+    public func orderBy(_ ordering: Ordering...) -> SelectQuery { orderBy(ordering) }
+
+    /// The same, of an order that is put together as the app runs; none for that of IDs.
+    public func orderBy(_ ordering: [Ordering]) -> SelectQuery { with { $0.ordering = ordering } }
 
     /// Gives so many rows at most, after passing over some.
     public func limit(_ limit: Int?, offset: Int = 0) -> SelectQuery {

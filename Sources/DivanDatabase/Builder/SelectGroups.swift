@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanIndex
 internal import DivanJSON
 internal import DivanPlatform
 
@@ -9,7 +10,8 @@ internal import DivanPlatform
 /// may come in any order, as far as the aggregates allow it.
 ///
 /// Which group a row is of is told by bytes that are the same for equal values. They are made of the packed
-/// document in one buffer for all rows; only the first row of a group has its values unpacked.
+/// document in one buffer for all rows; only the first row of a group has its values unpacked. Where documents
+/// are counted by their properties, that is all that is needed of one: then no others are made.
 struct SelectGroups {
     /// Makes the bytes that tell groups apart.
     static let coder = RowKeyCoder(.raw, strings: ICUCollator.root)
@@ -17,6 +19,8 @@ struct SelectGroups {
     /// One group: a row of it that stands for all, and a fold for each aggregate.
     struct Group {
         fileprivate(set) var scope: ExpressionScope?
+        /// The ID of its document, as an index has it.
+        fileprivate var firstID: [UInt8] = []
         fileprivate var folds: [AggregateFold]
         fileprivate let aggregates: [AggregateCall]
 
@@ -49,9 +53,13 @@ struct SelectGroups {
     private let aggregates: [AggregateCall]
     private let columns: [ExpressionNode]
     private let grouping: [ExpressionNode]
+    /// The same for documents where they lie; nil if rows need more than that.
+    private let packed: PackedColumns?
     private var places: [Key: Int] = [:]
     /// The bytes of the row that is being added.
     private var key = Key()
+    /// Its document's ID, as an index has it.
+    private var rowID: [UInt8] = []
     private var all: [Group] = []
 
     init(_ plan: SelectPlan) {
@@ -59,7 +67,9 @@ struct SelectGroups {
             plan.columns + [plan.groupCondition].compactMap(\.self) + plan.ordering.map(\.node)
         columns = nodes
         grouping = plan.grouping
-        aggregates = nodes.flatMap(\.aggregates).map { AggregateCall($0.0, $0.1) }
+        let aggregates = nodes.flatMap(\.aggregates).map { AggregateCall($0.0, $0.1) }
+        self.aggregates = aggregates
+        packed = PackedColumns(plan.grouping, aggregates, source: plan.sourceName)
         // Without grouping there is one group, be it empty.
         if plan.grouping.isEmpty { _ = placeOfKey() }
     }
@@ -93,10 +103,34 @@ struct SelectGroups {
         }
     }
 
-    /// Whether a row comes before all others of its group.
-    private func isFirst(_ scope: ExpressionScope, of place: Int) -> Bool {
-        guard let first = all[place].scope else { return true }
-        return scope.document.documentID < first.document.documentID
+    /// Whether a document comes before all others of its group.
+    private func isFirst(_ id: Span<UInt8>, of place: Int) -> Bool {
+        guard all[place].scope != nil else { return true }
+        let first = all[place].firstID
+        return compare(id, first.span) < 0
+    }
+
+    /// Whether documents can be added where they lie.
+    var takesDocumentsInPlace: Bool { packed != nil }
+
+    /// Adds a document that lies somewhere, unless its values are needed, since it stands for its group.
+    ///
+    /// - Returns: Whether it was added.
+    mutating func add(_ id: Span<UInt8>, _ document: SequenceScanner) throws -> Bool {
+        guard let packed else { return false }
+        return try document.withBody { body in
+            key.bytes.removeAll(keepingCapacity: true)
+            for path in packed.grouping
+            where !Self.coder.append(path, of: body, to: &key.bytes) {
+                key.bytes.append(RowKeyCoder.missing)
+            }
+            guard let place = places[key], !isFirst(id, of: place) else { return false }
+            for slot in aggregates.indices
+            where packed.counted[slot]?.hasValue(in: body) ?? true {
+                all[place].folds[slot].addRow()
+            }
+            return true
+        }
     }
 
     /// Adds a row to its group.
@@ -104,8 +138,11 @@ struct SelectGroups {
         key.bytes.removeAll(keepingCapacity: true)
         for node in grouping { try node.appendKey(in: scope, Self.coder, to: &key.bytes) }
         let place = placeOfKey()
-        if isFirst(scope, of: place) {
+        rowID.removeAll(keepingCapacity: true)
+        RowDocumentID.append(scope.document.documentID, to: &rowID)
+        if isFirst(rowID.span, of: place) {
             all[place].scope = scope
+            all[place].firstID = rowID.map(\.self)
             // What the snapshot is needed for, while there is one.
             for node in columns where node.aggregates.isEmpty { _ = try node.value(in: scope) }
         }
@@ -129,6 +166,36 @@ private struct AggregateCall: Equatable {
         self.aggregate = aggregate
         self.node = node
         countsRows = node == nil
+    }
+}
+
+/// What of a document tells its group, and whether aggregates count it.
+private struct PackedColumns {
+    var grouping: [PackedPath] = []
+    /// For each aggregate what it counts; nil for rows.
+    var counted: [PackedPath?] = []
+
+    /// Nil if a part of it is no property of the documents of the first source, or more than counted.
+    init?(_ grouping: [ExpressionNode], _ aggregates: [AggregateCall], source: String?) {
+        for node in grouping {
+            guard let path = Self.path(of: node, source) else { return nil }
+            self.grouping.append(path)
+        }
+        for call in aggregates {
+            guard call.aggregate == .count else { return nil }
+            guard let node = call.node else {
+                counted.append(nil)
+                continue
+            }
+            guard let path = Self.path(of: node, source) else { return nil }
+            counted.append(path)
+        }
+    }
+
+    private static func path(of node: ExpressionNode, _ source: String?) -> PackedPath? {
+        guard case .property(let path, let name) = node.uncollated, name == nil || name == source
+        else { return nil }
+        return PackedPath(path.steps.map { ($0.key, $0.index) })
     }
 }
 

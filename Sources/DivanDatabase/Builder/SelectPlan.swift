@@ -46,6 +46,9 @@ struct SelectPlan {
             }
     }
 
+    /// Whether each document gives a row, and all of them in whatever order.
+    var wantsAll: Bool { countsOnly && condition == nil && lookups.isEmpty && !includesDeleted }
+
     /// The columns that tell which group or document a row is of; none when some are not selected.
     var identifyingColumns: [Int] {
         guard isGrouped else {

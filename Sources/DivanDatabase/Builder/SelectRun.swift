@@ -188,7 +188,12 @@ final class SelectRun {
         let begin = { [self] in
             (groups, last, scope) = (SelectGroups(plan), nil, nil)
         }
-        let report = try planned(isWindowed: false).run(begin: begin) { document, snapshot in
+        var planned = planned(isWindowed: false)
+        // A live query wants to know of each document.
+        if plan.wantsAll, examined == nil, groups.takesDocumentsInPlace {
+            planned.take = { try groups.add($0, $1) }
+        }
+        let report = try planned.run(begin: begin) { document, snapshot in
             if let scope = try scope(document, snapshot) { try groups.add(scope) }
             return true
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanIndex
 internal import DivanJSON
 public import DivanModel
 internal import DivanStorage
@@ -155,6 +156,14 @@ final class SequenceScanner {
         // SAFETY: see `row`.
         let bytes = unsafe Span(_unsafeElements: row)
         return try snapshot.core.decoding(nil) { try RevisionRow.documentID(bytes) }
+    }
+
+    /// Appends the document's ID, as an index has it (``RowDocumentID``).
+    func appendRowDocumentID(to id: inout [UInt8]) throws {
+        if let elsewhere { return RowDocumentID.append(elsewhere.documentID, to: &id) }
+        // SAFETY: see `row`.
+        let bytes = unsafe Span(_unsafeElements: row)
+        try snapshot.core.decoding(nil) { try RevisionRow.appendRowDocumentID(bytes, to: &id) }
     }
 
     func withBody<T>(_ body: (Span<UInt8>) throws -> T) throws -> T {

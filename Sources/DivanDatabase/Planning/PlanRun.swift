@@ -37,6 +37,9 @@ final class PlanRun {
     /// Whether all documents are wanted, in any order: nothing stops the run. All are read faster in the
     /// order of their sequences, in which their bodies lie.
     var takesAllInAnyOrder = false
+    /// Gets each of all documents where it lies, first; those that it refuses are made. For a run of all
+    /// documents in any order.
+    var take: PlannedQuery.Take?
     /// Called now and then; throws to stop the work.
     var check: (@Sendable () throws -> Void)?
     private(set) var counters = Counters()
@@ -84,12 +87,15 @@ final class PlanRun {
     }
 
     private func runSequences(_ body: (Candidate) throws -> Bool) throws -> Ending {
+        var id: [UInt8] = []
         try snapshot.scan { scanned in
-            let document = try scanned.document()
-            guard !document.documentID.isDesign else { return }
+            id.removeAll(keepingCapacity: true)
+            try scanned.scanner.appendRowDocumentID(to: &id)
+            guard !DocumentID.isDesign(id.span) else { return }
             _ = try count()
             counters.documents += 1
-            _ = try body(Candidate(document: document, row: nil))
+            if let take, try take(id.span, scanned.scanner) { return }
+            _ = try body(Candidate(document: try scanned.document(), row: nil))
         }
         return .atEnd
     }

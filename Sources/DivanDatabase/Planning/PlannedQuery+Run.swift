@@ -104,6 +104,7 @@ extension PlannedQuery {
         run.position = start?.bytes
         run.budget = budget
         run.takesAllInAnyOrder = takesAllInAnyOrder
+        run.take = take
         var (toSkip, left) = (skip, limit ?? .max)
         guard left > 0 else { return true }
         var last: (id: DocumentID, row: [UInt8]?)?

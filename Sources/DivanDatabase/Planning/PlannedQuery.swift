@@ -20,6 +20,9 @@ struct PlannedQuery {
     var includesDeleted = false
     /// Whether all documents are wanted, in any order; then there is no order, window or start.
     var takesAllInAnyOrder = false
+    /// Takes a document where it lies while all are read in any order, without its being made; false if it
+    /// must be made. Only for a query that wants every document.
+    var take: Take?
     /// Where an earlier run ended.
     var start: QueryPosition?
     /// Whether a document is what the query wants.
@@ -33,6 +36,9 @@ struct PlannedQuery {
     var check: (@Sendable () throws -> Void)?
     /// Gets the documents that are looked at, for whoever wants to know what the result hangs on.
     var examined: ExaminedDocuments?
+
+    /// Gets a document's ID, as an index has it (``RowDocumentID``), and where the document lies.
+    typealias Take = (_ id: Span<UInt8>, _ document: SequenceScanner) throws -> Bool
 
     var orderCoder: OrderCoder {
         OrderCoder(keys: order, coder: RowKeyCoder(collation, strings: ICUCollator.root))
