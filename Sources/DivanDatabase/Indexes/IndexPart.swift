@@ -91,20 +91,24 @@ private struct MapTarget {
         _ id: Span<UInt8>, _ document: Document?, _ item: IndexFeed.Item, _ position: Int
     ) {
         guard item.sequence > index.lastSequence else { return }
-        let isSample = outcome.isSampleNext
-        sink.isMeasuring = isSample
-        let began: ContinuousClock.Instant? = isSample ? .now : nil
-        var isKept = true
-        switch index.definition.collect(
-            id, document, in: sink, leavingOutEmpty: index.isNew(item))
-        {
-        case .kept: break
-        case .leftOut: isKept = false
-        case .failed(let error):
+        let isNew = index.isNew(item)
+        sink.isMeasuring = outcome.isSampleNext
+        let ending: EmissionSink.Ending
+        if sink.isMeasuring {
+            let began = ContinuousClock.now
+            ending = index.definition.collect(id, document, in: sink, leavingOutEmpty: isNew)
+            outcome.mapping += ContinuousClock.now - began
+        } else {
+            ending = index.definition.collect(id, document, in: sink, leavingOutEmpty: isNew)
+        }
+        if case .failed(let error) = ending {
             outcome.failures.append((outcome.positions.count, "\(error)"))
         }
-        outcome.note(
-            position, isKept: isKept, sample: began.map { ContinuousClock.now - $0 })
+        if case .leftOut = ending {
+            outcome.note(position, isKept: false)
+        } else {
+            outcome.note(position, isKept: true)
+        }
     }
 
     /// What became of the documents.

@@ -29,8 +29,8 @@ struct LentMapping {
             } else {
                 outcome.emissions.end()
             }
-            outcome.note(
-                position, isKept: isKept, sample: began.map { ContinuousClock.now - $0 })
+            if let began { outcome.mapping += ContinuousClock.now - began }
+            outcome.note(position, isKept: isKept)
         }
     }
 

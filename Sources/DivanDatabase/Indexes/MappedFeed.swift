@@ -34,11 +34,9 @@ struct MappedFeed: Sendable {
         /// - Parameters:
         ///   - position: Which item it is.
         ///   - isKept: Whether it is in the batch.
-        ///   - sample: The time that it took, if that was measured.
-        mutating func note(_ position: Int, isKept: Bool, sample: Duration?) {
+        mutating func note(_ position: Int, isKept: Bool) {
             count += 1
             if isKept { positions.append(position) }
-            if let sample { mapping += sample }
         }
 
         /// Makes the times of the samples those of all documents.
