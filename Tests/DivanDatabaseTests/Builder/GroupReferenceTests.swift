@@ -83,8 +83,8 @@ struct GroupReferenceTests {
             guard !row.id.hasPrefix("_design/") else { return }
             let document = JSONValue.object(
                 try #require(try database.document(withID: row.id)).properties)
-            let values = grouping.map { value(document, $0) }
-            let isValued = value(document, counted).map { !$0.isNull } ?? false
+            let values = grouping.map { RandomSelector.value(document, $0) }
+            let isValued = RandomSelector.value(document, counted).map { !$0.isNull } ?? false
             let place =
                 groups.firstIndex { group in
                     zip(group.values, values).allSatisfy(isEqual)
@@ -105,12 +105,5 @@ struct GroupReferenceTests {
     private static func isEqual(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
         guard let left, let right else { return left == nil && right == nil }
         return order.collate(left, right) == 0
-    }
-
-    private static func value(_ document: JSONValue, _ path: String) -> JSONValue? {
-        path.split(separator: ".").reduce(JSONValue?.some(document)) { value, step in
-            if case .array? = value { return Int(step).flatMap { value?[$0] } }
-            return value?[String(step)]
-        }
     }
 }

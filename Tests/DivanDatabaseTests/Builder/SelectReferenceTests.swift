@@ -51,7 +51,8 @@ import Testing
         let limit = random.below(6)
         let expected = documents.filter { condition.holds($0.body) ?? false }
             .sorted { left, right in
-                let place = Self.compare(Self.value(left.body, path), Self.value(right.body, path))
+                let place = Self.compare(
+                    RandomSelector.value(left.body, path), RandomSelector.value(right.body, path))
                 if place != 0 { return (place < 0) != isDescending }
                 return left.id.utf8.lexicographicallyPrecedes(right.id.utf8) != isDescending
             }
@@ -93,38 +94,45 @@ import Testing
         switch random.below(9) {
         case 0:
             return Condition(expression: property.equalTo(other)) {
-                test(value($0, path), constant, isTyped: false) { $0 == 0 }
+                test(RandomSelector.value($0, path), constant, isTyped: false) { $0 == 0 }
             }
         case 1:
             return Condition(expression: property.notEqualTo(other)) {
-                test(value($0, path), constant, isTyped: false) { $0 != 0 }
+                test(RandomSelector.value($0, path), constant, isTyped: false) { $0 != 0 }
             }
         case 2:
             return Condition(expression: property.lessThan(other)) {
-                test(value($0, path), constant) { $0 < 0 }
+                test(RandomSelector.value($0, path), constant) { $0 < 0 }
             }
         case 3:
             return Condition(expression: other.lessThanOrEqualTo(property)) {
-                test(value($0, path), constant) { $0 >= 0 }
+                test(RandomSelector.value($0, path), constant) { $0 >= 0 }
             }
-        case 4: return Condition(expression: property.isMissing()) { value($0, path) == nil }
+        case 4:
+            return Condition(expression: property.isMissing()) {
+                RandomSelector.value($0, path) == nil
+            }
         case 5:
-            return Condition(expression: property.isNull()) { value($0, path)?.isNull ?? false }
+            return Condition(expression: property.isNull()) {
+                RandomSelector.value($0, path)?.isNull ?? false
+            }
         case 6:
             return Condition(expression: property.like("a%")) {
-                value($0, path)?.string.map { $0.hasPrefix("a") }
+                RandomSelector.value($0, path)?.string.map { $0.hasPrefix("a") }
             }
         case 7:
             let condition = QueryExpression.variable("x").equalTo(other)
             return Condition(expression: .any("x", in: property, satisfies: condition)) {
-                value($0, path)?.array?.contains { element in
+                RandomSelector.value($0, path)?.array?.contains { element in
                     test(element, constant, isTyped: false) { $0 == 0 } ?? false
                 }
             }
         default:
             return Condition(expression: property.in(other, 1)) { document in
-                let a = test(value(document, path), constant, isTyped: false) { $0 == 0 }
-                let b = test(value(document, path), 1, isTyped: false) { $0 == 0 }
+                let a = test(RandomSelector.value(document, path), constant, isTyped: false) {
+                    $0 == 0
+                }
+                let b = test(RandomSelector.value(document, path), 1, isTyped: false) { $0 == 0 }
                 if a == true || b == true { return true }
                 return a == nil || b == nil ? nil : false
             }
@@ -153,12 +161,5 @@ import Testing
     private static func compare(_ left: JSONValue?, _ right: JSONValue?) -> Int {
         guard let left, let right else { return (left == nil ? 0 : 1) - (right == nil ? 0 : 1) }
         return order.collate(left, right)
-    }
-
-    private static func value(_ document: JSONValue, _ path: String) -> JSONValue? {
-        path.split(separator: ".").reduce(JSONValue?.some(document)) { value, step in
-            if case .array? = value { return Int(step).flatMap { value?[$0] } }
-            return value?[String(step)]
-        }
     }
 }

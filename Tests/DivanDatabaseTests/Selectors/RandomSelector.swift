@@ -49,6 +49,14 @@ struct RandomSelector {
         return random.oneIn(3) ? path + "." + random.element(of: names) : path
     }
 
+    /// What a path leads to in a document, by the plainest rule.
+    static func value(_ document: JSONValue, _ path: String) -> JSONValue? {
+        path.split(separator: ".").reduce(JSONValue?.some(document)) { value, step in
+            if case .array? = value { return Int(step).flatMap { value?[$0] } }
+            return value?[String(step)]
+        }
+    }
+
     static func condition(_ depth: Int, _ random: inout SeededRandom) -> JSONValue {
         if random.oneIn(5) { return value(0, &random) }
         var object: JSONObject = [:]
