@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-#   make test       every behaviour, fixed seeds; up to 10 minutes after the build
+#   make test       lints, docs, a build without warnings, and every test; up to 15 minutes
 #   make test-one-core  the same on one core, which finds waits that need a second one
 #   make demo       real open data through a real database, about a minute after the build
-#   make check      what a change must pass: format, layers, sizes, docs, warnings, tests, DocC
+#   make check      what a change must pass: all of make test, a release build, the benchmark, DocC
 #   make soak       the full counts with fresh seeds, in slices that can be resumed
 #   make bench      Divan against two floors in C, interleaved, in CPU time
 #   make sanitize   the tests under the thread and the address sanitizer
@@ -23,7 +23,7 @@ bootstrap:
 	@scripts/bootstrap
 
 test: bootstrap
-	@scripts/test
+	@scripts/check --test
 
 test-one-core: bootstrap
 	swift build --build-tests
