@@ -29,12 +29,12 @@ import Testing
         let database = try Database.inMemory()
         let (token, told) = try Self.follow(database)
         try database.create("a")
-        try await database.inBatch {
+        try database.inBatch {
             try database.create("b")
             try database.create("c")
             try database.delete("a")
         }
-        try await database.purge("b")
+        try database.purge("b")
         await eventually { told.all.count == 3 }
         #expect(told.all == ["a", "b c a", "b"])
         token.cancel()
@@ -43,13 +43,13 @@ import Testing
     @Test func `what is rolled back is not told`() async throws {
         let database = try Database.inMemory()
         let (token, told) = try Self.follow(database)
-        await #expect(throws: Whim()) {
-            try await database.inBatch {
+        #expect(throws: Whim()) {
+            try database.inBatch {
                 try database.create("undone")
                 throw Whim()
             }
         }
-        try await database.inBatch {
+        try database.inBatch {
             try database.create("kept")
             try? database.inBatch {
                 try database.create("inner")
@@ -78,7 +78,7 @@ import Testing
         let database = try Database.inMemory()
         let (token, told) = try Self.follow(database, of: "b")
         for id in ["a", "b", "c"] { try database.create(id) }
-        try await database.inBatch {
+        try database.inBatch {
             try database.create("d")
             try database.purge("b")
         }
@@ -97,7 +97,7 @@ import Testing
             for id in change.documentIDs { ids.append(id.text) }
         }
         let count = 2 * ChangeHub.largestCommit + 500
-        try await database.inBatch { for number in 0..<count { try database.create("\(number)") } }
+        try database.inBatch { for number in 0..<count { try database.create("\(number)") } }
         await eventually { ids.all.count == count }
         #expect(ids.all == (0..<count).map(String.init))
         #expect(Set(sources.all) == [.local])
@@ -120,7 +120,7 @@ import Testing
         try database.create("first")
         await eventually { reached.wait(milliseconds: 0) }
         for batch in 0..<30 {
-            try await database.inBatch {
+            try database.inBatch {
                 for number in 0..<500 { try database.create("\(batch)-\(number)") }
             }
             let pending = database.core.hub.state.withLock { $0.pendingIDs }
@@ -153,7 +153,7 @@ import Testing
     @Test func `following inside a batch begins before it`() async throws {
         let database = try sandbox.database()
         try database.create("before")
-        let told = try await database.inBatch {
+        let told = try database.inBatch {
             try database.create("a")
             let told = try Self.follow(database)
             try database.create("b")

@@ -52,7 +52,7 @@ import Testing
         let told = Record<DocumentChange>()
         let token = try database.addDocumentChangeListener(for: "a") { told.append($0) }
         for id in ["b", "a", "c"] { try database.create(id) }
-        try await database.purge("a")
+        try database.purge("a")
         await eventually { told.all.last?.isPurge == true }
         #expect(told.all.allSatisfy { $0.documentID == "a" })
         #expect(told.all.count <= 2)
@@ -71,7 +71,7 @@ import Testing
         await eventually { calls.all.count == 1 }
         let edits = Soak.count(test: 2_000, soak: 100_000)
         for number in 0..<edits {
-            try await database.update("a") { $0.set(number, forKey: "n") }
+            try database.update("a") { $0.set(number, forKey: "n") }
         }
         gate.open()
         let last = try database.existing("a").sequence
@@ -196,7 +196,7 @@ import Testing
                             heard.set()
                         }
                         // Whatever was not there yet when it came, it must hear of.
-                        let isThere = try await database.contains(id)
+                        let isThere = try database.contains(id)
                         if !isThere { await eventually { heard.isSet } }
                         visitor.remove()
                     }

@@ -21,7 +21,7 @@ import Testing
                     documentID: "a", revisionID: created.revisionID, sequence: 1,
                     isCurrentRevision: true)
             ])
-        let deleted = try await database.delete("a")
+        let deleted = try database.delete("a")
         let change = try #require(await changes.next())
         #expect(
             change.changes == [
@@ -39,21 +39,21 @@ import Testing
         try database.create("a", ["n": 7])
         let change = try #require(await changes.next()?.changes.first)
         let revision = try #require(change.revisionID)
-        let document = try await database.document(withID: change.documentID, revision: revision)
+        let document = try database.document(withID: change.documentID, revision: revision)
         #expect(document?["n"].int == 7)
     }
 
     @Test func `a revision that loses is told as a conflict and not as current`() async throws {
         let database = try Database.inMemory()
-        try await database.putExistingRevision("a", history: ["2-b", "1-a"], [:])
+        try database.putExistingRevision("a", history: ["2-b", "1-a"], [:])
         var changes = try database.databaseChanges.makeAsyncIterator()
-        try await database.putExistingRevision("a", history: ["2-a", "1-a"], [:])
+        try database.putExistingRevision("a", history: ["2-a", "1-a"], [:])
         #expect(
             await changes.next()?.changes == [
                 DocumentChange(documentID: "a", revisionID: "2-a", sequence: 2, isConflict: true)
             ])
         // The loser's tombstone ends the conflict; the winner stays.
-        try await database.putExistingRevision(
+        try database.putExistingRevision(
             "a", history: ["3-c", "2-a"], isDeleted: true, [:])
         #expect(
             await changes.next()?.changes == [
@@ -65,21 +65,21 @@ import Testing
         async throws
     {
         let database = try Database.inMemory()
-        try await database.putExistingRevision("a", history: ["2-b", "1-a"], [:])
-        try await database.putExistingRevision("a", history: ["2-c", "1-a"], [:])
+        try database.putExistingRevision("a", history: ["2-b", "1-a"], [:])
+        try database.putExistingRevision("a", history: ["2-c", "1-a"], [:])
         var changes = try database.databaseChanges.makeAsyncIterator()
-        try await database.purge("a", revisions: ["2-c"])
+        try database.purge("a", revisions: ["2-c"])
         #expect(
             await changes.next()?.changes == [
                 DocumentChange(
                     documentID: "a", revisionID: "2-b", sequence: 3, isCurrentRevision: true)
             ])
-        try await database.purge("a")
+        try database.purge("a")
         let purged = DocumentChange(documentID: "a", isPurge: true)
         #expect(await changes.next()?.changes == [purged])
         // Purged and made anew before anybody looks: both are told, the purge first.
         try database.create("a")
-        try await database.purge("a")
+        try database.purge("a")
         let anew = try database.create("a")
         let told = try #require(await changes.next()?.changes)
         #expect(told.first == purged)
@@ -90,7 +90,7 @@ import Testing
     @Test func `a transaction is one change, in the order of its edits`() async throws {
         let database = try Database.inMemory()
         var changes = try database.databaseChanges.makeAsyncIterator()
-        try await database.inBatch {
+        try database.inBatch {
             for number in 0..<5_000 { try database.create("\(number)") }
             try database.create("last")
             try? database.inBatch {
@@ -100,8 +100,8 @@ import Testing
         }
         let change = try #require(await changes.next())
         #expect(change.documentIDs == (0..<5_000).map(String.init) + ["last"])
-        await #expect(throws: Whim()) {
-            try await database.inBatch {
+        #expect(throws: Whim()) {
+            try database.inBatch {
                 try database.create("rolled back")
                 throw Whim()
             }
@@ -137,7 +137,7 @@ import Testing
         var iterator = changes.makeAsyncIterator()
         #expect(await iterator.next()?.documentIDs == ["after"])
         // Made in a batch it begins before the batch, which nobody has seen yet.
-        let inner = try await database.inBatch {
+        let inner = try database.inBatch {
             try database.create("batch")
             return try database.databaseChanges
         }
@@ -155,7 +155,7 @@ import Testing
         var largest = 0
         for number in 0..<commits {
             try database.create("\(number)")
-            if number % 3 == 0 { try await database.delete("\(number)") }
+            if number % 3 == 0 { try database.delete("\(number)") }
             largest = max(largest, database.core.hub.state.withLock { $0.pendingIDs })
         }
         #expect(largest <= ChangeHub.largestPending)
@@ -189,7 +189,7 @@ import Testing
         let database = try sandbox.database()
         let changes = try database.databaseChanges
         async let ends = Self.count(changes)
-        try await database.delete()
+        try database.delete()
         #expect(await ends == 0)
     }
 
@@ -224,18 +224,18 @@ import Testing
                     documentID: "a", revisionID: created.revisionID, sequence: 2,
                     isCurrentRevision: true))
         try database.create("another")
-        try await database.delete("a")
+        try database.delete("a")
         #expect(await changes.next()?.isDeletion == true)
-        try await database.purge("a")
+        try database.purge("a")
         #expect(await changes.next() == DocumentChange(documentID: "a", isPurge: true))
         #expect(code { try database.documentChanges(of: "") } == .invalidID)
     }
 
     @Test func `a document that comes into conflict says so`() async throws {
         let database = try Database.inMemory()
-        try await database.putExistingRevision("a", history: ["1-a"], [:])
+        try database.putExistingRevision("a", history: ["1-a"], [:])
         var changes = try database.documentChanges(of: "a").makeAsyncIterator()
-        try await database.putExistingRevision("a", history: ["1-b"], [:])
+        try database.putExistingRevision("a", history: ["1-b"], [:])
         let change = try #require(await changes.next())
         #expect(change.isConflict)
         #expect(change.isCurrentRevision)
@@ -246,7 +246,7 @@ import Testing
         let database = try Database.inMemory()
         try database.create("a")
         var changes = try database.documentChanges(of: "a").makeAsyncIterator()
-        try await database.inBatch {
+        try database.inBatch {
             try database.purge("a")
             try database.create("a", ["n": 2])
         }
@@ -257,7 +257,7 @@ import Testing
     @Test func `a damaged row hides no other document's change`() async throws {
         let database = try sandbox.database()
         var changes = try database.databaseChanges.makeAsyncIterator()
-        try await database.inBatch {
+        try database.inBatch {
             for id in ["a", "b", "c"] { try database.create(id) }
         }
         try database.core.engine.write { writer in

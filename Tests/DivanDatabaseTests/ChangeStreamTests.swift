@@ -8,17 +8,17 @@ import Testing
 
     @Test func `a stream gives what is there and then what comes`() async throws {
         let database = try sandbox.database()
-        try await database.save(MutableDocument(id: "a"))
+        try database.save(MutableDocument(id: "a"))
         var stream = database.changeStream().makeAsyncIterator()
         #expect(try await stream.next()?.changes.map(\.id) == ["a"])
-        let saver = Task { try await database.save(MutableDocument(id: "b")) }
+        let saver = Task { try database.save(MutableDocument(id: "b")) }
         #expect(try await stream.next()?.changes.map(\.id) == ["b"])
         _ = try await saver.value
     }
 
     @Test func `a stream begins after a sequence and gives batches of a limit`() async throws {
         let database = try sandbox.database()
-        try await database.inBatch {
+        try database.inBatch {
             for number in 0..<7 { try database.save(MutableDocument(id: "\(number)")) }
         }
         var stream = database.changeStream(since: 2, limit: 2).makeAsyncIterator()
@@ -31,7 +31,7 @@ import Testing
         let database = try sandbox.database()
         var stream = database.changeStream().makeAsyncIterator()
         for number in 0..<5 {
-            try await database.write { transaction in
+            try database.write { transaction in
                 let document =
                     try transaction.document(withID: "a")?.toMutable()
                     ?? MutableDocument(id: "a")
@@ -48,7 +48,7 @@ import Testing
         let second = try sandbox.database()
         #expect(first !== second)
         var stream = first.changeStream().makeAsyncIterator()
-        let saver = Task { try await second.save(MutableDocument(id: "a")) }
+        let saver = Task { try second.save(MutableDocument(id: "a")) }
         #expect(try await stream.next()?.changes.map(\.id) == ["a"])
         _ = try await saver.value
     }
@@ -86,7 +86,7 @@ import Testing
             for try await batch in database.changeStream() { count += batch.changes.count }
             return count
         }
-        try await database.save(MutableDocument(id: "a"))
+        try database.save(MutableDocument(id: "a"))
         try await Task.sleep(for: .milliseconds(30))
         reader.cancel()
         #expect(try await reader.value <= 1)
@@ -95,13 +95,13 @@ import Testing
     @Test func `a rolled back batch rings no bell`() async throws {
         let database = try sandbox.database()
         var stream = database.changeStream().makeAsyncIterator()
-        await #expect(throws: Whim()) {
-            try await database.inBatch {
+        #expect(throws: Whim()) {
+            try database.inBatch {
                 try database.save(MutableDocument(id: "undone"))
                 throw Whim()
             }
         }
-        try await database.save(MutableDocument(id: "kept"))
+        try database.save(MutableDocument(id: "kept"))
         #expect(try await stream.next()?.changes.map(\.id) == ["kept"])
     }
 
@@ -121,7 +121,7 @@ import Testing
             for task in 0..<3 {
                 group.addTask {
                     for step in 0..<20 {
-                        try await database.save(MutableDocument(id: "\(task)-\(step)"))
+                        try database.save(MutableDocument(id: "\(task)-\(step)"))
                     }
                 }
             }
@@ -134,7 +134,7 @@ import Testing
         let database = try sandbox.database()
         for number in 0..<50 {
             var stream = database.changeStream(since: SequenceNumber(number)).makeAsyncIterator()
-            try await database.save(MutableDocument(id: "\(number)"))
+            try database.save(MutableDocument(id: "\(number)"))
             #expect(try await stream.next()?.changes.count == 1)
         }
     }

@@ -74,15 +74,11 @@ import Testing
         }
     }
 
-    @Test func `after closing every async method throws databaseClosed`() async throws {
+    @Test func `after closing performing throws databaseClosed and sequences end`() async throws {
         let database = try sandbox.database()
         database.close()
-        #expect(await code { try await database.document(withID: "a") } == .databaseClosed)
-        #expect(await code { try await database.save(MutableDocument()) } == .databaseClosed)
-        #expect(await code { try await database.read { try $0.documentCount } } == .databaseClosed)
-        #expect(await code { try await database.write { _ in } } == .databaseClosed)
-        #expect(await code { try await database.inBatch {} } == .databaseClosed)
-        #expect(await code { try await database.compact() } == .databaseClosed)
+        #expect(await code { try await database.perform { try $0.compact() } } == .databaseClosed)
+        #expect(await code { try await database.performBatch { _ in } } == .databaseClosed)
         var stream = database.changeStream().makeAsyncIterator()
         #expect(try await stream.next() == nil)
     }

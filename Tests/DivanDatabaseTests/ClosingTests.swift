@@ -19,7 +19,7 @@ import Testing
                 weakDatabase = database
                 // Nobody waits for this task, so what lets go last is a matter of luck.
                 Task.detached {
-                    _ = try? await database.inBatch { try database.create("a") }
+                    _ = try? database.inBatch { try database.create("a") }
                     done.open()
                 }
             }

@@ -333,12 +333,14 @@ import Testing
         let database = database
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
-            return try await database.resolveConflicts(with: .keepWinner)
+            return try await database.perform {
+                try $0.resolveConflicts(with: .keepWinner)
+            }
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { _ = try await task.value }
         #expect(try database.conflictCount == 10)
-        let report = try await database.resolveConflicts(with: .keepWinner)
+        let report = try database.resolveConflicts(with: .keepWinner)
         #expect(report.resolved == 10)
     }
 

@@ -261,11 +261,11 @@ final class TestClock: Sendable {
         try fill(10)
         let task = Task { [database] in
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await database.purgeExpired()
+            return try await database.perform { try $0.purgeExpired() }
         }
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try await database.documentsExpiring().count == 10)
-        #expect(try await database.purgeExpired() == 10)
+        #expect(try database.documentsExpiring().count == 10)
+        #expect(try database.purgeExpired() == 10)
     }
 
     @Test func `purging by hand is refused read-only, in a batch and when closed`() throws {

@@ -159,14 +159,14 @@ import Testing
         async throws
     {
         let log = DatabaseLog(of: "heard")
-        let database = try await Database.open(
+        let database = try Database.open(
             at: sandbox.url("heard"), options: Self.creating)
         let observed = Record<UInt64>()
         let token = database.core.hub.follow { event in
             if case .changed(let change) = event { observed.append(change.lastPurge) }
         }
         defer { token.cancel() }
-        try await database.inBatch {
+        try database.inBatch {
             for number in 0..<3 {
                 try database.create("\(number)")
                 try database.setExpiration(of: "\(number)", at: Date())

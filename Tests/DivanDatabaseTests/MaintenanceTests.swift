@@ -15,31 +15,31 @@ import Testing
         #expect(code { try database.document(withID: "a", revision: first) } == .revisionNotFound)
     }
 
-    @Test func `maintenance builds all indexes anew`() async throws {
+    @Test func `maintenance builds all indexes anew`() throws {
         let database = try sandbox.database()
         for n in 0..<50 {
-            try await database.put("d\(n)", ["n": .integer(Int64(n)), "text": "word"], parent: nil)
+            try database.put("d\(n)", ["n": .integer(Int64(n)), "text": "word"], parent: nil)
         }
-        try await database.put("odd", ["n": "none"], parent: nil)
+        try database.put("odd", ["n": "none"], parent: nil)
         let view = database.view(named: "v")
         view.setMap(version: "1", reduce: .count) { document, emit in emit(document["n"]) }
-        _ = try await view.query().run()
+        _ = try view.query().run()
         try database.createIndex(PropertyIndex(on: "n"))
-        try await database.updateIndexes()
-        _ = try await database.fullTextIndex(named: "t", on: ["text"]).search("word").run()
+        try database.updateIndexes()
+        _ = try database.fullTextIndex(named: "t", on: ["text"]).search("word").run()
         // A view whose functions this process does not know is built when it does.
         let other = try sandbox.database()
         other.view(named: "other").setMap(version: "1") { _, emit in emit(1) }
-        _ = try await other.view(named: "other").query().run()
+        _ = try other.view(named: "other").query().run()
 
         let before = try database.indexReports()
         #expect(before.count == 4)
-        try await database.performMaintenance(.reindex)
+        try database.performMaintenance(.reindex)
         let after = try database.indexReports()
         #expect(after == before.filter { $0.name != "other" })
         #expect(after.allSatisfy { $0.isCurrent && $0.rows > 0 })
-        #expect(try await view.query().run().map(\.value) == [51])
-        #expect(try await other.view(named: "other").query().run().count == 51)
+        #expect(try view.query().run().map(\.value) == [51])
+        #expect(try other.view(named: "other").query().run().count == 51)
         #expect(try database.problems() == [])
     }
 

@@ -10,7 +10,7 @@ import Testing
         let sandbox = Sandbox()
         let database = try sandbox.database()
         let shared = MutableDocument(["n": 0], id: "shared")
-        let snapshot = try await database.save(shared).document
+        let snapshot = try database.save(shared).document
         let steps = Soak.count(test: 15, soak: 500)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
@@ -36,34 +36,32 @@ import Testing
         switch choice {
         case 0:
             shared[id] = Fragment(id)
-            try await database.save(shared)
+            try database.save(shared)
         case 1:
             _ = shared.properties
             _ = snapshot["n"].int
             _ = snapshot.toJSON()
         case 2:
-            try await database.inBatch {
+            try database.inBatch {
                 try database.create(id)
                 try database.update(id) { $0["n"] = 1 }
             }
-        case 3: _ = try await database.document(withID: "shared")
-        case 4: _ = try await database.read { try $0.changes(limit: 10).changes.count }
-        case 5: blocking { _ = try? database.allDocuments() }
+        case 3: _ = try database.document(withID: "shared")
+        case 4: _ = try database.read { try $0.changes(limit: 10).changes.count }
+        case 5: _ = try? database.allDocuments()
         case 6:
-            blocking { _ = try? database.putExistingRevision("torn", history: ["1-\(id)"], [:]) }
-        case 7: _ = try await database.compact()
+            _ = try? database.putExistingRevision("torn", history: ["1-\(id)"], [:])
+        case 7: _ = try database.compact()
         case 8:
             var stream = database.changeStream().makeAsyncIterator()
             _ = try await stream.next()
         default:
-            try await database.write { transaction in
+            try database.write { transaction in
                 _ = try transaction.save(MutableDocument(id: id))
                 _ = try transaction.purge(id)
             }
         }
     }
-
-    private static func blocking(_ body: () -> Void) { body() }
 
     @Test func `handles of one directory come and go under load`() throws {
         let sandbox = Sandbox()

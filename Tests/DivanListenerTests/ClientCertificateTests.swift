@@ -201,7 +201,7 @@ private struct Certificates {
         let listener = try listen(certificates)
         defer { listener.stop() }
         let there = try site.manager.database(named: "notes")
-        try await there.put("a", ["n": 1], parent: nil)
+        try there.put("a", ["n": 1], parent: nil)
         let here = try Database.inMemory(named: "here")
         let url = try #require(listener.url(of: there))
         let pull = here.createPullReplication(from: url)
@@ -213,7 +213,7 @@ private struct Certificates {
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
-        #expect(try await here.contains("a"))
+        #expect(try here.contains("a"))
         // One that looks the same, with another key.
         let other = try ListenerTLS.selfSigned(keptAt: site.folder.appending(path: "other.pem"))
         pull.clientCertificate = ClientCertificate(

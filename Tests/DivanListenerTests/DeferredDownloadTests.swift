@@ -59,7 +59,7 @@ import struct Divan.Attachment
     }
 
     private func attachment(_ name: String, of id: String = "a") async throws -> Attachment {
-        try #require(try await here.document(withID: id)?.attachment(named: name))
+        try #require(try here.document(withID: id)?.attachment(named: name))
     }
 
     private func eventually(
@@ -79,13 +79,13 @@ import struct Divan.Attachment
         try fill()
         let pull = try await pulled()
         #expect(try here.documentCount == 2)
-        let document = try #require(try await here.document(withID: "a"))
+        let document = try #require(try here.document(withID: "a"))
         #expect(document.attachmentNames == ["coded/\u{e9}", "empty", "large", "small"])
         for attachment in document.attachments {
             #expect(!attachment.isContentAvailable)
             #expect(throws: DatabaseError.self) { try attachment.content() }
         }
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
         let large = try await attachment("large")
         #expect(large.length == Self.large.count)
         let seen = Mutex<[Int]>([])
@@ -103,13 +103,13 @@ import struct Divan.Attachment
         #expect(try await attachment("small").content() == [1, 2, 3])
         #expect(try await attachment("empty").content() == [])
         #expect(try await attachment("coded/\u{e9}").content() == Self.plain)
-        try await here.compact()
-        #expect(try await here.verify().isEmpty)
+        try here.compact()
+        #expect(try here.verify().isEmpty)
         #expect(try large.content() == Self.large)
         // The same revision, so nothing is left to do either way.
         await run(here.createPushReplication(to: try url))
         #expect(
-            try await here.document(withID: "a")?.revisionID
+            try here.document(withID: "a")?.revisionID
                 == there.document(withID: "a")?.revisionID)
     }
 
@@ -125,9 +125,9 @@ import struct Divan.Attachment
         try await pull.downloadAttachment(try await attachment("small"))
         try await eventually { told.withLock { $0 } > 0 }
         token.remove()
-        let changes = try await here.changes(since: before).changes
+        let changes = try here.changes(since: before).changes
         #expect(changes.map(\.id) == ["a"])
-        #expect(try await here.document(withID: "a")?["n"].int == 1)
+        #expect(try here.document(withID: "a")?["n"].int == 1)
     }
 
     @Test func `a peer between two tells that it lacks a content, and hands it on when it comes`()
@@ -148,13 +148,13 @@ import struct Divan.Attachment
         last.start()
         try await eventually { try here.contains("b") && last.activity == .idle }
         try await eventually { errors.withLock { !$0.isEmpty } }
-        #expect(try await !here.contains("a"))
+        #expect(try !here.contains("a"))
         #expect(errors.withLock { $0.first?.status } == 412)
         #expect(errors.withLock { $0.first?.documentID } == "a")
         let names = ["coded/\u{e9}", "empty", "large", "small"]
         for name in names {
             let attachment = try #require(
-                try await middle.document(withID: "a")?.attachment(named: name))
+                try middle.document(withID: "a")?.attachment(named: name))
             try await first.downloadAttachment(attachment)
         }
         try await eventually { try here.contains("a") }
@@ -170,7 +170,7 @@ import struct Divan.Attachment
         let pull = middle.createPullReplication(from: there)
         pull.downloadsAttachments = false
         await run(pull)
-        let revision = try #require(try await middle.document(withID: "a")).revisionID
+        let revision = try #require(try middle.document(withID: "a")).revisionID
         #expect(site.send("GET", "/middle/a").status == 200)
         let whole = site.send("GET", "/middle/a?attachments=true")
         #expect(whole.status == 412)
@@ -205,7 +205,7 @@ import struct Divan.Attachment
         async throws
     {
         defer { listener.stop() }
-        try await here.put("a", ["n": 1], parent: nil, attachments: ["large": .bytes(Self.large)])
+        try here.put("a", ["n": 1], parent: nil, attachments: ["large": .bytes(Self.large)])
         let push = here.createPushReplication(to: try url)
         let large = try await attachment("large")
         // Nobody else has it yet.
@@ -216,15 +216,15 @@ import struct Divan.Attachment
         await run(push)
         #expect(try await push.removeLocalContent(of: large) == Self.large.count)
         #expect(!large.isContentAvailable)
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
         #expect(try await push.removeLocalContent(of: large) == 0)
         // An edit goes over without it.
-        try await here.update("a") { $0["n"] = 2 }
+        try here.update("a") { $0["n"] = 2 }
         await run(push)
-        #expect(try await there.document(withID: "a")?["n"].int == 2)
+        #expect(try there.document(withID: "a")?["n"].int == 2)
         try await push.downloadAttachment(large)
         #expect(try large.content() == Self.large)
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
     }
 
     @Test func `content stays that the other end only knows of`() async throws {
@@ -256,20 +256,20 @@ import struct Divan.Attachment
         await run(here.createPullReplication(from: try url))
         let small = try await attachment("small")
         let push = here.createPushReplication(to: try url)
-        try await here.put("c", [:], parent: nil, attachments: ["s": .bytes([1, 2, 3])])
+        try here.put("c", [:], parent: nil, attachments: ["s": .bytes([1, 2, 3])])
         await #expect(throws: ReplicationError.self) {
             try await push.removeLocalContent(of: small)
         }
         #expect(small.isContentAvailable)
-        try await here.purge("c")
+        try here.purge("c")
         let blob = MutableDocument(id: "d")
         blob["b"] = Fragment(Blob(contentType: nil, [1, 2, 3]))
-        try await here.save(blob)
+        try here.save(blob)
         await #expect(throws: ReplicationError.self) {
             try await push.removeLocalContent(of: small)
         }
-        try await here.purge("d")
+        try here.purge("d")
         #expect(try await push.removeLocalContent(of: small) == 3)
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
     }
 }

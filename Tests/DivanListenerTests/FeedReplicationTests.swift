@@ -116,7 +116,7 @@ import Testing
             try served.save("c\(number)")
             try await eventually { try served.here.contains("c\(number)") }
         }
-        try await served.there.delete("a")
+        try served.there.delete("a")
         try await eventually { try !served.here.contains("a") }
         let opened = served.feeds.withLock { $0.filter { $0 == kind }.count }
         if kind != "longpoll" { #expect(opened == 1) }
@@ -207,7 +207,7 @@ import Testing
             return true
         }
         defer { served.stop() }
-        let saved = try await served.there.put("b", ["n": 1], parent: nil)
+        let saved = try served.there.put("b", ["n": 1], parent: nil)
         let pull = served.pull(mode)
         pull.headers = ["X-Rev": saved.revisionID]
         pull.channels = ["news", "sports"]
@@ -242,7 +242,7 @@ import Testing
         }
         defer { served.stop() }
         for number in 0..<300 {
-            try await served.here.save(
+            try served.here.save(
                 MutableDocument(
                     ["text": .string(String(repeating: "a", count: 50))], id: "d\(number)"))
         }

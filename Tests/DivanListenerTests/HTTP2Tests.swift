@@ -25,8 +25,8 @@ import Testing
         let site = try TestSite()
         let there = try site.manager.database(named: "notes")
         let content = [UInt8](repeating: 7, count: 200_000)
-        for n in 0..<250 { try await there.put("d\(n)", ["n": .integer(Int64(n))], parent: nil) }
-        try await there.put("a", [:], parent: nil, attachments: ["a": .bytes(content)])
+        for n in 0..<250 { try there.put("d\(n)", ["n": .integer(Int64(n))], parent: nil) }
+        try there.put("a", [:], parent: nil, attachments: ["a": .bytes(content)])
         var options = ListenerOptions()
         options.access = .everybodyOnLoopback
         let listener = Listener(site.manager, options)
@@ -64,15 +64,15 @@ import Testing
         while try here.documentCount < 251, ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(5))
         }
-        #expect(try await here.document(withID: "a")?.attachment(named: "a")?.content() == content)
+        #expect(try here.document(withID: "a")?.attachment(named: "a")?.content() == content)
         #expect(try here.documentCount == 251)
         await pull.stopped()
 
         let push = here.createPushReplication(to: "https://127.0.0.1:\(port)/notes")
         push.settings = pull.settings
         push.isContinuous = false
-        for n in 0..<250 { try await here.put("p\(n)", [:], parent: nil) }
-        try await here.put("b", [:], parent: nil, attachments: ["b": .bytes(content)])
+        for n in 0..<250 { try here.put("p\(n)", [:], parent: nil) }
+        try here.put("b", [:], parent: nil, attachments: ["b": .bytes(content)])
         push.start()
         await push.finished()
         #expect(push.lastError == nil)

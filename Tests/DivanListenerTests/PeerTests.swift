@@ -98,7 +98,7 @@ import Testing
         pull.isContinuous = true
         pull.start()
         // The app goes on writing meanwhile.
-        for n in 0..<50 { try await there.put("late\(n)", ["n": 1], parent: nil) }
+        for n in 0..<50 { try there.put("late\(n)", ["n": 1], parent: nil) }
         try await eventually { try here.document(withID: "late49") != nil }
         try await eventually { pull.activity == .idle }
         await pull.stopped()
@@ -152,9 +152,9 @@ import Testing
         pull.isContinuous = true
         pull.checkpointInterval = .milliseconds(20)
         pull.start()
-        try await there.put("late", ["n": 1], parent: nil)
+        try there.put("late", ["n": 1], parent: nil)
         try await eventually { try here.document(withID: "late") != nil }
-        try await there.put("later", ["n": 1], parent: nil)
+        try there.put("later", ["n": 1], parent: nil)
         try await eventually { try here.document(withID: "later") != nil }
         try await eventually { pull.activity == .idle }
         #expect(pull.lastError == nil)
@@ -195,7 +195,7 @@ import Testing
 
     @Test func `a filter of the other app and its parameters decide what is pulled`() async throws {
         for (n, owner) in ["Waldo", "Ann", "Waldo"].enumerated() {
-            try await there.put("d\(n)", ["owner": .string(owner)], parent: nil)
+            try there.put("d\(n)", ["owner": .string(owner)], parent: nil)
         }
         there.setFilter(named: "app/byOwner") { document, parameters in
             document["owner"].value == parameters["name"]
@@ -208,7 +208,7 @@ import Testing
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
-        #expect(try await here.allDocuments().map(\.id) == ["d0", "d2"])
+        #expect(try here.allDocuments().map(\.id) == ["d0", "d2"])
     }
 
     @Test(arguments: [false, true], ["IDs", "selector"])
@@ -216,7 +216,7 @@ import Testing
         isContinuous: Bool, kind: String
     ) async throws {
         for (n, kind) in ["task", "note", "task", "note"].enumerated() {
-            try await there.put("d\(n)", ["type": .string(kind)], parent: nil)
+            try there.put("d\(n)", ["type": .string(kind)], parent: nil)
         }
         let listener = try listen()
         defer { listener.stop() }
@@ -232,19 +232,19 @@ import Testing
         guard isContinuous else {
             await pull.finished()
             #expect(pull.lastError == nil)
-            #expect(try await here.allDocuments().map(\.id) == ["d0", "d2"])
+            #expect(try here.allDocuments().map(\.id) == ["d0", "d2"])
             return
         }
-        try await there.put("late1", ["type": "note"], parent: nil)
-        try await there.put("late2", ["type": "task"], parent: nil)
+        try there.put("late1", ["type": "note"], parent: nil)
+        try there.put("late2", ["type": "task"], parent: nil)
         try await eventually { try here.contains("late2") }
         await pull.stopped()
-        #expect(try await here.allDocuments().map(\.id) == ["d0", "d2", "late2"])
+        #expect(try here.allDocuments().map(\.id) == ["d0", "d2", "late2"])
     }
 
     @Test func `a user pulls only what the user may see, without asking for less`() async throws {
         for (n, owner) in ["ann", "bob", "ann"].enumerated() {
-            try await there.put("d\(n)", ["owner": .string(owner)], parent: nil)
+            try there.put("d\(n)", ["owner": .string(owner)], parent: nil)
         }
         let listener = try listen { options in
             options.access = .users(["ann": "secret"])
@@ -258,7 +258,7 @@ import Testing
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
-        #expect(try await here.allDocuments().map(\.id) == ["d0", "d2"])
+        #expect(try here.allDocuments().map(\.id) == ["d0", "d2"])
     }
 
     @Test func `peers that both write converge, and several do with one listener`() async throws {
@@ -268,7 +268,7 @@ import Testing
         let others = try (0..<3).map { try Database.inMemory(named: "peer\($0)") }
         let replications = others.map { $0.sync(with: address) }
         for (n, database) in (others + [there]).enumerated() {
-            for item in 0..<25 { try await database.put("p\(n)-\(item)", ["n": 1], parent: nil) }
+            for item in 0..<25 { try database.put("p\(n)-\(item)", ["n": 1], parent: nil) }
         }
         for database in others + [there] {
             try await eventually { try database.documentCount == 100 }
@@ -290,21 +290,21 @@ import Testing
         let manager = try Manager(directory: folder)
         let database = try manager.database(named: "app")
         let task = MutableDocument(["type": "task", "title": "Learning", "sdk": "Swift"])
-        try await database.save(task)
+        try database.save(task)
         #expect(!task.id.isEmpty)
-        let read = try #require(try await database.document(withID: task.id))
+        let read = try #require(try database.document(withID: task.id))
         #expect(
             "\(read.string(forKey: "title") ?? "") \(read.string(forKey: "sdk") ?? "")"
                 == "Learning Swift")
         let (push, pull) = database.sync(with: try url(listener))
         try await eventually { try there.document(withID: task.id)?["sdk"].string == "Swift" }
-        try await there.put("answer", ["type": "note"], parent: nil)
+        try there.put("answer", ["type": "note"], parent: nil)
         try await eventually { try database.contains("answer") }
         await push.stopped()
         await pull.stopped()
         manager.close()
         let again = try Manager(directory: folder)
-        #expect(try await again.database(named: "app").document(withID: task.id) != nil)
+        #expect(try again.database(named: "app").document(withID: task.id) != nil)
         again.close()
     }
 
@@ -319,7 +319,7 @@ import Testing
         let writers = (0..<3).map { writer in
             Task.detached {
                 for n in 0..<120 {
-                    try await database.put("w\(writer)-\(n)", [:], parent: nil)
+                    try database.put("w\(writer)-\(n)", [:], parent: nil)
                 }
             }
         }
@@ -351,7 +351,7 @@ import Testing
     @Test func `a replication is started over HTTP by who has signed in with a cookie`()
         async throws
     {
-        try await there.put("a", [:], parent: nil)
+        try there.put("a", [:], parent: nil)
         let listener = try listen { $0.access = .users(["ann": "secret"]) }
         defer { listener.stop() }
         let port = try #require(listener.port)
@@ -363,8 +363,8 @@ import Testing
         // Refused without the cookie; with it the replication runs, and so does one that takes the
         // cookie along to the other end.
         #expect(answers == [401, 200, 200, 200])
-        #expect(try await site.manager.database(named: "copy").contains("a"))
-        #expect(try await site.manager.database(named: "fetched").contains("a"))
+        #expect(try site.manager.database(named: "copy").contains("a"))
+        #expect(try site.manager.database(named: "fetched").contains("a"))
     }
 
     private static func replicateWithCookie(_ port: UInt16) throws -> [Int] {
@@ -402,14 +402,14 @@ import Testing
     {
         let listener = try listen { $0.limits.attachment = 90_000 }
         defer { listener.stop() }
-        let saved = try await here.put(
+        let saved = try here.put(
             "a", ["n": 1], parent: nil,
             attachments: [
                 "large": .bytes([UInt8](repeating: 1, count: 100_000)),
                 "middle": .bytes([UInt8](repeating: 2, count: 60_000)),
                 "small": .bytes([3]),
             ])
-        try await here.put("b", ["n": 2], parent: nil)
+        try here.put("b", ["n": 2], parent: nil)
         let push = here.createPushReplication(to: try url(listener))
         push.proxy = .none
         if let limit { push.oversizedAttachments = .leaveOut(above: limit) }
@@ -418,8 +418,8 @@ import Testing
         push.start()
         await push.finished()
         token.remove()
-        #expect(try await there.contains("b"))
-        let arrived = try await there.document(withID: "a")
+        #expect(try there.contains("b"))
+        let arrived = try there.document(withID: "a")
         let failures = events.withLock { $0.compactMap(\.error) }
         #expect(failures.count == 1)
         #expect(push.lastError?.documentID == "a")
@@ -434,14 +434,14 @@ import Testing
         #expect(arrived?.revisionID == saved.revisionID)
         let names = limit == .max ? ["middle", "small"] : ["small"]
         #expect(arrived?.attachments.map(\.name).sorted() == names)
-        #expect(try await here.document(withID: "a")?.attachments.count == 3)
+        #expect(try here.document(withID: "a")?.attachments.count == 3)
         // An edit that names them as they were goes as well, without them again.
-        let edited = try #require(try await here.document(withID: "a")).toMutable()
+        let edited = try #require(try here.document(withID: "a")).toMutable()
         edited["n"] = 2
-        try await here.save(edited)
+        try here.save(edited)
         push.start()
         await push.finished()
-        let again = try #require(try await there.document(withID: "a"))
+        let again = try #require(try there.document(withID: "a"))
         #expect(again.int(forKey: "n") == 2)
         #expect(again.attachments.map(\.name).sorted() == names)
         #expect(push.lastError?.code == .attachmentTooLarge)

@@ -69,7 +69,7 @@ import Testing
         #expect(second.json["no_changes"] == true)
         #expect(second.json["session_id"] == first.json["session_id"])
 
-        try await source.save(MutableDocument([:], id: "d"))
+        try source.save(MutableDocument([:], id: "d"))
         let third = await replicate(body)
         #expect(third.json["history"]?.array?.count == 2)
         #expect(third.json["history"]?[0]?["docs_written"] == 1)
@@ -122,7 +122,7 @@ import Testing
         let first = await replicate(body)
         #expect(first.status == 200)
         #expect(ids("target") == ["b", "c"])
-        try await source.save(MutableDocument([:], id: "d"))
+        try source.save(MutableDocument([:], id: "d"))
         let second = await replicate(body)
         #expect(second.json["history"]?[0]?["docs_written"] == 1)
         // Without it everything goes: it has a checkpoint of its own.
@@ -136,22 +136,22 @@ import Testing
     }
 
     @Test func `winning revisions alone leave conflicts where they are`() async throws {
-        let first = try await source.put("x", ["n": 0], parent: nil).revisionID
-        try await source.put("x", ["n": 1], parent: first)
-        try await source.put("x", ["n": 2], parent: first, allowConflict: true)
+        let first = try source.put("x", ["n": 0], parent: nil).revisionID
+        try source.put("x", ["n": 1], parent: first)
+        try source.put("x", ["n": 2], parent: first, allowConflict: true)
         let answer = await replicate([
             "source": "source", "target": "target", "create_target": true,
             "winning_revs_only": true,
         ])
         #expect(answer.status == 200)
         let target = try #require(try site.manager.existingDatabase(named: "target"))
-        #expect(try await target.leafRevisions(of: "x").count == 1)
-        let winner = try await source.document(withID: "x")?.revisionID
-        #expect(try await target.document(withID: "x")?.revisionID == winner)
+        #expect(try target.leafRevisions(of: "x").count == 1)
+        let winner = try source.document(withID: "x")?.revisionID
+        #expect(try target.document(withID: "x")?.revisionID == winner)
         // All leaves are another replication, with a checkpoint of its own.
         let all = await replicate(["source": "source", "target": "target"])
         #expect(all.status == 200)
-        #expect(try await target.leafRevisions(of: "x").count == 2)
+        #expect(try target.leafRevisions(of: "x").count == 2)
     }
 
     @Test func `without checkpoints nothing is kept, and nothing sent twice`() async throws {
@@ -244,7 +244,7 @@ import Testing
         #expect(id.hasSuffix("+continuous"))
         let joined = await replicate(body)
         #expect(joined.json["_local_id"]?.string == id)
-        try await source.save(MutableDocument([:], id: "later"))
+        try source.save(MutableDocument([:], id: "later"))
         try await wait { ids("target") == ["a", "b", "c", "later"] }
         try await wait {
             site.send("GET", "/_active_tasks").json[0]?["docs_written"] == 4

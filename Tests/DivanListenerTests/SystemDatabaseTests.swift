@@ -158,7 +158,7 @@ import Testing
     @Test func `a document starts a replication and tells that it is completed`() async throws {
         let site = try TestSite()
         let source = try site.manager.database(named: "source")
-        try await source.save(MutableDocument(["n": 1], id: "a"))
+        try source.save(MutableDocument(["n": 1], id: "a"))
         let put = site.send(
             "PUT", "/_replicator/r",
             #"{"source":"source","target":"target","create_target":true}"#)
@@ -174,7 +174,7 @@ import Testing
             return scheduled?["doc_id"] == "r" && scheduled?["state"] == "completed"
         }
         // A document that is put anew, without its state, runs anew.
-        try await source.save(MutableDocument(["n": 2], id: "b"))
+        try source.save(MutableDocument(["n": 2], id: "b"))
         let rev = document["_rev"]?.string ?? ""
         #expect(
             site.send(
@@ -186,7 +186,7 @@ import Testing
     @Test func `URLs under this listener's own name mean databases here`() async throws {
         let site = try TestSite()
         let source = try site.manager.database(named: "source")
-        try await source.save(MutableDocument([:], id: "a"))
+        try source.save(MutableDocument([:], id: "a"))
         site.send(
             "PUT", "/_replicator/r",
             #"{"source":"http://u:p@localhost/source","target":"http://127.0.0.1/target","#
@@ -202,7 +202,7 @@ import Testing
         let body = #"{"source":"source","target":"target","continuous":true}"#
         let rev = site.send("PUT", "/_replicator/r", body).json["rev"]?.string ?? ""
         for number in 0..<3 {
-            try await source.save(MutableDocument([:], id: "d\(number)"))
+            try source.save(MutableDocument([:], id: "d\(number)"))
             try await wait { site.send("GET", "/target/d\(number)").status == 200 }
         }
         #expect(site.send("GET", "/_scheduler/jobs").json["total_rows"] == 1)
@@ -212,7 +212,7 @@ import Testing
         #expect(site.send("DELETE", "/_replicator/r?rev=\(rev)").status == 200)
         try await wait { site.send("GET", "/_scheduler/jobs").json["total_rows"] == 0 }
         #expect(site.send("GET", "/_scheduler/docs/_replicator/r").status == 404)
-        try await source.save(MutableDocument([:], id: "late"))
+        try source.save(MutableDocument([:], id: "late"))
         try await Task.sleep(for: .milliseconds(100))
         #expect(site.send("GET", "/target/late").status == 404)
     }
@@ -227,12 +227,12 @@ import Testing
         try first.start()
         site.send(
             "PUT", "/_replicator/r", #"{"source":"source","target":"target","continuous":true}"#)
-        try await source.save(MutableDocument([:], id: "a"))
+        try source.save(MutableDocument([:], id: "a"))
         try await wait { site.send("GET", "/target/a").status == 200 }
         first.stop()
         // The router of the test has followed the document, too; it ends with this.
         site.router.site.end()
-        try await source.save(MutableDocument([:], id: "b"))
+        try source.save(MutableDocument([:], id: "b"))
         let second = Listener(site.manager, options)
         try second.start()
         try await wait { site.send("GET", "/target/b").status == 200 }
@@ -268,7 +268,7 @@ import Testing
             } ?? []
         }
         #expect(news() == [])
-        try await old.save(MutableDocument([:], id: "a"))
+        try old.save(MutableDocument([:], id: "a"))
         try await wait { news() == ["old updated"] }
         site.send("PUT", "/new")
         #expect(news() == ["old updated", "new created"])

@@ -27,7 +27,7 @@ import struct Divan.Attachment
     private func deferred(_ id: String = "a") async throws -> Attachment {
         let document = MutableDocument(["n": 1], id: id)
         document.setAttachment(named: "photo", contentType: "x/y", .bytes(Self.content))
-        try await there.save(document)
+        try there.save(document)
         let pull = here.createPullReplication(from: there)
         pull.downloadsAttachments = false
         await pull.run()
@@ -35,7 +35,7 @@ import struct Divan.Attachment
     }
 
     private func photo(_ id: String = "a") async throws -> Attachment {
-        try #require(try await here.document(withID: id)?.attachment(named: "photo"))
+        try #require(try here.document(withID: id)?.attachment(named: "photo"))
     }
 
     /// A replication to a server that answers as it is told.
@@ -55,7 +55,7 @@ import struct Divan.Attachment
 
     private func expectNothingKept() async throws {
         #expect(try await !photo().isContentAvailable)
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
         #expect(try here.unusedAttachments().files == 0)
     }
 
@@ -207,8 +207,8 @@ import struct Divan.Attachment
             }
             defer { server.stop() }
             if !isSame {
-                try await here.purge("a")
-                try await here.compact()
+                try here.purge("a")
+                try here.compact()
                 let again = here.createPullReplication(from: there)
                 again.downloadsAttachments = false
                 again.usesCheckpoints = false
@@ -231,7 +231,7 @@ import struct Divan.Attachment
             #expect(error.code == .database)
             #expect((error.underlying as? DatabaseError)?.code == .documentNotFound)
         }
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
         #expect(try here.unusedAttachments().files == 0)
     }
 
@@ -283,7 +283,7 @@ import struct Divan.Attachment
 
     @Test func `an attachment of another database is refused`() async throws {
         _ = try await deferred()
-        let other = try #require(try await there.document(withID: "a")).attachments[0]
+        let other = try #require(try there.document(withID: "a")).attachments[0]
         let error = await failure(here.createPullReplication(from: there), other)
         #expect(error?.code == .invalidSetting)
     }
@@ -292,7 +292,7 @@ import struct Divan.Attachment
         async throws
     {
         let attachment = try await deferred()
-        try await here.put("other", [:], parent: nil)
+        try here.put("other", [:], parent: nil)
         let third = try Database.inMemory(named: "third")
         let stand = CouchStandIn(third)
         let server = try stand.serve()
@@ -305,7 +305,7 @@ import struct Divan.Attachment
         }
         push.start()
         try await eventually { try third.contains("other") && push.activity == .idle }
-        #expect(try await !third.contains("a"))
+        #expect(try !third.contains("a"))
         try await eventually { errors.withLock { $0.count } == 1 }
         #expect(errors.withLock { $0.first?.code } == .contentMissing)
         #expect(errors.withLock { $0.first?.documentID } == "a")
@@ -314,27 +314,27 @@ import struct Divan.Attachment
         try await here.createPullReplication(from: there).downloadAttachment(attachment)
         try await eventually { try third.contains("a") }
         #expect(
-            try await third.document(withID: "a")?.attachment(named: "photo")?.content()
+            try third.document(withID: "a")?.attachment(named: "photo")?.content()
                 == Self.content)
         await push.stopped()
         withExtendedLifetime(token) {}
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
     }
 
     @Test func `an edit goes back without the content, which the other end has`() async throws {
         _ = try await deferred()
-        try await here.update("a") { $0["n"] = 2 }
+        try here.update("a") { $0["n"] = 2 }
         await here.createPushReplication(to: there).run()
-        #expect(try await there.document(withID: "a")?["n"].int == 2)
+        #expect(try there.document(withID: "a")?["n"].int == 2)
         #expect(
-            try await there.document(withID: "a")?.attachment(named: "photo")?.content()
+            try there.document(withID: "a")?.attachment(named: "photo")?.content()
                 == Self.content)
         // The content serves both revisions here.
         try await here.createPullReplication(from: there).downloadAttachment(try await photo())
         #expect(try await photo().content() == Self.content)
-        try await here.compact()
+        try here.compact()
         #expect(try await photo().content() == Self.content)
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
     }
 
     @Test func `a merge may take what is not here`() async throws {
@@ -342,23 +342,17 @@ import struct Divan.Attachment
         let theirs = MutableDocument(["n": 5], id: "a")
         theirs.setAttachment(named: "photo", contentType: "x/y", .bytes([9, 9, 9]))
         let other = try Database.inMemory(named: "other")
-        try await other.save(theirs)
+        try other.save(theirs)
         let pull = here.createPullReplication(from: other)
         pull.downloadsAttachments = false
         await pull.run()
-        let digest = try await offTask { [here] in
-            let revisions = try here.conflictingRevisions(of: "a")
-            #expect(revisions.count == 2)
-            let loser = try #require(revisions.last?.attachments.first)
-            try here.resolveConflicts(of: "a") { _ in
-                .save(["n": 7, "_attachments": ["photo": .object(loser.metadata)]])
-            }
-            return loser.digest
+        let revisions = try here.conflictingRevisions(of: "a")
+        #expect(revisions.count == 2)
+        let loser = try #require(revisions.last?.attachments.first)
+        try here.resolveConflicts(of: "a") { _ in
+            .save(["n": 7, "_attachments": ["photo": .object(loser.metadata)]])
         }
-        #expect(try await photo().digest == digest)
-        #expect(try await here.verify().isEmpty)
+        #expect(try await photo().digest == loser.digest)
+        #expect(try here.verify().isEmpty)
     }
 }
-
-/// Runs what blocks, by its blocking forms.
-private func offTask<T>(_ body: () throws -> T) async throws -> T { try body() }

@@ -48,19 +48,19 @@ import struct Divan.Attachment
         #expect(traffic.received > Self.size)
         traffic.reset()
         for n in Int64(2)...4 {
-            try await here.update("a") { $0["n"] = Fragment(.integer(n)) }
+            try here.update("a") { $0["n"] = Fragment(.integer(n)) }
             await push.run()
         }
         #expect(traffic.received < 20_000)
         // Of two attachments only the one that changed goes.
-        let edited = try #require(try await here.document(withID: "a")).toMutable()
+        let edited = try #require(try here.document(withID: "a")).toMutable()
         edited.setAttachment(named: "small", contentType: "x/y", .bytes([3]))
-        try await here.save(edited)
+        try here.save(edited)
         await push.run()
         #expect(traffic.received < 40_000)
         #expect(try content(there, "a") == Self.large)
         #expect(try content(there, "a", "small") == [3])
-        #expect(try await there.document(withID: "a")?["n"].int == 4)
+        #expect(try there.document(withID: "a")?["n"].int == 4)
     }
 
     @Test func `a pull of edited properties fetches no byte of the attachments`() async throws {
@@ -72,12 +72,12 @@ import struct Divan.Attachment
         #expect(traffic.sent > Self.size)
         traffic.reset()
         for n in Int64(2)...4 {
-            try await there.update("a") { $0["n"] = Fragment(.integer(n)) }
+            try there.update("a") { $0["n"] = Fragment(.integer(n)) }
             await pull.run()
         }
         #expect(traffic.sent < 20_000)
         #expect(try content(here, "a") == Self.large)
-        #expect(try await here.document(withID: "a")?["n"].int == 4)
+        #expect(try here.document(withID: "a")?["n"].int == 4)
     }
 
     @Test func `an attachment without a type is pushed, and has none there`() async throws {
@@ -86,12 +86,12 @@ import struct Divan.Attachment
         let document = MutableDocument(id: "a")
         document.setAttachment(named: "large", contentType: nil, .bytes(Self.large))
         document.setAttachment(named: "small", contentType: nil, .bytes([7]))
-        try await here.save(document)
+        try here.save(document)
         await here.createPushReplication(to: server.databaseURL).run()
         #expect(try content(there, "a") == Self.large)
         #expect(try content(there, "a", "small") == [7])
         #expect(
-            try await there.document(withID: "a")?.attachment(named: "large")?.contentType == nil)
+            try there.document(withID: "a")?.attachment(named: "large")?.contentType == nil)
     }
 
     @Test func `header fields go with the upload of an attachment, too`() async throws {
@@ -118,12 +118,12 @@ import struct Divan.Attachment
         for id in ["gone", "kept"] { try attach(id, to: there, ["large": Self.large]) }
         let pull = here.createPullReplication(from: there)
         await pull.run()
-        let gone = try #require(try await there.document(withID: "gone"))
-        try await there.putExistingRevision(
+        let gone = try #require(try there.document(withID: "gone"))
+        try there.putExistingRevision(
             "gone", history: ["2-gone", gone.revisionID], ["_removed": true])
         await pull.run()
-        #expect(try await here.document(withID: "gone") == nil)
-        try await here.compact()
+        #expect(try here.document(withID: "gone") == nil)
+        try here.compact()
         #expect(try content(here, "kept") == Self.large)
         // With the other policy the document stays, and its attachment with it.
         let keeping = try Database.inMemory(named: "keeping")
@@ -132,13 +132,13 @@ import struct Divan.Attachment
         let second = keeping.createPullReplication(from: other)
         second.accessRemoval = .keep
         await second.run()
-        let revision = try #require(try await other.document(withID: "gone")).revisionID
-        try await other.putExistingRevision(
+        let revision = try #require(try other.document(withID: "gone")).revisionID
+        try other.putExistingRevision(
             "gone", history: ["2-gone", revision], ["_removed": true])
         await second.run()
-        try await keeping.compact()
+        try keeping.compact()
         #expect(try content(keeping, "gone") == Self.large)
-        #expect(try await keeping.verify().isEmpty)
+        #expect(try keeping.verify().isEmpty)
     }
 
     @Test func `attachments stay while a continuous pull brings edits and compaction runs`()
@@ -154,15 +154,15 @@ import struct Divan.Attachment
         pull.start()
         for round in Int64(2)...6 {
             for n in 0..<20 {
-                try await there.update("d\(n)") { $0["n"] = Fragment(.integer(round)) }
+                try there.update("d\(n)") { $0["n"] = Fragment(.integer(round)) }
             }
-            if round == 4 { try await there.compact() }
+            if round == 4 { try there.compact() }
             try await eventually {
                 try (0..<20).allSatisfy { n in
                     try here.document(withID: "d\(n)")?["n"].int64 == round
                 }
             }
-            try await here.compact()
+            try here.compact()
             for n in 0..<20 {
                 #expect(
                     try content(here, "d\(n)") == [UInt8](repeating: UInt8(n), count: 40_000))
@@ -170,6 +170,6 @@ import struct Divan.Attachment
         }
         await pull.stopped()
         #expect(pull.lastError == nil)
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
     }
 }

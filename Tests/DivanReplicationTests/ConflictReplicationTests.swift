@@ -12,7 +12,7 @@ import Testing
     }
 
     private func leaves(_ database: Database) async throws -> [String] {
-        try await database.leafRevisions(of: "contact").map(\.revisionID)
+        try database.leafRevisions(of: "contact").map(\.revisionID)
     }
 
     @Test func `Molly and Naomi edit offline and find both edits, with one winner, after a sync`()
@@ -21,11 +21,11 @@ import Testing
         let molly = try Database.inMemory(named: "molly")
         let naomi = try Database.inMemory(named: "naomi")
         let server = try Database.inMemory(named: "server")
-        try await molly.put("contact", ["name": "Ann", "phone": "1"], parent: nil)
+        try molly.put("contact", ["name": "Ann", "phone": "1"], parent: nil)
         await sync(molly, with: server)
         await sync(naomi, with: server)
-        try await molly.update("contact") { $0["phone"] = "2" }
-        try await naomi.update("contact") { $0["name"] = "Anne" }
+        try molly.update("contact") { $0["phone"] = "2" }
+        try naomi.update("contact") { $0["name"] = "Anne" }
         for database in [molly, naomi, molly] { await sync(database, with: server) }
 
         let all = try await leaves(server)
@@ -34,21 +34,21 @@ import Testing
         #expect(try await leaves(naomi) == all)
         for database in [molly, naomi, server] {
             #expect(try database.conflictCount == 1)
-            let conflict = try #require(try await database.conflict(of: "contact"))
+            let conflict = try #require(try database.conflict(of: "contact"))
             #expect(conflict.ancestor?["phone"].string == "1")
             let bodies = try all.map { revision in
                 try database.document(withID: "contact", revision: revision)
             }
             #expect(Set(bodies.map { $0?["phone"].string }) == ["1", "2"])
             #expect(Set(bodies.map { $0?["name"].string }) == ["Ann", "Anne"])
-            #expect(try await database.document(withID: "contact")?.revisionID == all[0])
+            #expect(try database.document(withID: "contact")?.revisionID == all[0])
         }
         // Naomi merges, and all are one again.
-        try await naomi.resolveConflicts(of: "contact", with: .mergeFields)
+        try naomi.resolveConflicts(of: "contact", with: .mergeFields)
         for database in [naomi, molly] { await sync(database, with: server) }
         for database in [molly, naomi, server] {
             #expect(try database.conflictCount == 0)
-            let merged = try #require(try await database.document(withID: "contact"))
+            let merged = try #require(try database.document(withID: "contact"))
             #expect(merged["phone"].string == "2")
             #expect(merged["name"].string == "Anne")
         }
@@ -57,20 +57,20 @@ import Testing
     @Test func `a revision that a pull brings makes a stale save a conflict`() async throws {
         let here = try Database.inMemory(named: "here")
         let there = try Database.inMemory(named: "there")
-        try await there.put("a", ["n": 1], parent: nil)
+        try there.put("a", ["n": 1], parent: nil)
         let pull = here.createPullReplication(from: there)
         await pull.run()
-        let edited = try #require(try await here.document(withID: "a")).toMutable()
+        let edited = try #require(try here.document(withID: "a")).toMutable()
         edited["mine"] = true
-        try await there.update("a") { $0["n"] = 2 }
+        try there.update("a") { $0["n"] = 2 }
         await pull.run()
         do {
-            try await here.save(edited, .failOnConflict)
+            try here.save(edited, .failOnConflict)
             Issue.record("The save overrode what the pull had brought.")
         } catch let error as DatabaseError { #expect(error.code == .conflict) }
         // Whoever edits what is current now loses nothing.
-        try await here.update("a") { $0["mine"] = true }
-        let document = try #require(try await here.document(withID: "a"))
+        try here.update("a") { $0["mine"] = true }
+        let document = try #require(try here.document(withID: "a"))
         #expect(document["n"].int == 2)
         #expect(document["mine"].bool == true)
         #expect(try here.conflictCount == 0)
@@ -88,9 +88,9 @@ import Testing
                     for n in 0..<60 {
                         let id = "\(side)\(n % 6)"
                         if n < 6 {
-                            try await database.put(id, ["count": 1], parent: nil)
+                            try database.put(id, ["count": 1], parent: nil)
                         } else {
-                            try await database.update(id) {
+                            try database.update(id) {
                                 $0["count"] = Fragment(.integer(($0["count"].int64 ?? 0) + 1))
                             }
                         }
@@ -112,14 +112,14 @@ import Testing
     @Test func `a deletion deletes the document at the other end`() async throws {
         let here = try Database.inMemory(named: "here")
         let there = try Database.inMemory(named: "there")
-        try await here.put("a", ["n": 1], parent: nil)
+        try here.put("a", ["n": 1], parent: nil)
         await here.createPushReplication(to: there).run()
         #expect(try there.documentCount == 1)
-        try await here.delete("a")
+        try here.delete("a")
         await here.createPushReplication(to: there).run()
         #expect(try there.documentCount == 0)
-        #expect(try await there.document(withID: "a") == nil)
+        #expect(try there.document(withID: "a") == nil)
         #expect(
-            try await there.revisionHistory(of: "a") == here.revisionHistory(of: "a"))
+            try there.revisionHistory(of: "a") == here.revisionHistory(of: "a"))
     }
 }

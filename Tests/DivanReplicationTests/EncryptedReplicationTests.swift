@@ -37,22 +37,22 @@ struct EncryptedReplicationTests {
     @Test func `attachments of encrypted databases are replicated`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 3) }
-        try await offTask {
+        do {
             let first = try database("first", key: 1)
             try first.put("a", ["n": 1], parent: nil, attachments: ["big": .bytes(bytes)])
             first.close()
         }
-        let first = try await Database.open(
+        let first = try Database.open(
             at: folder.appending(path: "first.divan"), options: options(key: 1))
-        let second = try await offTask { try database("second", key: 2) }
-        let plain = try await offTask { try database("plain", key: nil) }
+        let second = try database("second", key: 2)
+        let plain = try database("plain", key: nil)
         await run(first.createPushReplication(to: second))
         await run(plain.createPullReplication(from: second))
         await run(first.createPullReplication(from: plain))
         for other in [second, plain] {
-            let copy = try await other.document(withID: "a")
+            let copy = try other.document(withID: "a")
             #expect(try copy?.attachment(named: "big")?.content() == bytes)
-            #expect(try await other.verify().isEmpty)
+            #expect(try other.verify().isEmpty)
         }
         first.close()
         second.close()
@@ -65,6 +65,3 @@ struct EncryptedReplicationTests {
         return options
     }
 }
-
-/// Runs blocking work in a function that is not asynchronous.
-private func offTask<T>(_ body: () throws -> T) async throws -> T { try body() }

@@ -54,7 +54,7 @@ import struct Divan.Attachment
         pull.downloadsAttachments = false
         await pull.run()
         return (
-            pull, try #require(try await here.document(withID: "a")?.attachment(named: "note"))
+            pull, try #require(try here.document(withID: "a")?.attachment(named: "note"))
         )
     }
 
@@ -76,23 +76,23 @@ import struct Divan.Attachment
         let (pull, note) = try await pulled(here, server)
         #expect(!note.isContentAvailable)
         #expect(note.digest == Self.textDigest)
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
         try await pull.downloadAttachment(note)
         #expect(try note.content() == Self.text)
         try note.verify()
-        try await here.compact()
+        try here.compact()
         #expect(try note.content() == Self.text)
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
         // To where content is named by SHA-1, it goes whole.
         let third = try Database.inMemory(named: "third")
         await here.createPushReplication(to: third).run()
-        let sent = try await third.document(withID: "a")?.attachment(named: "note")
+        let sent = try third.document(withID: "a")?.attachment(named: "note")
         #expect(try sent?.content() == Self.text)
         #expect(sent?.digest.hasPrefix("sha1-") == true)
         // With its document it goes.
-        try await here.purge("a")
+        try here.purge("a")
         #expect(try here.unusedAttachments().files == 1)
-        try await here.compact()
+        try here.compact()
         #expect(try here.unusedAttachments().files == 0)
     }
 
@@ -136,14 +136,14 @@ import struct Divan.Attachment
         isDecoding.withLock { $0 = false }
         try await pull.downloadAttachment(note) { #expect($0.total == coded.count) }
         #expect(try note.content() == plain)
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
     }
 
     @Test func `a stub that nobody could check later comes with its content at once`()
         async throws
     {
         let stand = try stand(Self.stub("crc-1", Self.text.count))
-        let revision = try #require(try await stand.database.document(withID: "a")).revisionID
+        let revision = try #require(try stand.database.document(withID: "a")).revisionID
         var inline = Self.stub("crc-1", Self.text.count, ["data": "aGk="])
         for key in ["stub", "digest", "length"] { inline[key] = nil }
         let whole: JSONObject = [
@@ -177,13 +177,13 @@ import struct Divan.Attachment
             return wire.respond(status: 200, body: Self.text)
         }
         defer { server.stop() }
-        let here = try await offTask { try open("here", key: key) }
+        let here = try open("here", key: key)
         let (pull, note) = try await pulled(here, server)
         // Without the content, too.
-        try await offTask { try here.backup(to: folder.appending(path: "without.divan")) }
+        try here.backup(to: folder.appending(path: "without.divan"))
         try await pull.downloadAttachment(note)
         #expect(try note.content() == Self.text)
-        try await offTask {
+        do {
             try here.backup(to: folder.appending(path: "copy.divan"))
             let copy = try open("copy", key: key, create: false)
             #expect(try copy.document(withID: "a")?.attachments[0].content() == Self.text)
@@ -195,9 +195,9 @@ import struct Divan.Attachment
             #expect(try without.verify().isEmpty)
             without.close()
         }
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
         here.close()
-        try await offTask {
+        do {
             let place = folder.appending(path: "here.divan")
             let old = try key.map { try self.key($0) }
             try Database.changeEncryptionKey(at: place, from: old, to: self.key(9))
@@ -217,6 +217,3 @@ import struct Divan.Attachment
         try EncryptionKey(rawBytes: [UInt8](repeating: byte, count: 32))
     }
 }
-
-/// Runs what blocks, by its blocking forms.
-private func offTask<T>(_ body: () throws -> T) async throws -> T { try body() }

@@ -126,9 +126,9 @@ import struct Divan.Attachment
     {
         try fill(there)
         _ = try await replicate(isPush: false)
-        let document = try #require(try await there.document(withID: "attached")).toMutable()
+        let document = try #require(try there.document(withID: "attached")).toMutable()
         document.setAttachment(named: "small", contentType: nil, .bytes([7]))
-        try await there.save(document)
+        try there.save(document)
         _ = try await replicate(isPush: false)
         try expectEqual()
         let asked = server.requests.withLock { $0.filter { $0.contains("atts_since") } }
@@ -138,11 +138,11 @@ import struct Divan.Attachment
     @Test func `a document that the server refuses is told of, and the rest goes on`() async throws
     {
         try fill(here)
-        try await here.put("forbidden", [:], parent: nil)
+        try here.put("forbidden", [:], parent: nil)
         let reports = try await replicate(isPush: true)
         #expect(reports.compactMap(\.error).map(\.code) == [.forbidden])
-        #expect(try await there.document(withID: "doc 7/é") != nil)
-        #expect(try await there.document(withID: "forbidden") == nil)
+        #expect(try there.document(withID: "doc 7/é") != nil)
+        #expect(try there.document(withID: "forbidden") == nil)
     }
 
     @Test func `filters and their parameters stand in the query, IDs in the body too`() async throws
@@ -210,12 +210,12 @@ import struct Divan.Attachment
         let reports = try await replicate(isPush: false, feed: feed)
         #expect(reports.allSatisfy { $0.error == nil })
         #expect(Set(reports.map(\.id.text)) == ["doc 3/é", "dead", "conflict"])
-        #expect(try await here.changes().changes.count == 3)
+        #expect(try here.changes().changes.count == 3)
     }
 
     @Test func `a server that cannot wait for single documents is asked again`() async throws {
         server.manner.withLock { $0.isSyncGateway = true }
-        try await there.put("other", [:], parent: nil)
+        try there.put("other", [:], parent: nil)
         var feed = HTTPPeer.Feed()
         feed.documentIDs = ["a"]
         feed.heartbeat = .milliseconds(10)
@@ -223,7 +223,7 @@ import struct Divan.Attachment
         var request = ChangesRequest(
             since: try await peer.changes(ChangesRequest(since: nil)).lastSequence)
         request.waits = true
-        try await there.put("a", [:], parent: nil)
+        try there.put("a", [:], parent: nil)
         #expect(try await peer.changes(request).changes.map(\.id.text) == ["a"])
         #expect(server.requests.withLock { $0.filter { $0.contains("feed=longpoll") } }.count == 1)
         #expect(try await peer.changes(request).changes.map(\.id.text) == ["a"])
@@ -305,7 +305,7 @@ import struct Divan.Attachment
             id, local: LocalPeer(here), remote: peer, isPush: true, incarnation: "L")
         _ = try await keeper.load()
         try await keeper.save(RemoteSequence(1))
-        try await there.putLocalDocument("_local/\(id.text)", ["_rev": "0-9"])
+        try there.putLocalDocument("_local/\(id.text)", ["_rev": "0-9"])
         try await keeper.save(RemoteSequence(2))
         #expect(try await peer.checkpoint(id)?.checkpoint.history.count == 2)
     }
@@ -325,8 +325,8 @@ import struct Divan.Attachment
             var random = Soak.random(round: round, salt: 0xFA17)
             let test = try HTTPPeerTests(here, there, CouchStandIn(there, seed: random.next()))
             try test.fill(random.oneIn(2) ? here : there)
-            try await here.put("mine", [:], parent: nil)
-            try await there.put("theirs", [:], parent: nil)
+            try here.put("mine", [:], parent: nil)
+            try there.put("theirs", [:], parent: nil)
             test.server.manner.withLock {
                 $0.faults = 3 + random.below(10)
                 $0.lacksBulkGet = random.oneIn(3)

@@ -34,7 +34,7 @@ import Testing
         quick(pull)
         pull.start()
         for round in 1...4 {
-            try await there.put("d\(round)", [:], parent: nil)
+            try there.put("d\(round)", [:], parent: nil)
             try await eventually { try here.documentCount == round }
             server.stop()
             try await eventually { pull.activity == .offline || pull.activity == .connecting }
@@ -66,7 +66,7 @@ import Testing
             return true
         }
         defer { server.stop() }
-        try await there.put("a", [:], parent: nil)
+        try there.put("a", [:], parent: nil)
         let pull = here.createPullReplication(from: server.databaseURL)
         quick(pull)
         pull.start()
@@ -99,13 +99,13 @@ import Testing
             quick(replication)
             replication.start()
         }
-        try await there.put("before", [:], parent: nil)
+        try there.put("before", [:], parent: nil)
         try await eventually { try here.document(withID: "before") != nil }
         for round in 0..<3 {
             let seen = refused.withLock { $0 }
             isRefusing.withLock { $0 = true }
-            try await there.put("there\(round)", [:], parent: nil)
-            try await here.put("here\(round)", [:], parent: nil)
+            try there.put("there\(round)", [:], parent: nil)
+            try here.put("here\(round)", [:], parent: nil)
             try await eventually { refused.withLock { $0 } >= seen + 4 }
             try await eventually {
                 pull.lastError?.code == .unauthorized && push.lastError?.code == .unauthorized
@@ -129,7 +129,7 @@ import Testing
         pull.customProperties["poll"] = 50
         pull.start()
         try await eventually { pull.activity == .idle }
-        try await there.put("a", [:], parent: nil)
+        try there.put("a", [:], parent: nil)
         try await eventually { try here.documentCount == 1 }
         try await eventually { stand.count("GET _changes") >= 5 }
         await pull.stopped()
@@ -140,7 +140,7 @@ import Testing
         pull.start()
         try await eventually { pull.activity == .idle }
         let before = stand.count("GET _changes")
-        try await there.put("b", [:], parent: nil)
+        try there.put("b", [:], parent: nil)
         let push = here.createPushReplication(to: server.databaseURL)
         for _ in 0..<10 { await push.run() }
         #expect(stand.count("GET _changes") == before)
@@ -151,8 +151,8 @@ import Testing
     @Test func `replications that have stopped keep no connection open`() async throws {
         let server = try stand.serve()
         defer { server.stop() }
-        try await here.put("a", [:], parent: nil)
-        try await there.put("b", [:], parent: nil)
+        try here.put("a", [:], parent: nil)
+        try there.put("b", [:], parent: nil)
         for _ in 0..<10 {
             let replications = [
                 here.createPushReplication(to: server.databaseURL),
@@ -194,7 +194,7 @@ import Testing
             return true
         }
         defer { server.stop() }
-        for id in ["a", "bad", "c"] { try await there.put(id, [:], parent: nil) }
+        for id in ["a", "bad", "c"] { try there.put(id, [:], parent: nil) }
         let pull = here.createPullReplication(from: server.databaseURL)
         quick(pull)
         pull.isContinuous = false
@@ -214,7 +214,7 @@ import Testing
         let isFailing = Mutex(true)
         let server = try failing { isFailing.withLock { $0 } }
         defer { server.stop() }
-        for id in ["a", "bad"] { try await there.put(id, [:], parent: nil) }
+        for id in ["a", "bad"] { try there.put(id, [:], parent: nil) }
         let pull = here.createPullReplication(from: server.databaseURL)
         quick(pull)
         pull.isContinuous = isContinuous

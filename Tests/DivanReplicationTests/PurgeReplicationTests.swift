@@ -17,18 +17,18 @@ import Testing
         there = try Database.inMemory(named: "there")
         push = here.createPushReplication(to: there)
         pull = here.createPullReplication(from: there)
-        try await here.put("a", ["n": 1], parent: nil)
-        try await here.put("b", ["n": 1], parent: nil)
+        try here.put("a", ["n": 1], parent: nil)
+        try here.put("b", ["n": 1], parent: nil)
         await push.run()
     }
 
     @Test func `a purge is told to nobody, and the other end keeps the document`() async throws {
-        try await here.purge("a")
+        try here.purge("a")
         await push.run()
         #expect(push.changesCount == 0)
-        #expect(try await there.document(withID: "a")?["n"].int == 1)
+        #expect(try there.document(withID: "a")?["n"].int == 1)
         // What is written after it is pushed as ever.
-        try await here.put("c", [:], parent: nil)
+        try here.put("c", [:], parent: nil)
         await push.run()
         #expect(push.changesCount == 1)
         #expect(try there.documentCount == 3)
@@ -36,40 +36,40 @@ import Testing
 
     @Test func `a date of expiration stays where it was set`() async throws {
         let date = Date(timeIntervalSince1970: 4_000_000_000)
-        try await here.setExpiration(of: "a", at: date)
+        try here.setExpiration(of: "a", at: date)
         await push.run()
         #expect(push.changesCount == 0)
-        try await here.update("a") { $0["n"] = 2 }
+        try here.update("a") { $0["n"] = 2 }
         await push.run()
-        #expect(try await there.document(withID: "a")?["n"].int == 2)
-        #expect(try await here.expirationDate(of: "a") == date)
-        #expect(try await there.expirationDate(of: "a") == nil)
+        #expect(try there.document(withID: "a")?["n"].int == 2)
+        #expect(try here.expirationDate(of: "a") == date)
+        #expect(try there.expirationDate(of: "a") == nil)
         let third = try Database.inMemory(named: "third")
         await third.createPullReplication(from: here).run()
-        #expect(try await third.documentsExpiring().isEmpty)
+        #expect(try third.documentsExpiring().isEmpty)
     }
 
     @Test func `a document that expires here stays at the other end`() async throws {
-        try await here.setExpiration(of: "a", at: Date(timeIntervalSince1970: 1))
+        try here.setExpiration(of: "a", at: Date(timeIntervalSince1970: 1))
         try await eventually { try here.document(withID: "a") == nil }
         await push.run()
         #expect(push.changesCount == 0)
-        #expect(try await there.document(withID: "a") != nil)
+        #expect(try there.document(withID: "a") != nil)
     }
 
     @Test func `a document that expired comes back when its next revision is pulled`() async throws
     {
         await pull.run()
-        try await here.setExpiration(of: "a", at: Date(timeIntervalSince1970: 1))
+        try here.setExpiration(of: "a", at: Date(timeIntervalSince1970: 1))
         try await eventually { try here.revisionTree(of: "a") == nil }
         // Nothing brings back what the other end has not changed.
         await pull.run()
-        #expect(try await here.document(withID: "a") == nil)
-        try await there.update("a") { $0["n"] = 2 }
+        #expect(try here.document(withID: "a") == nil)
+        try there.update("a") { $0["n"] = 2 }
         await pull.run()
-        #expect(try await here.document(withID: "a")?["n"].int == 2)
-        #expect(try await here.expirationDate(of: "a") == nil)
+        #expect(try here.document(withID: "a")?["n"].int == 2)
+        #expect(try here.expirationDate(of: "a") == nil)
         #expect(
-            try await here.revisionHistory(of: "a") == there.revisionHistory(of: "a"))
+            try here.revisionHistory(of: "a") == there.revisionHistory(of: "a"))
     }
 }

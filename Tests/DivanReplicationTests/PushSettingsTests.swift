@@ -32,11 +32,11 @@ import struct Divan.Attachment
     @Test(arguments: [false, true])
     func `what was pushed is purged, once it is safe there`(byOldName: Bool) async throws {
         try fill(30, in: here)
-        try await here.put("with", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
-        try await here.delete("d3")
+        try here.put("with", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
+        try here.delete("d3")
         // A document that the other end has already is over, too.
         await here.createPushReplication(to: there).run()
-        try await here.put("new", [:], parent: nil)
+        try here.put("new", [:], parent: nil)
         let server = try stand.serve()
         defer { server.stop() }
         let push = here.createPushReplication(to: server.databaseURL)
@@ -47,16 +47,16 @@ import struct Divan.Attachment
         }
         await push.run()
         #expect(try here.documentCount == 0)
-        #expect(try await here.changes().changes.isEmpty)
+        #expect(try here.changes().changes.isEmpty)
         #expect(try there.documentCount == 31)
-        #expect(try await there.document(withID: "with")?.attachments.count == 1)
+        #expect(try there.document(withID: "with")?.attachments.count == 1)
         #expect(stand.count("POST _ensure_full_commit") >= 1)
-        #expect(try await here.verify().isEmpty)
+        #expect(try here.verify().isEmpty)
         // What comes later goes the same way, also by the object that ran before.
-        try await here.put("later", [:], parent: nil)
+        try here.put("later", [:], parent: nil)
         await push.run()
         #expect(try here.documentCount == 0)
-        #expect(try await there.contains("later"))
+        #expect(try there.contains("later"))
     }
 
     @Test func `what is refused there, edited meanwhile or filtered out stays`() async throws {
@@ -85,24 +85,24 @@ import struct Divan.Attachment
         push.filter = "not2"
         push.start()
         await push.finished()
-        #expect(try await here.document(withID: "d0")?["n"].int == 100)
-        #expect(try await here.contains("d1"))
-        #expect(try await here.contains("d2"))
+        #expect(try here.document(withID: "d0")?["n"].int == 100)
+        #expect(try here.contains("d1"))
+        #expect(try here.contains("d2"))
         // The edit goes with the next run.
         push.start()
         await push.finished()
-        #expect(try await !here.contains("d0"))
-        #expect(try await there.document(withID: "d0")?["n"].int == 100)
-        #expect(try await here.contains("d1"))
+        #expect(try !here.contains("d0"))
+        #expect(try there.document(withID: "d0")?["n"].int == 100)
+        #expect(try here.contains("d1"))
     }
 
     @Test func `a push that takes all for new asks nothing, and what is there does no harm`()
         async throws
     {
         try fill(120, in: here)
-        try await here.put("with", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
+        try here.put("with", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
         await here.createPushReplication(to: there).run()
-        try await here.put("new", [:], parent: nil)
+        try here.put("new", [:], parent: nil)
         let server = try stand.serve()
         defer { server.stop() }
         let push = here.createPushReplication(to: server.databaseURL)
@@ -110,16 +110,16 @@ import struct Divan.Attachment
         await push.run()
         #expect(stand.count("POST _revs_diff") == 0)
         #expect(try there.documentCount == 122)
-        #expect(try await there.verify().isEmpty)
-        #expect(try await !there.hasConflicts())
+        #expect(try there.verify().isEmpty)
+        #expect(try !there.hasConflicts())
     }
 
     @Test func `attachments are left for later by their old name, too`() async throws {
-        try await there.put("a", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
+        try there.put("a", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
         let pull = here.createPullReplication(from: there)
         pull.customProperties = ["attachments": false]
         await pull.run()
-        let attachment = try #require(try await here.document(withID: "a")?.attachments.first)
+        let attachment = try #require(try here.document(withID: "a")?.attachments.first)
         #expect(!attachment.isContentAvailable)
         try await pull.downloadAttachment(attachment)
         #expect(try attachment.content() == [1, 2])

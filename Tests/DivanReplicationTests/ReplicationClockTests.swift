@@ -58,7 +58,7 @@ private final class JumpingClock: Clock, Sendable {
             progress.withLock { $0 = new }
         }
         for round in 0..<6 {
-            try await there.put("d\(round)", ["n": 1], parent: nil)
+            try there.put("d\(round)", ["n": 1], parent: nil)
             try await eventually { try here.documentCount == round + 1 }
             clock.jump(by: .seconds(hours * 3_600))
         }

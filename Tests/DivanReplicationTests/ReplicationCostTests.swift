@@ -31,7 +31,7 @@ import Testing
             let push = here.createPushReplication(to: server.databaseURL)
             await push.run()
             traffic.reset()
-            try await here.update("d7") { $0["n"] = 0 }
+            try here.update("d7") { $0["n"] = 0 }
             await push.run()
             #expect(push.changesCount == 1)
             costs.append(traffic.requests)
@@ -61,7 +61,7 @@ import Testing
         }
         // More comes while they run.
         for step in 5..<9 { try fill(here, (step * 100)..<(step * 100 + 100)) }
-        for n in 0..<50 { try await here.delete("d\(n)") }
+        for n in 0..<50 { try here.delete("d\(n)") }
         for target in targets {
             try await eventually {
                 try target.documentCount == 850
@@ -75,9 +75,9 @@ import Testing
             #expect(try await push.pendingDocumentIDs().isEmpty)
             await push.stopped()
         }
-        let expected = try await here.allDocuments().map { "\($0.id) \($0.revisionID)" }
+        let expected = try here.allDocuments().map { "\($0.id) \($0.revisionID)" }
         for target in targets {
-            #expect(try await target.allDocuments().map { "\($0.id) \($0.revisionID)" } == expected)
+            #expect(try target.allDocuments().map { "\($0.id) \($0.revisionID)" } == expected)
         }
     }
 
@@ -89,20 +89,20 @@ import Testing
         try fill(server, 0..<200)
         var options = DatabaseOptions()
         options.create = true
-        let prebuilt = try await Database.open(
+        let prebuilt = try Database.open(
             at: folder.appending(path: "made/prebuilt.divan"), options: options)
         await prebuilt.createPullReplication(from: server).run()
-        #expect(try await prebuilt.allDocuments().allSatisfy { $0.revisionID.hasPrefix("1-") })
+        #expect(try prebuilt.allDocuments().allSatisfy { $0.revisionID.hasPrefix("1-") })
         #expect(try prebuilt.documentCount == 200)
         prebuilt.close()
 
         let manager = try Manager(directory: folder.appending(path: "app"))
         defer { manager.close() }
-        try await manager.replaceDatabase(
+        try manager.replaceDatabase(
             named: "app", from: folder.appending(path: "made/prebuilt.divan"))
         let installed = try manager.database(named: "app")
         try fill(server, 200..<203)
-        try await server.update("d5") { $0["n"] = 1_000 }
+        try server.update("d5") { $0["n"] = 1_000 }
         let pull = installed.createPullReplication(from: server)
         let brought = Mutex<Set<String>>([])
         let token = pull.addDocumentListener { event in
@@ -120,7 +120,7 @@ import Testing
         try fill(server, 0..<30)
         for round in Int64(0)..<5 {
             for n in 0..<30 {
-                try await server.update("d\(n)") { $0["round"] = Fragment(.integer(round)) }
+                try server.update("d\(n)") { $0["round"] = Fragment(.integer(round)) }
             }
         }
         let snapshot = try Database.inMemory(named: "snapshot")
@@ -130,7 +130,7 @@ import Testing
         #expect(rows == 30)
         #expect(try snapshot.documentCount == 30)
         #expect(
-            try await snapshot.revisionHistory(of: "d3") == server.revisionHistory(of: "d3"))
+            try snapshot.revisionHistory(of: "d3") == server.revisionHistory(of: "d3"))
     }
 
     @Test func `a live query shows more and more while a pull runs`() async throws {

@@ -36,14 +36,14 @@ import Testing
         push.start()
         push.documentIDs = ["b"]
         push.isContinuous = false
-        try await here.put("a", [:], parent: nil)
+        try here.put("a", [:], parent: nil)
         try await eventually { try there.contains("a") }
         #expect(push.isRunning)
         await push.stopped()
-        for id in ["b", "c"] { try await here.put(id, [:], parent: nil) }
+        for id in ["b", "c"] { try here.put(id, [:], parent: nil) }
         push.start()
         await push.finished()
-        #expect(try await there.allDocuments().map(\.id) == ["a", "b"])
+        #expect(try there.allDocuments().map(\.id) == ["a", "b"])
     }
 
     @Test func `a database lists its replications while they run`() async throws {
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `replications begin anew when the database has new UUIDs`() async throws {
-        for n in 0..<5 { try await here.put("d\(n)", [:], parent: nil) }
+        for n in 0..<5 { try here.put("d\(n)", [:], parent: nil) }
         let push = here.createPushReplication(to: there)
         await push.run()
         await push.run()
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test func `a replication connects before it is active`() async throws {
-        try await here.put("a", [:], parent: nil)
+        try here.put("a", [:], parent: nil)
         let push = here.createPushReplication(to: there)
         push.isContinuous = true
         let seen = Mutex<[Replication.Activity]>([])
@@ -116,14 +116,14 @@ import Testing
     @Test func `events say which revisions are deletions, and which take a document away`()
         async throws
     {
-        let gone = try await there.put("gone", ["n": 1], parent: nil)
-        try await there.put("dead", ["n": 1], parent: nil)
-        try await there.put("plain", ["n": 1], parent: nil)
+        let gone = try there.put("gone", ["n": 1], parent: nil)
+        try there.put("dead", ["n": 1], parent: nil)
+        try there.put("plain", ["n": 1], parent: nil)
         let pull = here.createPullReplication(from: there)
         await pull.run()
-        try await there.delete("dead")
-        try await there.update("plain") { $0["n"] = 2 }
-        try await there.putExistingRevision(
+        try there.delete("dead")
+        try there.update("plain") { $0["n"] = 2 }
+        try there.putExistingRevision(
             "gone", history: ["2-gone", gone.revisionID], ["_removed": true])
         let events = Mutex<[String: ReplicatedDocument]>([:])
         let token = pull.addDocumentListener { event in events.withLock { $0[event.id] = event } }
@@ -134,7 +134,7 @@ import Testing
         #expect(told["gone"]?.isDeleted == false)
         #expect(told.filter { $0.value.isAccessRemoved }.map(\.key) == ["gone"])
         #expect(told.values.allSatisfy { !$0.isPush && $0.error == nil })
-        #expect(try await here.document(withID: "gone") == nil)
+        #expect(try here.document(withID: "gone") == nil)
         _ = token
     }
 }

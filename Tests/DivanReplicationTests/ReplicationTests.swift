@@ -27,7 +27,7 @@ import struct Divan.Attachment
 
     @Test func `a push brings every document over and stops`() async throws {
         try fill(here, 2_500)
-        try await here.delete("doc7")
+        try here.delete("doc7")
         let push = here.createPushReplication(to: there)
         push.start()
         await push.finished()
@@ -36,9 +36,9 @@ import struct Divan.Attachment
         #expect(push.completedChangesCount == 2_500)
         #expect(push.changesCount == 2_500)
         #expect(try there.documentCount == 2_499)
-        #expect(try await there.revisionTree(of: "doc7") != nil)
+        #expect(try there.revisionTree(of: "doc7") != nil)
         #expect(
-            try await there.document(withID: "doc8")?.revisionID
+            try there.document(withID: "doc8")?.revisionID
                 == here.document(withID: "doc8")?.revisionID)
     }
 
@@ -61,18 +61,18 @@ import struct Divan.Attachment
     @Test func `a pull brings every leaf, and whole histories`() async throws {
         var parent: String?
         for n in 0..<4 {
-            parent = try await there.put("a", ["n": .integer(Int64(n))], parent: parent).revisionID
+            parent = try there.put("a", ["n": .integer(Int64(n))], parent: parent).revisionID
         }
-        try await there.put(
-            "a", ["branch": true], parent: try await there.revisionHistory(of: "a")[2],
+        try there.put(
+            "a", ["branch": true], parent: try there.revisionHistory(of: "a")[2],
             allowConflict: true)
         let pull = here.createPullReplication(from: there)
         pull.start()
         await pull.finished()
         #expect(
-            try await here.leafRevisions(of: "a").map(\.revisionID)
+            try here.leafRevisions(of: "a").map(\.revisionID)
                 == there.leafRevisions(of: "a").map(\.revisionID))
-        #expect(try await here.revisionHistory(of: "a") == there.revisionHistory(of: "a"))
+        #expect(try here.revisionHistory(of: "a") == there.revisionHistory(of: "a"))
     }
 
     @Test func `a second run transfers nothing, also with objects made anew`() async throws {
@@ -84,7 +84,7 @@ import struct Divan.Attachment
         second.start()
         await second.finished()
         #expect(second.changesCount == 0)
-        try await here.put("new", [:], parent: nil)
+        try here.put("new", [:], parent: nil)
         second.start()
         await second.finished()
         #expect(second.changesCount == 1)
@@ -103,20 +103,20 @@ import struct Divan.Attachment
 
     @Test func `attachments come along, and only those that changed the next time`() async throws {
         let big = [UInt8](repeating: 7, count: 700_000)
-        try await here.put(
+        try here.put(
             "a", [:], parent: nil, attachments: ["big": .bytes(big), "small": .bytes([1])])
         let push = here.createPushReplication(to: there)
         push.start()
         await push.finished()
-        #expect(try await there.document(withID: "a")?.attachment(named: "big")?.content() == big)
-        let document = try #require(try await here.document(withID: "a")).toMutable()
+        #expect(try there.document(withID: "a")?.attachment(named: "big")?.content() == big)
+        let document = try #require(try here.document(withID: "a")).toMutable()
         document.setAttachment(named: "small", contentType: nil, .bytes([2]))
-        try await here.save(document)
+        try here.save(document)
         push.start()
         await push.finished()
         #expect(push.lastError == nil)
-        #expect(try await there.document(withID: "a")?.attachment(named: "small")?.content() == [2])
-        #expect(try await there.document(withID: "a")?.attachment(named: "big")?.content() == big)
+        #expect(try there.document(withID: "a")?.attachment(named: "small")?.content() == [2])
+        #expect(try there.document(withID: "a")?.attachment(named: "big")?.content() == big)
     }
 
     @Test func `a document that the target refuses is told of, and the rest goes on`() async throws
@@ -137,7 +137,7 @@ import struct Divan.Attachment
         #expect(try there.documentCount == 19)
         #expect(try await push.pendingDocumentIDs().isEmpty)
         // It is offered again when it changes.
-        try await here.update("doc13") { $0["n"] = 14 }
+        try here.update("doc13") { $0["n"] = 14 }
         push.start()
         await push.finished()
         #expect(try there.documentCount == 20)
@@ -174,7 +174,7 @@ import struct Divan.Attachment
 
     @Test func `a filter of the database and its parameters decide what is pushed`() async throws {
         for (n, owner) in ["Waldo", "Ann", "Waldo"].enumerated() {
-            try await here.put("doc\(n)", ["owner": .string(owner)], parent: nil)
+            try here.put("doc\(n)", ["owner": .string(owner)], parent: nil)
         }
         here.setFilter(named: "byOwner") { document, parameters in
             document["owner"].value == parameters["name"]
@@ -227,7 +227,7 @@ import struct Divan.Attachment
     }
 
     @Test func `a transformer changes properties on their way and nothing else`() async throws {
-        try await here.put(
+        try here.put(
             "a", ["secret": "plain", "_attachments": ["t": ["data": "aGVsbG8="]]], parent: nil)
         let push = here.createPushReplication(to: there)
         push.propertyTransformer = { properties in
@@ -240,63 +240,63 @@ import struct Divan.Attachment
         }
         push.start()
         await push.finished()
-        let arrived = try #require(try await there.document(withID: "a"))
+        let arrived = try #require(try there.document(withID: "a"))
         #expect(arrived.string(forKey: "secret") == "coded")
         #expect(arrived.attachmentNames == ["t"])
-        #expect(arrived.revisionID == (try await here.document(withID: "a"))?.revisionID)
+        #expect(arrived.revisionID == (try here.document(withID: "a"))?.revisionID)
     }
 
     // MARK: - Conflicts and access
 
     @Test func `a resolver ends conflicts as they arrive, and leaves no note of them`() async throws
     {
-        let first = try await here.put("a", ["n": 1], parent: nil)
+        let first = try here.put("a", ["n": 1], parent: nil)
         let push = here.createPushReplication(to: there)
         push.start()
         await push.finished()
-        try await here.put("a", ["mine": 1, "n": 1], parent: first.revisionID)
-        try await there.put("a", ["theirs": 1, "n": 1], parent: first.revisionID)
+        try here.put("a", ["mine": 1, "n": 1], parent: first.revisionID)
+        try there.put("a", ["theirs": 1, "n": 1], parent: first.revisionID)
         let pull = here.createPullReplication(from: there)
         pull.conflictResolver = .mergeFields
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
         #expect(try here.conflictCount == 0)
-        let merged = try #require(try await here.document(withID: "a"))
+        let merged = try #require(try here.document(withID: "a"))
         #expect(merged["mine"].int == 1)
         #expect(merged["theirs"].int == 1)
     }
 
     @Test func `a conflict noted by a run that died is ended by the next one`() async throws {
-        let first = try await here.put("a", ["n": 1], parent: nil)
-        try await here.put("a", ["n": 2], parent: first.revisionID)
-        try await here.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
+        let first = try here.put("a", ["n": 1], parent: nil)
+        try here.put("a", ["n": 2], parent: first.revisionID)
+        try here.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
         var reception = Reception(source: "there")
         reception.resolver = .keepWinner
         reception.noteID = "note"
-        try await here.putLocalDocument("note", ["ids": ["a", "gone"]])
+        try here.putLocalDocument("note", ["ids": ["a", "gone"]])
         try await reception.resolveNoted(in: here)
         #expect(try here.conflictCount == 0)
-        #expect(try await here.localDocument("note") == nil)
+        #expect(try here.localDocument("note") == nil)
     }
 
     @Test(arguments: [AccessRemoval.purge, .keep, .store])
     func `a revision that may no longer be seen does what the policy says`(policy: AccessRemoval)
         async throws
     {
-        let first = try await there.put("a", ["n": 1], parent: nil)
+        let first = try there.put("a", ["n": 1], parent: nil)
         let pull = here.createPullReplication(from: there)
         pull.accessRemoval = policy
         pull.start()
         await pull.finished()
-        try await there.putExistingRevision(
+        try there.putExistingRevision(
             "a", history: ["2-gone", first.revisionID], ["_removed": true])
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
-        let document = try await here.document(withID: "a")
+        let document = try here.document(withID: "a")
         switch policy {
-        case .purge: #expect(try await here.revisionTree(of: "a") == nil)
+        case .purge: #expect(try here.revisionTree(of: "a") == nil)
         case .keep: #expect(document?["n"].int == 1)
         case .store: #expect(document?.body["_removed"]?.bool == true)
         }
@@ -311,7 +311,7 @@ import struct Divan.Attachment
         push.start()
         try await eventually { push.activity == .idle }
         #expect(try there.documentCount == 10)
-        try await here.put("later", [:], parent: nil)
+        try here.put("later", [:], parent: nil)
         try await eventually { try there.document(withID: "later") != nil }
         // Counts begin anew when it gets to work after being idle.
         try await eventually { push.completedChangesCount == 1 && push.activity == .idle }

@@ -36,12 +36,12 @@ import Testing
     {
         defer { try? FileManager.default.removeItem(at: folder) }
         let first = try database("db")
-        for n in 0..<5 { try await first.put("a\(n)", [:], parent: nil) }
+        for n in 0..<5 { try first.put("a\(n)", [:], parent: nil) }
         #expect(await run(first.createPushReplication(to: remote)) == 5)
         first.close()
         let second = try database("db")
         defer { second.close() }
-        try await second.put("b", [:], parent: nil)
+        try second.put("b", [:], parent: nil)
         #expect(await run(second.createPushReplication(to: remote)) == 1)
     }
 
@@ -51,11 +51,11 @@ import Testing
     {
         defer { try? FileManager.default.removeItem(at: folder) }
         let original = try database("db")
-        try await original.put("early", [:], parent: nil)
+        try original.put("early", [:], parent: nil)
         #expect(await run(original.createPushReplication(to: remote)) == 1)
         let backup = folder.appending(path: "backup.divan")
-        try await original.backup(to: backup)
-        for n in 0..<5 { try await original.put("lost\(n)", [:], parent: nil) }
+        try original.backup(to: backup)
+        for n in 0..<5 { try original.put("lost\(n)", [:], parent: nil) }
         #expect(await run(original.createPushReplication(to: remote)) == 5)
         original.close()
 
@@ -65,9 +65,9 @@ import Testing
         let restored = try database("db")
         defer { restored.close() }
         // The same sequences as the lost documents had, and beyond.
-        for n in 0..<8 { try await restored.put("new\(n)", [:], parent: nil) }
+        for n in 0..<8 { try restored.put("new\(n)", [:], parent: nil) }
         _ = await run(restored.createPushReplication(to: remote))
-        for n in 0..<8 { #expect(try await remote.document(withID: "new\(n)") != nil) }
+        for n in 0..<8 { #expect(try remote.document(withID: "new\(n)") != nil) }
         // And what the other end still has comes back.
         _ = await run(restored.createPullReplication(from: remote))
         #expect(try restored.documentCount == 14)
@@ -76,7 +76,7 @@ import Testing
     @Test func `two copies of a directory that push in turn both bring everything`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let first = try database("one")
-        for n in 0..<3 { try await first.put("common\(n)", [:], parent: nil) }
+        for n in 0..<3 { try first.put("common\(n)", [:], parent: nil) }
         _ = await run(first.createPushReplication(to: remote))
         first.close()
         try FileManager.default.copyItem(
@@ -89,8 +89,8 @@ import Testing
         }
         for round in 0..<4 {
             for n in 0...round {
-                try await one.put("one-\(round)-\(n)", [:], parent: nil)
-                try await two.put("two-\(round)-\(n)", [:], parent: nil)
+                try one.put("one-\(round)-\(n)", [:], parent: nil)
+                try two.put("two-\(round)-\(n)", [:], parent: nil)
             }
             _ = await run(one.createPushReplication(to: remote))
             _ = await run(two.createPushReplication(to: remote))
@@ -102,12 +102,12 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let local = try database("db")
         defer { local.close() }
-        for n in 0..<4 { try await local.put("a\(n)", [:], parent: nil) }
+        for n in 0..<4 { try local.put("a\(n)", [:], parent: nil) }
         var target = try database("remote")
         let push = local.createPushReplication(to: target)
         push.remoteUUID = "the-server"
         #expect(await run(push) == 4)
-        try await target.delete()
+        try target.delete()
         target = try database("remote")
         defer { target.close() }
         let again = local.createPushReplication(to: target)
@@ -123,13 +123,13 @@ import Testing
         let local = try database("local")
         defer { local.close() }
         let source = try database("source")
-        try await source.put("early", [:], parent: nil)
+        try source.put("early", [:], parent: nil)
         let pull = local.createPullReplication(from: source)
         pull.remoteUUID = "source"
         #expect(await run(pull) == 1)
         let backup = folder.appending(path: "backup.divan")
-        try await source.backup(to: backup)
-        for n in 0..<5 { try await source.put("x\(n)", [:], parent: nil) }
+        try source.backup(to: backup)
+        for n in 0..<5 { try source.put("x\(n)", [:], parent: nil) }
         #expect(await run(pull) == 5)
         source.close()
         let place = folder.appending(path: "source.divan")
@@ -137,11 +137,11 @@ import Testing
         try FileManager.default.moveItem(at: backup, to: place)
         let restored = try database("source")
         defer { restored.close() }
-        for n in 0..<3 { try await restored.put("y\(n)", [:], parent: nil) }
+        for n in 0..<3 { try restored.put("y\(n)", [:], parent: nil) }
         let again = local.createPullReplication(from: restored)
         again.remoteUUID = "source"
         _ = await run(again)
-        for n in 0..<3 { #expect(try await local.document(withID: "y\(n)") != nil) }
+        for n in 0..<3 { #expect(try local.document(withID: "y\(n)") != nil) }
     }
 
     @Test func `replications are offline while their manager is suspended`() async throws {
@@ -158,7 +158,7 @@ import Testing
         pull.start()
         try await eventually { pull.activity == .offline }
         try manager.resume()
-        for n in 0..<3 { try await database.put("a\(n)", [:], parent: nil) }
+        for n in 0..<3 { try database.put("a\(n)", [:], parent: nil) }
         try await eventually { try remote.documentCount == 3 }
         await pull.finished()
         #expect(pull.lastError == nil)

@@ -42,9 +42,9 @@ import struct Divan.Attachment
         let server = try serve()
         defer { server.stop() }
         let big = [UInt8](repeating: 5, count: 400_000)
-        for n in 0..<150 { try await here.put("here\(n)", ["n": .integer(Int64(n))], parent: nil) }
-        try await here.put("a", [:], parent: nil, attachments: ["big": .bytes(big)])
-        try await there.put("b", [:], parent: nil, attachments: ["big": .bytes(big)])
+        for n in 0..<150 { try here.put("here\(n)", ["n": .integer(Int64(n))], parent: nil) }
+        try here.put("a", [:], parent: nil, attachments: ["big": .bytes(big)])
+        try there.put("b", [:], parent: nil, attachments: ["big": .bytes(big)])
         let push = here.createPushReplication(to: url(server))
         await run(push)
         #expect(push.lastError == nil)
@@ -53,8 +53,8 @@ import struct Divan.Attachment
         #expect(pull.lastError == nil)
         #expect(try there.documentCount == 152)
         #expect(try here.documentCount == 152)
-        #expect(try await there.document(withID: "a")?.attachment(named: "big")?.content() == big)
-        #expect(try await here.document(withID: "b")?.attachment(named: "big")?.content() == big)
+        #expect(try there.document(withID: "a")?.attachment(named: "big")?.content() == big)
+        #expect(try here.document(withID: "b")?.attachment(named: "big")?.content() == big)
     }
 
     @Test func `header fields and credentials go with each request`() async throws {
@@ -64,7 +64,7 @@ import struct Divan.Attachment
             return false
         }
         defer { server.stop() }
-        try await here.put("a", [:], parent: nil)
+        try here.put("a", [:], parent: nil)
         let push = here.createPushReplication(
             to: "http://ann:secret@127.0.0.1:\(server.port)/db")
         push.headers = ["X-App": "notes"]
@@ -108,7 +108,7 @@ import struct Divan.Attachment
     {
         let server = try serve()
         let port = server.port
-        try await here.put("early", [:], parent: nil)
+        try here.put("early", [:], parent: nil)
         let push = here.createPushReplication(to: url(server))
         push.isContinuous = true
         push.retry.firstDelay = .milliseconds(20)
@@ -116,7 +116,7 @@ import struct Divan.Attachment
         push.start()
         try await eventually { try there.documentCount == 1 }
         server.stop()
-        try await here.put("late", [:], parent: nil)
+        try here.put("late", [:], parent: nil)
         try await eventually { push.activity == .offline }
         #expect(push.lastError?.isTransient == true)
         #expect(try await push.isDocumentPending("late"))
@@ -144,10 +144,10 @@ import struct Divan.Attachment
         }
         defer { server.stop() }
         for n in 0..<60 {
-            try await here.put(
+            try here.put(
                 "h\(n)", [:], parent: nil,
                 attachments: n % 10 == 0 ? ["a": .bytes([UInt8](repeating: 1, count: 9_000))] : [:])
-            try await there.put("t\(n)", [:], parent: nil)
+            try there.put("t\(n)", [:], parent: nil)
         }
         let push = here.createPushReplication(to: url(server))
         let pull = here.createPullReplication(from: url(server))
@@ -170,7 +170,7 @@ import struct Divan.Attachment
         let gone = try serve()
         let port = gone.port
         gone.stop()
-        try await here.put("a", [:], parent: nil)
+        try here.put("a", [:], parent: nil)
         let push = here.createPushReplication(to: "http://127.0.0.1:\(port)/db")
         push.isContinuous = true
         push.retry.firstDelay = .seconds(3_600)
@@ -206,7 +206,7 @@ import struct Divan.Attachment
         let jar = HTTPCookieJar()
         jar.set("App", "a1", for: try HTTPURL("http://127.0.0.1:\(server.port)/"))
         jar.set("Other", "o1", for: try HTTPURL("http://elsewhere.example/"))
-        try await here.put("a", [:], parent: nil)
+        try here.put("a", [:], parent: nil)
         let push = here.createPushReplication(to: url(server))
         push.cookies = jar
         await run(push)
@@ -240,7 +240,7 @@ import struct Divan.Attachment
             return true
         }
         defer { server.stop() }
-        try await here.put("a", [:], parent: nil)
+        try here.put("a", [:], parent: nil)
         let push = here.createPushReplication(to: url(server))
         push.authenticator = .openIDConnect { page in
             pages.add(page)
@@ -270,7 +270,7 @@ import struct Divan.Attachment
         stand.manner.withLock { $0.answersBulkGetInParts = inParts }
         let text = String(repeating: "x", count: 500_000)
         for n in 0..<60 {
-            try await there.put(
+            try there.put(
                 "d\(n)", ["n": .integer(Int64(n)), "t": .string(text)], parent: nil)
         }
         let pull = here.createPullReplication(from: url(server))

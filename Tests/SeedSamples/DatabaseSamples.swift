@@ -55,7 +55,7 @@ import Testing
             seen.withLock { $0 += change.changes }
         }
         defer { token.remove() }
-        let saved = try await database.save(MutableDocument(id: "a")).document
+        let saved = try database.save(MutableDocument(id: "a")).document
         await eventually { seen.withLock { $0.contains { $0.revisionID == saved.revisionID } } }
     }
 

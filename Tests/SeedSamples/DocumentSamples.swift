@@ -135,11 +135,11 @@ import Testing
 
     @Test func `a document goes by itself when it expires`() async throws {
         let document = database.createDocument()
-        try await document.putProperties(["foo": "bar"])
+        try document.putProperties(["foo": "bar"])
         try document.setExpirationDate(Date(timeIntervalSinceNow: 0.2))
         #expect(try document.expirationDate != nil)
         await eventually { !document.exists }
-        #expect(try await database.revisionTree(of: document.id) == nil)
+        #expect(try database.revisionTree(of: document.id) == nil)
     }
 
     // MARK: - Notifications
@@ -151,13 +151,13 @@ import Testing
             seen.withLock { $0.append(change) }
         }
         defer { token.remove() }
-        try await document.update { $0.set("y", forKey: "title") }
+        try document.update { $0.set("y", forKey: "title") }
         let revision = document.currentRevisionID
         await eventually { seen.withLock { $0.last?.revisionID == revision } }
-        try await database.putExistingRevision(
+        try database.putExistingRevision(
             document.id, history: ["1-other"], ["title": "z"])
         await eventually { seen.withLock { $0.last?.isConflict == true } }
-        try await database.delete(document.id)
+        try database.delete(document.id)
         await eventually { seen.withLock { $0.last?.isDeletion == true } }
     }
 

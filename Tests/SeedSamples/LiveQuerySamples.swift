@@ -60,7 +60,7 @@ import Testing
         try save("nut", 0.1)
         await eventually { shown.withLock { $0 } == [1, 2] }
         // What is no widget changes no row, so nobody hears of it.
-        try await database.put("note", ["type": "note"], parent: nil)
+        try database.put("note", ["type": "note"], parent: nil)
         try save("lever", 4)
         await eventually { shown.withLock { $0.last } == 3 }
         #expect(shown.withLock { $0 } == [1, 2, 3])

@@ -43,8 +43,8 @@ import Testing
             replication.isContinuous = true
             replication.start()
         }
-        try await database.put("mine", ["n": 1], parent: nil)
-        try await peer.sample.database.put("yours", ["n": 2], parent: nil)
+        try database.put("mine", ["n": 1], parent: nil)
+        try peer.sample.database.put("yours", ["n": 2], parent: nil)
         try await eventually { try database.documentCount == 2 }
         try await eventually { try peer.sample.database.documentCount == 2 }
         await eventually { push.activity == .idle && pull.activity == .idle }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `a one-shot replication stops when everything is transferred`() async throws {
-        for n in 0..<10 { try await database.put("d\(n)", [:], parent: nil) }
+        for n in 0..<10 { try database.put("d\(n)", [:], parent: nil) }
         let push = database.createPushReplication(to: try peer.url)
         push.authenticator = .basic(name: "hello", password: "pw123")
         push.start()
@@ -66,7 +66,7 @@ import Testing
 
     @Test func `a named filter with parameters decides what is pushed`() async throws {
         for (id, owner) in [("a", "Waldo"), ("b", "Wenda"), ("c", "Waldo")] {
-            try await database.put(id, ["owner": .string(owner)], parent: nil)
+            try database.put(id, ["owner": .string(owner)], parent: nil)
         }
         database.setFilter(named: "byOwner") { revision, parameters in
             guard let name = parameters["name"]?.string else { return false }
@@ -78,25 +78,25 @@ import Testing
         push.filterParameters = ["name": "Waldo"]
         push.start()
         await push.finished()
-        #expect(try await peer.sample.database.allDocuments().map(\.id) == ["a", "c"])
+        #expect(try peer.sample.database.allDocuments().map(\.id) == ["a", "c"])
     }
 
     @Test func `a pull may be limited to document IDs`() async throws {
         for id in ["123", "abc", "xyz"] {
-            try await peer.sample.database.put(id, [:], parent: nil)
+            try peer.sample.database.put(id, [:], parent: nil)
         }
         let pull = database.createPullReplication(from: try peer.url)
         pull.authenticator = .basic(name: "hello", password: "pw123")
         pull.documentIDs = ["123", "xyz"]
         pull.start()
         await pull.finished()
-        #expect(try await database.allDocuments().map(\.id) == ["123", "xyz"])
+        #expect(try database.allDocuments().map(\.id) == ["123", "xyz"])
     }
 
     @Test func `the progress of push and pull together never passes the whole`() async throws {
         for n in 0..<50 {
-            try await database.put("mine\(n)", [:], parent: nil)
-            try await peer.sample.database.put("yours\(n)", [:], parent: nil)
+            try database.put("mine\(n)", [:], parent: nil)
+            try peer.sample.database.put("yours\(n)", [:], parent: nil)
         }
         let push = database.createPushReplication(to: try peer.url)
         let pull = database.createPullReplication(from: try peer.url)
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func `name and password may stand in the URL of a peer`() async throws {
-        try await database.put("photo", [:], parent: nil)
+        try database.put("photo", [:], parent: nil)
         let address = try "http://hello:pw123@127.0.0.1:\(#require(peer.listener.port))/app"
         let push = database.createPushReplication(to: address)
         push.start()

@@ -46,7 +46,7 @@ extension Command {
             try await invocation.follow(search.live()) { try invocation.show($0) }
             return
         }
-        let result = try await search.run()
+        let result = try search.run()
         try invocation.show(result)
         invocation.remarkOnScan(result.isScanned)
     }

@@ -53,7 +53,7 @@ extension Command {
             }
             return
         }
-        let result = try await query.run()
+        let result = try query.run()
         for row in result { try invocation.show(row) }
         invocation.remarkOnScan(result.isScanned)
         for failure in view.failures.prefix(10) {

@@ -53,7 +53,7 @@ struct AttachmentSweep {
         AttachmentStore.removeLeftovers(in: root)
         let orphans = try unreferenced()
         for start in stride(from: 0, to: orphans.count, by: Self.batchSize) {
-            try progress?(
+            try progress.report(
                 Progress(
                     phase: "removing unused attachments", completed: start, total: orphans.count))
             let batch = orphans[start..<min(start + Self.batchSize, orphans.count)]
@@ -86,7 +86,7 @@ struct AttachmentSweep {
         let keys = names.compactMap(core.attachments.key(ofFile:))
         var orphans: [AttachmentKey] = []
         for start in stride(from: 0, to: keys.count, by: Self.batchSize) {
-            try progress?(
+            try progress.report(
                 Progress(phase: "checking attachments", completed: start, total: keys.count))
             try core.read { snapshot in
                 for key in keys[start..<min(start + Self.batchSize, keys.count)] {

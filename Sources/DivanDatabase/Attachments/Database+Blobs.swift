@@ -28,12 +28,6 @@ extension Database {
         return Blob(blob.properties, store: core.attachments.number) ?? blob
     }
 
-    /// As the blocking form, off the calling task's thread.
-    @discardableResult
-    public func saveBlob(_ blob: Blob) async throws -> Blob {
-        try await inBatch { [self] in try saveBlob(blob) }
-    }
-
     /// The blob that an object of a document stands for; nil when its content is not here.
     ///
     /// - Parameter properties: What `Blob.properties` says: the digest names the content.

@@ -122,14 +122,6 @@ public struct SelectQuery: Sendable {
     ///   `Database.updateIndexes(progress:)`.
     public func execute() throws -> SelectRows { try SelectRun(self).run() }
 
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public func execute() async throws -> SelectRows {
-        let query = self
-        return try await BlockingWork.runCancellably { flag in
-            try SelectRun(query) { try flag.check() }.run()
-        }
-    }
-
     /// Runs the query and tells in words what it read.
     ///
     /// - Returns: The index or indexes used, rows expected and read, and how the order came about.

@@ -17,7 +17,6 @@ final class SelectRun {
     private let query: SelectQuery
     private let plan: SelectPlan
     private let core: DatabaseCore
-    private let check: (@Sendable () throws -> Void)?
     private let examined: ExaminedDocuments?
     private let patterns = PatternCache()
     /// The scope of the document that was looked at last: where, order and columns ask for the same.
@@ -26,14 +25,10 @@ final class SelectRun {
     private var scope: ExpressionScope?
     private var keys: [String] { plan.keys }
 
-    init(
-        _ query: SelectQuery, examined: ExaminedDocuments? = nil,
-        check: (@Sendable () throws -> Void)? = nil
-    ) throws {
+    init(_ query: SelectQuery, examined: ExaminedDocuments? = nil) throws {
         try query.source.database.checkOpen()
         self.query = query
         self.examined = examined
-        self.check = check
         core = query.source.database.core
         plan = try SelectPlan(query)
     }
@@ -107,7 +102,6 @@ final class SelectRun {
         if isWindowed { (planned.skip, planned.limit) = (query.offset, query.limit) }
         planned.includesDeleted = plan.includesDeleted
         planned.takesAllInAnyOrder = plan.countsOnly
-        planned.check = check
         planned.examined = examined
         return planned
     }

@@ -66,7 +66,9 @@ extension Snapshot {
         var nextMark = try marks.seek(toAtLeast: Int64(start) + 1) ? marks.integerKey : .max
         var found = try rows.seek(toAtLeast: Int64(start) + 1)
         var goesOn = true
+        let flag = CancellationFlag.current
         while found, count < limit, goesOn {
+            try flag?.check()
             let key = rows.integerKey
             while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
             if key != nextMark {

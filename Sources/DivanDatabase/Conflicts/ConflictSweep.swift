@@ -27,7 +27,7 @@ struct ConflictSweep {
         let total = try database.conflictCount
         var last: String?
         while true {
-            try progress?(
+            try progress.report(
                 Progress(
                     phase: "resolving conflicts",
                     completed: report.resolved + report.failures.count, total: total))

@@ -93,6 +93,7 @@ extension Database {
         of id: String, _ decide: (Conflict) throws -> ConflictResolution
     ) throws -> Document? {
         while true {
+            try CancellationFlag.check()
             guard let conflict = try conflict(of: id) else { return nil }
             let resolution = try decide(conflict)
             do { return try resolve(conflict, by: resolution) } catch let error as DatabaseError {

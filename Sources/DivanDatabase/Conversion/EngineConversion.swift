@@ -87,16 +87,6 @@ extension Manager {
             at: pathForCopy(name), to: engine, busyTimeout: copyTimeout, progress)
     }
 
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public func convertDatabase(
-        named name: String, to engine: StorageEngineFactory,
-        progress: (@Sendable (Progress) throws -> Void)? = nil
-    ) async throws {
-        try await BlockingWork.runReporting(to: progress) { [self] progress in
-            try convertDatabase(named: name, to: engine, progress: progress)
-        }
-    }
-
     /// Makes a storage engine known to this process, so that databases which it keeps can be opened.
     ///
     /// Naming an engine in `DatabaseOptions.storageEngine`, or as `defaultStorageEngine`, does so too.
@@ -120,15 +110,5 @@ extension Database {
     ) throws {
         try EngineConversion.run(
             at: url.directoryPath, to: engine, busyTimeout: DatabaseOptions().busyTimeout, progress)
-    }
-
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public static func convert(
-        at url: URL, to engine: StorageEngineFactory,
-        progress: (@Sendable (Progress) throws -> Void)? = nil
-    ) async throws {
-        try await BlockingWork.runReporting(to: progress) { progress in
-            try convert(at: url, to: engine, progress: progress)
-        }
     }
 }

@@ -36,19 +36,6 @@ extension Database {
         try Self.backUp(core, to: url, encryption, progress)
     }
 
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    ///
-    /// - Throws: also `CancellationError`; nothing is left at `url` then.
-    public func backup(
-        to url: URL, encryption: CopyEncryption = .unchanged,
-        progress: (@Sendable (Progress) throws -> Void)? = nil
-    ) async throws {
-        try checkOpen()
-        try await BlockingWork.runReporting(to: progress) { [core] progress in
-            try Self.backUp(core, to: url, encryption, progress)
-        }
-    }
-
     private static func backUp(
         _ core: DatabaseCore, to url: URL, _ encryption: CopyEncryption,
         _ progress: ProgressHandler?
@@ -87,19 +74,6 @@ extension Database {
             ).run(core)
         }
     }
-
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public static func copy(
-        from source: URL, to destination: URL, encryptionKey: EncryptionKey? = nil,
-        encryption: CopyEncryption = .unchanged,
-        progress: (@Sendable (Progress) throws -> Void)? = nil
-    ) async throws {
-        try await BlockingWork.runReporting(to: progress) { progress in
-            try copy(
-                from: source, to: destination, encryptionKey: encryptionKey,
-                encryption: encryption, progress: progress)
-        }
-    }
 }
 
 extension URL {
@@ -107,22 +81,5 @@ extension URL {
     var directoryPath: String {
         let path = path(percentEncoded: false)
         return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-    }
-}
-
-extension BlockingWork {
-    /// Runs long work that reports, and stops it at a report once its task is cancelled.
-    ///
-    /// - Throws: as `runCancellably(_:)`, and what `progress` throws.
-    static func runReporting<T: Sendable>(
-        to progress: (@Sendable (Progress) throws -> Void)?,
-        _ body: @escaping @Sendable (@escaping ProgressHandler) throws -> T
-    ) async throws -> T {
-        try await runCancellably { flag in
-            try body { report in
-                try progress?(report)
-                try flag.check()
-            }
-        }
     }
 }

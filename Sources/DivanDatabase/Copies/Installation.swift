@@ -146,7 +146,7 @@ struct Installation {
             options: options, dataPath: dataPath)
         defer { core.close() }
         let problems = try Verification(core: core, readsAttachments: true) { report in
-            try progress?(
+            try progress.report(
                 Progress(
                     phase: "checking the copy", completed: report.completed, total: report.total))
         }.run()

@@ -56,19 +56,6 @@ extension Manager {
         }
     }
 
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public func replaceDatabase(
-        named name: String, from source: URL, encryptionKey: EncryptionKey? = nil,
-        encryption: CopyEncryption = .unchanged,
-        progress: (@Sendable (Progress) throws -> Void)? = nil
-    ) async throws {
-        try await BlockingWork.runReporting(to: progress) { [self] progress in
-            try replaceDatabase(
-                named: name, from: source, encryptionKey: encryptionKey, encryption: encryption,
-                progress: progress)
-        }
-    }
-
     /// Copies a database of this manager to a new name, as a database of its own.
     ///
     /// It may be open; then its last committed state is copied while others use it. The copy has new
@@ -95,19 +82,6 @@ extension Manager {
                 path: target, purpose: .copy, transfer: .linking, encryption: encryption,
                 progress: progress
             ).run(core)
-        }
-    }
-
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public func copyDatabase(
-        named name: String, to newName: String, encryptionKey: EncryptionKey? = nil,
-        encryption: CopyEncryption = .unchanged,
-        progress: (@Sendable (Progress) throws -> Void)? = nil
-    ) async throws {
-        try await BlockingWork.runReporting(to: progress) { [self] progress in
-            try copyDatabase(
-                named: name, to: newName, encryptionKey: encryptionKey, encryption: encryption,
-                progress: progress)
         }
     }
 }

@@ -74,7 +74,9 @@ extension Snapshot {
             // What the closure itself creates in a batch is not part of the enumeration: it would
             // never end if each document made another one behind it.
             let last = context == nil ? SequenceNumber.max : try state().lastSequence
+            let flag = CancellationFlag.current
             while found, left > 0 {
+                try flag?.check()
                 var row: DocumentRow?
                 var isPastEnd = false
                 try cursor.withRow { key, value in

@@ -12,16 +12,6 @@ extension Database {
         return try core.read { try ReadTransaction.lend($0, to: body) }
     }
 
-    /// As the blocking form, off the calling task's thread.
-    ///
-    /// - Throws: also `CancellationError` when the task was cancelled before it began.
-    public func read<T: Sendable>(
-        _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> T
-    ) async throws -> T {
-        try checkOpen()
-        return try await core.readAsync { try ReadTransaction.lend($0, to: body) }
-    }
-
     /// Runs `body` as the writer and commits what it did; when it throws, nothing of it is kept.
     ///
     /// Waits for other writers. A `write` inside another one of the same thread is a part of it: if
@@ -33,17 +23,6 @@ extension Database {
     public func write<T>(_ body: (borrowing WriteTransaction) throws -> T) throws -> T {
         try checkWritable()
         return try core.batch { try WriteTransaction.lend($0, to: body) }
-    }
-
-    /// As the blocking form, off the calling task's thread.
-    ///
-    /// - Throws: also `CancellationError` when the task was cancelled before its turn came.
-    @discardableResult
-    public func write<T: Sendable>(
-        _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> T
-    ) async throws -> T {
-        try checkWritable()
-        return try await core.batchAsync { try WriteTransaction.lend($0, to: body) }
     }
 
     /// Runs `body` with all its saves and deletions in one transaction.
@@ -63,13 +42,6 @@ extension Database {
     public func inBatch<T>(_ body: () throws -> T) throws -> T {
         try checkWritable()
         return try core.batch { _ in try body() }
-    }
-
-    /// As the blocking form, off the calling task's thread.
-    @discardableResult
-    public func inBatch<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-        try checkWritable()
-        return try await core.batchAsync { _ in try body() }
     }
 
     /// Joins the open batch of this thread, or makes a transaction of one operation.

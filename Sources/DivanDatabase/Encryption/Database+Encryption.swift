@@ -58,16 +58,6 @@ extension Database {
         ).run()
     }
 
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public func changeEncryptionKey(
-        to key: EncryptionKey?, reencrypt: Bool = false,
-        progress: (@Sendable (Progress) throws -> Void)? = nil
-    ) async throws {
-        try await BlockingWork.runReporting(to: progress) { [self] progress in
-            try changeEncryptionKey(to: key, reencrypt: reencrypt, progress: progress)
-        }
-    }
-
     /// Changes how the database in a directory is encrypted, and leaves it closed.
     ///
     /// See `changeEncryptionKey(to:reencrypt:progress:)`.

@@ -75,6 +75,22 @@ extension WriteTransaction {
 }
 
 extension Database {
+    /// Runs `body` on one view of the database, off the calling task's thread; throws as `read(_:)`.
+    package func performRead<T: Sendable>(
+        _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> T
+    ) async throws -> T {
+        try checkOpen()
+        return try await core.readAsync { try ReadTransaction.lend($0, to: body) }
+    }
+
+    /// Runs `body` as the writer, off the calling task's thread; throws as `write(_:)`.
+    package func performWrite<T: Sendable>(
+        _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> T
+    ) async throws -> T {
+        try checkWritable()
+        return try await core.batchAsync { try WriteTransaction.lend($0, to: body) }
+    }
+
     /// Runs `body` as the writer, off the calling task's thread, in the name of a replication.
     ///
     /// `url` is the other end, without credentials: what changes give as their source. It throws as

@@ -20,15 +20,6 @@ extension Database {
         return try FindRun(query, core).run()
     }
 
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public func find(_ query: FindQuery) async throws -> FindResult {
-        try checkOpen()
-        let core = core
-        return try await BlockingWork.runCancellably { flag in
-            try FindRun(query, core) { try flag.check() }.run()
-        }
-    }
-
     /// Finds documents by a selector, as `find(_:)`.
     ///
     /// - Parameters:

@@ -10,9 +10,7 @@ struct FindRun {
     let projection: Projection?
     private let fingerprint: String
 
-    init(_ query: FindQuery, _ core: DatabaseCore, check: (@Sendable () throws -> Void)? = nil)
-        throws
-    {
+    init(_ query: FindQuery, _ core: DatabaseCore) throws {
         guard query.skip >= 0, query.limit ?? 0 >= 0 else {
             throw DatabaseError(.invalidQuery, "skip and limit count documents; use 0 or more.")
         }
@@ -28,7 +26,6 @@ struct FindRun {
         (planned.skip, planned.limit) = (query.skip, query.limit)
         planned.indexName = query.useIndex
         planned.updatesIndexes = query.updatesIndexes
-        planned.check = check
         fingerprint = FindBookmark.fingerprint(
             [query.selector.json.description, query.useIndex ?? ""]
                 + query.sort.map { "\($0.path) \($0.isDescending)" })

@@ -105,13 +105,6 @@ public struct FullTextIndex: Sendable {
         }
     }
 
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public func updateIndex() async throws {
-        try await BlockingWork.runCancellably { flag in
-            try self.updateIndex { _ in try flag.check() }
-        }
-    }
-
     /// The sequence up to which changes are in the index; 0 before it is first built.
     public var lastSequenceIndexed: SequenceNumber {
         get throws { try core.read { try $0.indexRecord(indexName)?.lastSequence ?? 0 } }

@@ -77,11 +77,6 @@ public struct FullTextQuery: Sendable {
         return result
     }
 
-    /// As the blocking form, off the calling task's thread.
-    public func run() async throws -> FullTextResult {
-        try await BlockingWork.run { try self.run() }
-    }
-
     /// Brings the index up to date; where that cannot be, makes one in memory if need be.
     private func updated() throws -> ScannedIndex? {
         guard updateMode == .before else { return nil }
@@ -128,8 +123,10 @@ public struct FullTextQuery: Sendable {
             return left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
         }
         let items = plan.items
+        let flag = CancellationFlag.current
         let rows = try order.dropFirst(skip).prefix(limit ?? .max).map { id, score in
-            FullTextRow(
+            try flag?.check()
+            return FullTextRow(
                 documentID: id, score: score,
                 document: includeDocuments
                     ? try snapshot.document(DocumentID.parse(id)) : nil,

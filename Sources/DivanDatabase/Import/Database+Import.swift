@@ -129,17 +129,4 @@ extension Manager {
         result.name = name ?? files.name
         return result
     }
-
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    ///
-    /// - Throws: also `CancellationError`; nothing is left then.
-    @discardableResult
-    public func importCouchbaseLite(
-        at source: URL, named name: String? = nil,
-        progress: (@Sendable (Progress) throws -> Void)? = nil
-    ) async throws -> CouchbaseLiteImport {
-        try await BlockingWork.runReporting(to: progress) { [self] progress in
-            try importCouchbaseLite(at: source, named: name, progress: progress)
-        }
-    }
 }

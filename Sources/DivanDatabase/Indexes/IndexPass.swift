@@ -199,7 +199,7 @@ struct IndexPass {
         _ report: inout Report
     ) throws {
         let remaining = Int(clamping: piece.remaining + groups.remainingOfOthers)
-        try progress?(
+        try progress.report(
             Progress(
                 phase: "indexing", completed: report.documents,
                 total: report.documents + remaining))
@@ -326,7 +326,7 @@ struct IndexPass {
                 guard let record, !record.hasPartials, record.signature == definition.signature
                 else { return nil }
                 return try reader(record, snapshot).computePartials(reducer: definition.reducer) {
-                    try progress?(Progress(phase: "reducing", completed: $0, total: nil))
+                    try progress.report(Progress(phase: "reducing", completed: $0, total: nil))
                 }
             }
             guard let computed, var record else { return false }

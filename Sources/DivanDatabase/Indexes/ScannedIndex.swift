@@ -35,6 +35,7 @@ final class ScannedIndex: Sendable {
         var mark = DatabaseMark(sequence: 0, purge: try core.read { try $0.state() }.lastPurge)
         var isAtEnd = false
         while !isAtEnd {
+            try CancellationFlag.check()
             let piece = try IndexPiece(
                 core, for: [IndexPart.Index(definition: definition, lastSequence: mark.sequence)],
                 after: mark.sequence, purge: mark.purge)

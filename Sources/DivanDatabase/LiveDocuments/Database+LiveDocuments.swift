@@ -56,16 +56,6 @@ extension Database {
             try live.requiring(id, context) { try body(context) }
         }
     }
-
-    /// As the blocking form, off the calling task's thread.
-    func changeLive<T: Sendable>(
-        _ id: DocumentID, _ body: @escaping @Sendable (WriteContext) throws -> T
-    ) async throws -> T {
-        try checkWritable()
-        return try await core.batchAsync { [live] context in
-            try live.requiring(id, context) { try body(context) }
-        }
-    }
 }
 
 extension LiveDocumentRegistry {

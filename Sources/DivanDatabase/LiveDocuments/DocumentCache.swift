@@ -75,9 +75,6 @@ final class DocumentCache: Sendable {
         }
     }
 
-    /// Whether nothing has to be read.
-    var isCurrent: Bool { state.withLock { $0.isCurrent } }
-
     /// The newest snapshot, current or not.
     var newest: LiveSnapshot? { state.withLock { $0.snapshot } }
 

@@ -15,13 +15,6 @@ extension LiveDocument {
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
     public func load() throws { _ = try snapshot() }
 
-    /// As the blocking form, off the calling task's thread.
-    public func load() async throws {
-        if cache.isCurrent { return }
-        try Task.checkCancellation()
-        try await BlockingWork.run { [self] in _ = try snapshot() }
-    }
-
     /// Why the last attempt to read the document failed; nil when it succeeded or there was none.
     ///
     /// While it is set the document shows what it last knew, or nothing.

@@ -28,12 +28,6 @@ extension LiveDocument {
         try revision(of: properties).save()
     }
 
-    /// As the blocking form, off the calling task's thread.
-    @discardableResult
-    public func putProperties(_ properties: JSONObject) async throws -> SavedRevision {
-        try await revision(of: properties).save()
-    }
-
     /// Stores a revision that was made elsewhere, as `Database.putExistingRevision` does.
     ///
     /// - Parameters:
@@ -121,37 +115,6 @@ extension LiveDocument {
         }
     }
 
-    /// As the blocking form; neither reading nor saving blocks the calling task's thread.
-    ///
-    /// `edit` runs in the calling task.
-    ///
-    /// - Throws: also `CancellationError` when the task was cancelled before it was saved.
-    @discardableResult
-    public func update(_ edit: (inout UnsavedRevision) throws -> Void) async throws
-        -> SavedRevision
-    {
-        while true {
-            try await load()
-            var revision = newRevision()
-            try edit(&revision)
-            if let saved = try await saveUnlessConflict(revision) { return saved }
-        }
-    }
-
-    /// As the blocking form for an edit that may give up.
-    @_disfavoredOverload
-    @discardableResult
-    public func update(_ edit: (inout UnsavedRevision) throws -> Bool) async throws
-        -> SavedRevision?
-    {
-        while true {
-            try await load()
-            var revision = newRevision()
-            guard try edit(&revision) else { return nil }
-            if let saved = try await saveUnlessConflict(revision) { return saved }
-        }
-    }
-
     /// As `newRevision()`, but never of something older because reading failed.
     private func freshRevision() throws -> UnsavedRevision {
         try load()
@@ -161,14 +124,6 @@ extension LiveDocument {
     private func saveUnlessConflict(_ revision: UnsavedRevision) throws -> SavedRevision? {
         do {
             return try revision.save()
-        } catch let error as DatabaseError where error.code == .conflict {
-            return nil
-        }
-    }
-
-    private func saveUnlessConflict(_ revision: UnsavedRevision) async throws -> SavedRevision? {
-        do {
-            return try await revision.save()
         } catch let error as DatabaseError where error.code == .conflict {
             return nil
         }
@@ -195,12 +150,6 @@ extension LiveDocument {
             throw DatabaseError.documentNotFound(documentID)
         }
         return try current.delete()
-    }
-
-    /// As the blocking form, off the calling task's thread.
-    @discardableResult
-    public func delete() async throws -> SavedRevision {
-        try await BlockingWork.run { [self] in try delete() as SavedRevision }
     }
 
     /// Removes the document without a trace, all revisions, here only; see `Database.purge(_:)`.

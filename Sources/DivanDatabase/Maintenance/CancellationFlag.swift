@@ -1,14 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanStorage
 internal import Synchronization
 
 /// Carries a task's cancellation to blocking work on another thread.
+///
+/// Blocking forms know no task. Those that may take long ask the flag that their thread carries,
+/// if it carries one:
+///
+/// ```swift
+/// try CancellationFlag.check()        // at each report of progress
+///
+/// let flag = CancellationFlag.current // or in a loop over many rows
+/// for row in rows { try flag?.check() … }
+/// ```
 final class CancellationFlag: Sendable {
+    @TaskLocal private static var carried: CancellationFlag?
+
     private let isCancelled = Atomic<Bool>(false)
+    /// The thread that does the work. A task that the work starts inherits the flag, but is no part of it.
+    private let thread = Atomic<UInt>(0)
+
+    /// The flag of the work that the calling thread does; nil when that is not a task's.
+    static var current: CancellationFlag? {
+        guard let carried, carried.thread.load(ordering: .relaxed) == ThreadIdentity.current else {
+            return nil
+        }
+        return carried
+    }
+
+    /// Throws `CancellationError` when the calling thread works for a task that has been cancelled.
+    static func check() throws { try current?.check() }
 
     func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
     func check() throws {
         if isCancelled.load(ordering: .relaxed) { throw CancellationError() }
+    }
+
+    /// Runs work on the calling thread, which asks this flag meanwhile.
+    ///
+    /// - Throws: `CancellationError`, with nothing done, when the task is cancelled already; what the work
+    ///   throws.
+    func carried<T>(through work: () throws -> T) throws -> T {
+        try check()
+        thread.store(ThreadIdentity.current, ordering: .relaxed)
+        defer { thread.store(0, ordering: .relaxed) }
+        return try Self.$carried.withValue(self) { try work() }
+    }
+}
+
+extension Optional where Wrapped == ProgressHandler {
+    /// Reports, if anybody listens, and stops work whose task has been cancelled.
+    func report(_ progress: Progress) throws {
+        try CancellationFlag.check()
+        if let handler = self { try handler(progress) }
     }
 }

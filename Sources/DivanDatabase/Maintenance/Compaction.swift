@@ -61,7 +61,8 @@ struct Compaction {
         var deleted = 0
         var position: Int64 = 0
         while true {
-            try progress?(Progress(phase: "deleting old bodies", completed: deleted, total: total))
+            try progress.report(
+                Progress(phase: "deleting old bodies", completed: deleted, total: total))
             let batch = try core.write { try deleteBatch($0, after: position) }
             deleted += batch.deleted
             guard let last = batch.last else { break }
@@ -69,11 +70,11 @@ struct Compaction {
         }
         let swept = try AttachmentSweep(core: core, progress: progress).run()
         while try core.write({ try forgetPurges($0) }) {
-            try progress?(Progress(phase: "forgetting old purges", completed: 0, total: nil))
+            try progress.report(Progress(phase: "forgetting old purges", completed: 0, total: nil))
         }
         try core.blaming(nil) {
             _ = try core.engine.compact { report in
-                try progress?(
+                try progress.report(
                     Progress(
                         phase: "shrinking the file", completed: report.completed,
                         total: report.total))

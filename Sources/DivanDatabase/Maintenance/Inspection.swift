@@ -43,7 +43,10 @@ extension Database {
         var found = try cursor.seekToFirst()
         var done = 0
         while found {
-            if done % 1_000 == 0 { try log.check() }
+            if done % 1_000 == 0 {
+                try CancellationFlag.check()
+                try log.check()
+            }
             done += 1
             var row: InspectedRow?
             try cursor.withRow { key, value in

@@ -41,13 +41,6 @@ extension Database {
         }
     }
 
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public func performMaintenance(_ kind: MaintenanceKind) async throws {
-        try await BlockingWork.runCancellably { [self] flag in
-            try performMaintenance(kind) { _ in try flag.check() }
-        }
-    }
-
     private func reindex(_ progress: ProgressHandler?) throws {
         try checkWritable()
         let names = try viewNames()

@@ -344,7 +344,8 @@ final class Salvage {
         var found = attempt(nil, start)
         while found == true {
             try log.check()
-            try progress?(Progress(phase: "copying", completed: result.documentsCopied, total: nil))
+            try progress.report(
+                Progress(phase: "copying", completed: result.documentsCopied, total: nil))
             try copy.core.batch { _ in
                 for _ in 0..<Self.batchSize where found == true {
                     found = try body() ? attempt(nil, step) : false

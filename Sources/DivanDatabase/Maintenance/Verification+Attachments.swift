@@ -83,7 +83,7 @@ extension Verification {
     func checkFiles() throws {
         var done = 0
         for key in attachments.stored {
-            try progress?(
+            try progress.report(
                 Progress(
                     phase: "checking attachments", completed: done,
                     total: attachments.stored.count))

@@ -37,7 +37,7 @@ extension Verification {
                 let sentences = try snapshot.reader(of: record).verify(
                     reducer: nil, hasPartials: record.hasPartials
                 ) { rows in
-                    try progress?(
+                    try progress.report(
                         Progress(phase: "checking indexes", completed: rows, total: nil))
                 }
                 for sentence in sentences { add("\(title) is damaged: \(sentence)", nil) }

@@ -134,7 +134,7 @@ final class Verification {
     private func checkStructure() throws {
         do {
             let found = try core.engine.verifyStructure { report in
-                try self.progress?(
+                try self.progress.report(
                     Progress(
                         phase: "checking the file", completed: report.completed,
                         total: report.total))
@@ -206,7 +206,7 @@ final class Verification {
         while found {
             if done % 1_000 == 0 {
                 try log.check()
-                try progress?(
+                try progress.report(
                     Progress(phase: "checking documents", completed: done, total: count))
             }
             done += 1
@@ -366,7 +366,7 @@ final class Verification {
         while found {
             if done % 10_000 == 0 {
                 try log.check()
-                try progress?(
+                try progress.report(
                     Progress(phase: "checking revisions", completed: done, total: expected.count))
             }
             done += 1

@@ -161,12 +161,6 @@ public final class Manager: Sendable {
         }
     }
 
-    /// As the blocking form, off the calling task's thread: deriving a key from a password takes a while.
-    public func openDatabase(named name: String, options: DatabaseOptions) async throws -> Database
-    {
-        try await BlockingWork.run { [self] in try openDatabase(named: name, options: options) }
-    }
-
     /// The open or existing database of this name, or nil.
     public subscript(name: String) -> Database? { try? existingDatabase(named: name) }
 

@@ -40,8 +40,6 @@ final class PlanRun {
     /// Gets each of all documents where it lies, first; those that it refuses are made. For a run of all
     /// documents in any order.
     var take: PlannedQuery.Take?
-    /// Called now and then; throws to stop the work.
-    var check: (@Sendable () throws -> Void)?
     private(set) var counters = Counters()
 
     init(_ snapshot: Snapshot) { self.snapshot = snapshot }
@@ -61,7 +59,7 @@ final class PlanRun {
     private func count() throws -> Bool {
         guard counters.rows < budget else { return false }
         counters.rows += 1
-        if counters.rows.isMultiple(of: 1_024) { try check?() }
+        if counters.rows.isMultiple(of: 1_024) { try CancellationFlag.check() }
         return true
     }
 

@@ -131,7 +131,6 @@ extension PlannedQuery {
     private func makeRun(_ planner: Planner) -> PlanRun {
         let run = PlanRun(planner.snapshot)
         run.includesDeleted = includesDeleted
-        run.check = check
         return run
     }
 

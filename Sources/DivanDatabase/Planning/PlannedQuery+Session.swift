@@ -46,7 +46,7 @@ extension PlannedQuery {
     }
 
     private func update(_ maps: [PropertyIndexMap]) throws {
-        try core.updatePropertyIndexes(maps) { [check] _ in try check?() }
+        try core.updatePropertyIndexes(maps)
     }
 
     private func isCurrent(_ maps: [PropertyIndexMap], _ snapshot: Snapshot) throws -> Bool {

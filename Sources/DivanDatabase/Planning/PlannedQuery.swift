@@ -32,8 +32,6 @@ struct PlannedQuery {
         if case .value(let value) = SelectorSubject(document).target(path) { return value }
         return nil
     }
-    /// Called now and then; throws to stop the work.
-    var check: (@Sendable () throws -> Void)?
     /// Gets the documents that are looked at, for whoever wants to know what the result hangs on.
     var examined: ExaminedDocuments?
 

@@ -62,13 +62,6 @@ extension Database {
         try checkWritable()
         try core.updatePropertyIndexes(try core.read { try $0.propertyIndexes() }, progress)
     }
-
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public func updateIndexes() async throws {
-        try await BlockingWork.runCancellably { flag in
-            try self.updateIndexes { _ in try flag.check() }
-        }
-    }
 }
 
 extension Snapshot {

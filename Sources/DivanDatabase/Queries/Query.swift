@@ -127,11 +127,6 @@ public struct Query: Sendable {
     ///   grouping or reduction makes no sense; what the view's reduce threw is its `underlying`.
     ///   Also `.databaseClosed`, `.io`, `.corrupted`, and as `View.updateIndex(progress:)`.
     public func run() throws -> QueryResult { try QueryRun(query: self).run() }
-
-    /// As the blocking form, off the calling task's thread.
-    public func run() async throws -> QueryResult {
-        try await BlockingWork.run { try QueryRun(query: self).run() }
-    }
 }
 
 extension Database {

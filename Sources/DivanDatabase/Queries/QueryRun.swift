@@ -158,6 +158,7 @@ private struct IndexRun {
         var skip = isWindowed ? 0 : query.skip
         let limit = isWindowed ? Int.max : query.limit ?? .max
         var found = IndexedRowCollector(coder, core: snapshot.core)
+        let flag = CancellationFlag.current
         for range in ranges where found.count < limit {
             if ranges.count > 1, skip > 0 {
                 let count = try index.count(in: range)
@@ -167,6 +168,7 @@ private struct IndexRun {
                 }
             }
             try index.forEachRow(in: range, descending: query.descending, skip: skip) {
+                try flag?.check()
                 try found.append(key: $0, value: $1)
                 return found.count < limit
             }
@@ -215,9 +217,11 @@ private struct IndexRun {
         _ index: IndexReader, _ ranges: [RowRange], _ reducer: any ViewReducer
     ) throws -> JSONValue? {
         var parts: [PackedValue] = []
+        let flag = CancellationFlag.current
         for range in ranges {
             if !reducer.isStored {
                 try index.forEachRow(in: range) { _, value in
+                    try flag?.check()
                     parts.append(RowValue.decode(value))
                     return true
                 }

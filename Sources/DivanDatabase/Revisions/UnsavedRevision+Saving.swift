@@ -25,20 +25,6 @@ extension UnsavedRevision {
         }
     }
 
-    /// As the blocking form, off the calling task's thread.
-    @discardableResult
-    public func save(allowingConflict: Bool = false) async throws -> SavedRevision {
-        let content = try content()
-        try database.checkWritable()
-        if let pending = content.pending {
-            let store = database.core.attachments
-            try await BlockingWork.run { try pending.stage(in: store, for: documentID) }
-        }
-        return try await database.changeLive(id) { context in
-            try save(content, allowingConflict, context)
-        }
-    }
-
     private func save(_ content: RevisionContent, _ allowingConflict: Bool, _ context: WriteContext)
         throws -> SavedRevision
     {

@@ -266,8 +266,14 @@ final class DatabaseCore: Sendable {
         guard !options.readOnly else { throw DatabaseError.readOnly(name) }
         if MapGuard.isMapping { throw DatabaseError.writeInsideMap(name) }
         let wait = beginWait()
+        let pause = writer.isOwnedByCurrentThread ? nil : BlockingThreads.beginWait()
         return try writer.sync { context in
             if let wait { waits.end(wait) }
+            if let pause {
+                pause.end()
+                // Its task may have been cancelled while it waited.
+                try CancellationFlag.check()
+            }
             if context.current != nil {
                 guard !context.isValidating else { throw DatabaseError.insideValidation(name) }
                 do { return try body(context) } catch let error as StorageError {
@@ -292,7 +298,7 @@ final class DatabaseCore: Sendable {
         }
     }
 
-    /// The same off the calling task's thread.
+    /// The same off the calling task's thread; the wait for the turn holds no thread.
     func batchAsync<T: Sendable>(
         source: ChangeSource = .local, _ body: @escaping @Sendable (WriteContext) throws -> T
     ) async throws -> T {
@@ -300,9 +306,14 @@ final class DatabaseCore: Sendable {
         let wait = beginWait()
         // A cancelled wait ends without the body.
         defer { if let wait { waits.end(wait) } }
-        return try await writer.async { [self] _ in
-            if let wait { waits.end(wait) }
-            return try batch(source: source, body)
+        let flag = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            try await writer.async { [self] _ in
+                if let wait { waits.end(wait) }
+                return try flag.carried { try batch(source: source, body) }
+            }
+        } onCancel: {
+            flag.cancel()
         }
     }
 

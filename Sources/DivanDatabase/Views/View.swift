@@ -233,13 +233,6 @@ public final class View: Sendable {
         }
     }
 
-    /// As the blocking form, off the calling task's thread; cancelling the task stops the work.
-    public func updateIndex() async throws {
-        try await BlockingWork.runCancellably { flag in
-            try self.updateIndex { _ in try flag.check() }
-        }
-    }
-
     /// Whether documents have changed since the index was last brought up to date.
     public var isStale: Bool {
         get throws {

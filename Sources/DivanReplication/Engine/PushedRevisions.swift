@@ -55,7 +55,7 @@ final class PushedRevisions: Sendable {
         guard !revisions.isEmpty else { return }
         do {
             try await target.ensureDurable()
-            try await database.write { transaction in
+            try await database.performWrite { transaction in
                 for (id, revisions) in revisions {
                     guard try transaction.read({ try $0.tree(of: id) }) != nil else { continue }
                     try transaction.purge(id.text, revisions: revisions.map(\.description))

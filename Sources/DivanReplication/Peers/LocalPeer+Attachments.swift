@@ -31,7 +31,7 @@ extension LocalPeer: AttachmentSource {
     private func attachment(_ wanted: WantedAttachment, orCurrent: Bool = true) async throws
         -> Attachment?
     {
-        try await database.read { transaction in
+        try await database.performRead { transaction in
             let seen = try? transaction.document(
                 withID: wanted.documentID, revision: wanted.revisionID)
             if let seen { return seen.attachment(named: wanted.name) }

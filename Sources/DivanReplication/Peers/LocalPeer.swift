@@ -44,7 +44,7 @@ package struct LocalPeer: ReplicationPeer {
 
     /// Tells where the database stands.
     package func information() async throws -> PeerInformation {
-        let last = try await database.read { try $0.lastSequence }
+        let last = try await database.performRead { try $0.lastSequence }
         return PeerInformation(exists: true, updateSequence: RemoteSequence(last))
     }
 
@@ -82,7 +82,7 @@ package struct LocalPeer: ReplicationPeer {
         -> ChangesPage
     {
         let filter = filter
-        let (batch, isAtEnd) = try await database.read { transaction in
+        let (batch, isAtEnd) = try await database.performRead { transaction in
             try transaction.changes(
                 since: start, limit: request.limit, examining: Self.step,
                 where: filter.map { filter in { try filter($0) } })
@@ -101,7 +101,7 @@ package struct LocalPeer: ReplicationPeer {
     /// Reads revisions with their histories, and attachments newer than what the target may have.
     package func revisions(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
         let sendsContents = sendsContents
-        return try await database.read { transaction in
+        return try await database.performRead { transaction in
             var fetched: [FetchedRevision] = []
             var bytes = 0
             for document in wanted {
@@ -165,7 +165,7 @@ package struct LocalPeer: ReplicationPeer {
 
     /// Compares revisions with the trees of their documents, in one snapshot.
     package func missingRevisions(of offers: [PeerChange]) async throws -> [MissingRevisions] {
-        try await database.read { transaction in
+        try await database.performRead { transaction in
             var missing: [MissingRevisions] = []
             for offer in offers {
                 guard let tree = try transaction.tree(of: offer.id) else {
@@ -195,7 +195,7 @@ package struct LocalPeer: ReplicationPeer {
 
     /// Reads the checkpoint's local document.
     package func checkpoint(_ id: ReplicationID) async throws -> StoredCheckpoint? {
-        let document = try await database.read { try $0.localDocument(id.localDocumentID) }
+        let document = try await database.performRead { try $0.localDocument(id.localDocumentID) }
         return document.map { StoredCheckpoint(Checkpoint($0)) }
     }
 
@@ -205,7 +205,7 @@ package struct LocalPeer: ReplicationPeer {
         -> String?
     {
         let document = checkpoint.document
-        try await database.write { transaction in
+        try await database.performWrite { transaction in
             try transaction.putLocalDocument(id.localDocumentID, document)
         }
         return nil

@@ -154,11 +154,11 @@ import Testing
     }
 
     @Test func `the suspending put takes attachments, too`() async throws {
-        let document = try await database.put(
+        let document = try database.put(
             "a", [:], parent: nil, attachments: ["t": .bytes(Sample.hello)])
         #expect(document.attachment(named: "t")?.digest == Sample.helloDigest)
         let entry: JSONObject = ["_attachments": ["t": ["follows": true]]]
-        let isNew = try await database.putExistingRevision(
+        let isNew = try database.putExistingRevision(
             "b", history: ["1-a"], entry, attachments: ["t": .bytes(Sample.hello)])
         #expect(isNew)
     }

@@ -244,8 +244,8 @@ import Testing
     @Test func `the suspending save stages and stores`() async throws {
         let document = MutableDocument(id: "a")
         document.setAttachment(named: "x", contentType: nil, .stream(MadeStream(length: 1_000)))
-        _ = try await database.save(document)
-        #expect(try await database.document(withID: "a")?.attachment(named: "x")?.length == 1_000)
+        _ = try database.save(document)
+        #expect(try database.document(withID: "a")?.attachment(named: "x")?.length == 1_000)
     }
 
     @Test func `content passes from one database to another`() throws {

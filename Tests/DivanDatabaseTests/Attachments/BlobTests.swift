@@ -26,7 +26,7 @@ import Testing
         let document = MutableDocument(["n": 1], id: "a")
         document["avatar"] = Blob(contentType: "image/png", Sample.hello)
         #expect(try document.blob(forKey: "avatar")?.content() == Sample.hello)
-        _ = try await database.save(document)
+        _ = try database.save(document)
         let blob = try #require(try database.existing("a").blob(forKey: "avatar"))
         #expect(blob.contentType == "image/png")
         #expect(blob.isContentAvailable)

@@ -12,7 +12,7 @@ import Testing
         let database = try sandbox.database()
         let blob = Blob(contentType: "image/png", [1, 2, 3])
         #expect(database.blob(for: blob.properties) == nil)
-        let saved = try await database.saveBlob(blob)
+        let saved = try database.saveBlob(blob)
         #expect(saved == blob)
         #expect(try saved.content() == [1, 2, 3])
         database.close()

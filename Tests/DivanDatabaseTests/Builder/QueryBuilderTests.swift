@@ -345,11 +345,4 @@ import Testing
         database.close()
         #expect(code { try base.execute() } == .databaseClosed)
     }
-
-    @Test func `a task can wait for the rows`() async throws {
-        let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
-            .where(.property("city").equalTo("Rome"))
-        let rows = try await query.execute()
-        #expect(rows.count == 2)
-    }
 }

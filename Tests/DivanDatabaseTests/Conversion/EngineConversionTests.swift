@@ -187,12 +187,18 @@ import Testing
     @Test func `a cancelled conversion leaves the old database`() async throws {
         let before = try ConversionSample.make(in: sandbox)
         let url = sandbox.url()
+        let (began, goOn) = (Gate(), Gate())
         let task = Task {
-            try await Database.convert(at: url, to: Self.other) { _ in
-                withUnsafeCurrentTask { $0?.cancel() }
+            try await Database.perform {
+                try Database.convert(at: url, to: Self.other) { _ in
+                    began.open()
+                    goOn.wait()
+                }
             }
         }
+        began.wait()
         task.cancel()
+        goOn.open()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try sandbox.database().storageEngineName == before.engine)
     }

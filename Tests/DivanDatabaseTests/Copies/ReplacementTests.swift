@@ -256,11 +256,11 @@ import Testing
         }
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            try await manager.replaceDatabase(named: "app", from: source)
+            try await manager.perform { try $0.replaceDatabase(named: "app", from: source) }
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try sandbox.contents() == before)
-        try await manager.replaceDatabase(named: "app", from: source)
+        try manager.replaceDatabase(named: "app", from: source)
         #expect(try manager.database(named: "app").documentCount == 20)
     }
 
@@ -379,23 +379,6 @@ import Testing
             code { try Database.copy(from: sandbox.url("no"), to: sandbox.url("x")) }
                 == .databaseNotFound)
         #expect(try elsewhere.contents() == before)
-    }
-
-    @Test func `the suspending forms copy as the blocking ones do`() async throws {
-        let (source, _) = try makeSource()
-        let manager = try sandbox.manager()
-        try await manager.replaceDatabase(named: "app", from: source)
-        try await manager.copyDatabase(named: "app", to: "copy")
-        try await Database.copy(from: source, to: sandbox.url("path"))
-        for name in ["app", "copy", "path"] {
-            #expect(try manager.database(named: name).documentCount == 20)
-        }
-        #expect(
-            await code { try await Database.copy(from: sandbox.url("no"), to: sandbox.url("x")) }
-                == .databaseNotFound)
-        #expect(
-            await code { try await manager.copyDatabase(named: "app", to: "copy") }
-                == .databaseExists)
     }
 
     // MARK: - Support

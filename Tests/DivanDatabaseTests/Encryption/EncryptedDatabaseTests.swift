@@ -156,7 +156,7 @@ struct EncryptedDatabaseTests {
         options.create = true
         options.encryptionKey = key
         let manager = try sandbox.manager()
-        let database = try await manager.openDatabase(named: "app", options: options)
+        let database = try manager.openDatabase(named: "app", options: options)
         #expect(database.isEncrypted)
         manager.close()
     }

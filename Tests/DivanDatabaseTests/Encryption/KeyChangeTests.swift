@@ -35,14 +35,14 @@ struct KeyChangeTests {
         let raw = try EncryptionSamples.key(1)
         let database = try sandbox.encrypted(key: raw)
         try database.create("d")
-        try await database.changeEncryptionKey(to: .password("p"))
+        try database.changeEncryptionKey(to: .password("p"))
         database.close()
         #expect(code { try sandbox.encrypted(key: raw) } == .unauthorized)
         let again = try sandbox.encrypted(key: .password("p"))
-        try await again.changeEncryptionKey(to: raw)
+        try again.changeEncryptionKey(to: raw)
         again.close()
         #expect(code { try sandbox.encrypted(key: .password("p")) } == .unauthorized)
-        #expect(try await sandbox.encrypted(key: raw).contains("d"))
+        #expect(try sandbox.encrypted(key: raw).contains("d"))
     }
 
     @Test func `a handle for reading changes no key`() throws {
@@ -179,9 +179,9 @@ struct KeyChangeTests {
         }
         #expect(code { try database.changeEncryptionKey(to: nil) { _ in } } == .databaseBusy)
         #expect(!database.isClosed)
-        try await database.changeEncryptionKey(to: try EncryptionSamples.key(2))
+        try database.changeEncryptionKey(to: try EncryptionSamples.key(2))
         other.unlock()
-        try await database.changeEncryptionKey(to: nil)
+        try database.changeEncryptionKey(to: nil)
         #expect(!(try sandbox.database { $0.encryptionKey = nil }).isEncrypted)
     }
 

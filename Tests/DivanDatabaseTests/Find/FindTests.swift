@@ -164,16 +164,6 @@ import Testing
         #expect(found.statistics.rowsExamined == 0)
     }
 
-    @Test func `a task can wait for a find and cancel it`() async throws {
-        let query = FindQuery(try Selector(json: ["city": "Rome"]))
-        let database = database
-        #expect(try await database.find(query).map(\.id) == ["bob", "cat"])
-        let task = Task { try await database.find(query) }
-        task.cancel()
-        // Either it was done, or it was stopped.
-        if case .failure(let error) = await task.result { #expect(error is CancellationError) }
-    }
-
     @Test func `sort keys are read from the form that CouchDB has`() throws {
         #expect(try SortKey(json: "a") == .ascending("a"))
         #expect(try SortKey(json: ["a": "asc"]) == .ascending("a"))

@@ -169,13 +169,20 @@ import Testing
             }
         }
         #expect(!manager.databaseExists(named: "shop"))
+        let (began, goOn) = (Gate(), Gate())
         let task = Task { [manager] in
-            withUnsafeCurrentTask { $0?.cancel() }
-            return try await manager.importCouchbaseLite(at: url)
+            try await manager.perform { manager in
+                began.open()
+                goOn.wait()
+                return try manager.importCouchbaseLite(at: url)
+            }
         }
+        began.wait()
+        task.cancel()
+        goOn.open()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path("new")) == [])
-        try await manager.importCouchbaseLite(at: url)
+        try manager.importCouchbaseLite(at: url)
         try check(manager.database(named: "shop"))
     }
 

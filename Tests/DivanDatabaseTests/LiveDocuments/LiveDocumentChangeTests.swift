@@ -25,7 +25,7 @@ import Testing
                 ? !document.exists : document.currentRevisionID == change.revisionID
             told.append(isShown ? "\(change.source)" : "older than \(change)")
         }
-        try await document.putProperties(["n": 0])
+        try document.putProperties(["n": 0])
         await eventually { told.all == ["local"] }
         try await offPool {
             let child = try TestChild("serve", path)
@@ -34,20 +34,20 @@ import Testing
             #expect(child.finish() == 0)
         }
         await eventually { told.all == ["local", "otherProcess"] }
-        _ = try await database.purge("a")
+        _ = try database.purge("a")
         await eventually { told.all == ["local", "otherProcess", "local"] }
         token.remove()
     }
 
     @Test func `the changes of a live document are a sequence`() async throws {
         let changes = try document.changes
-        try await document.putProperties(["n": 1])
+        try document.putProperties(["n": 1])
         var told: [DocumentChange] = []
         for await change in changes {
             #expect(document.currentRevisionID == change.revisionID)
             told.append(change)
             if change.isDeletion { break }
-            try await document.delete()
+            try document.delete()
         }
         #expect(told.map(\.isDeletion) == [false, true])
     }

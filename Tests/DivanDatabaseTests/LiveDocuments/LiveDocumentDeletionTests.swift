@@ -133,8 +133,8 @@ import Testing
     }
 
     @Test func `suspending deletion does the same`() async throws {
-        try await document.putProperties(["n": 1])
-        #expect(try await document.delete().isDeletion)
+        try document.putProperties(["n": 1])
+        #expect(try document.delete().isDeletion)
         #expect(document.isDeleted)
     }
 

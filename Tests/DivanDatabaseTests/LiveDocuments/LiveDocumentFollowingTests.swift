@@ -145,7 +145,7 @@ import Testing
             }
             group.addTask { [database] in
                 for number in 1...rounds {
-                    try await database.inBatch {
+                    try database.inBatch {
                         try database.update("a") { $0.set(number, forKey: "n") }
                     }
                 }
@@ -159,20 +159,20 @@ import Testing
     @Test func `a database without live documents is not followed for long`() async throws {
         #expect(database.live.isFollowing)
         let other = try sandbox.database("other")
-        try await other.save(MutableDocument(id: "a"))
+        try other.save(MutableDocument(id: "a"))
         #expect(!other.live.isFollowing)
         do {
             let held = try other["a"]
             #expect(held.exists && other.live.isFollowing)
         }
         for number in 0..<200 {
-            try await other.inBatch { try other.update("a") { $0.set(number, forKey: "n") } }
+            try other.inBatch { try other.update("a") { $0.set(number, forKey: "n") } }
         }
         await eventually { !other.live.isFollowing }
         // And again when there is one.
         let again = try other["a"]
         #expect(other.live.isFollowing)
-        try await other.update("a") { $0["n"] = -1 }
+        try other.update("a") { $0["n"] = -1 }
         #expect(again["n"].int == -1)
     }
 }

@@ -35,7 +35,7 @@ import Testing
     private func settle() async throws {
         let marker = try database["marker"]
         let told = track { marker.exists }
-        try await marker.update { $0.set($0.int(forKey: "n") + 1, forKey: "n") }
+        try marker.update { $0.set($0.int(forKey: "n") + 1, forKey: "n") }
         await eventually { told.isSet }
     }
 
@@ -51,7 +51,7 @@ import Testing
         try database.create("b")
         try await settle()
         #expect(flags.allSatisfy { !$0.isSet })
-        try await database.update("a") { $0["n"] = 1 }
+        try database.update("a") { $0["n"] = 1 }
         await eventually { flags.allSatisfy(\.isSet) }
     }
 
@@ -81,7 +81,7 @@ import Testing
     @Test func `what another handle and another process do is told`() async throws {
         let other = try sandbox.database()
         let flag = track { document["n"].int }
-        try await other.update("a") { $0["n"] = 1 }
+        try other.update("a") { $0["n"] = 1 }
         await eventually { flag.isSet }
         #expect(document["n"].int == 1)
         let path = sandbox.url().path(percentEncoded: false)
@@ -110,28 +110,22 @@ import Testing
         }
         observe()
         #expect(throws: Whim()) {
-            try Self.blocking {
-                try database.inBatch {
-                    try document.update { $0["n"] = 1 }
-                    throw Whim()
-                }
+            try database.inBatch {
+                try document.update { $0["n"] = 1 }
+                throw Whim()
             }
         }
         try await settle()
         #expect(count.load(ordering: .relaxed) == 0)
-        let before = try Self.blocking {
-            try database.inBatch {
-                for number in 2...9 { try document.update { $0.set(number, forKey: "n") } }
-                return count.load(ordering: .relaxed)
-            }
+        let before = try database.inBatch {
+            for number in 2...9 { try document.update { $0.set(number, forKey: "n") } }
+            return count.load(ordering: .relaxed)
         }
         #expect(before == 0)
         await eventually { count.load(ordering: .relaxed) == 1 }
         try await settle()
         #expect(count.load(ordering: .relaxed) == 1 && document["n"].int == 9)
     }
-
-    private static func blocking<T>(_ body: () throws -> T) rethrows -> T { try body() }
 
     @Test func `observers are told on no thread that writes and may write themselves`() async throws
     {
@@ -144,7 +138,7 @@ import Testing
             _ = try? document.update { $0["seen"] = true }
             wrote.open()
         }
-        try await document.update { $0["n"] = 1 }
+        try document.update { $0["n"] = 1 }
         try await offPool { #expect(wrote.wait()) }
         #expect(!inTransaction.isSet)
         #expect(document.userProperties == ["n": 1, "seen": true])
@@ -163,7 +157,7 @@ import Testing
 
     private static func write(_ rounds: Int, to database: Database) async throws {
         for number in 1...rounds {
-            try await database.inBatch {
+            try database.inBatch {
                 try database.update("a") { $0.set(number, forKey: "n") }
             }
         }

@@ -91,21 +91,18 @@ import Testing
         }
     }
 
-    @Test func `loading ahead reads and tells why it cannot`() async throws {
+    @Test func `loading ahead reads and tells why it cannot`() throws {
         try database.create("a", ["n": 1])
         let document = try database["a"]
-        try await document.load()
-        try blocking { try document.load() }
+        try document.load()
         #expect(document.cache.newest?.contents?.document["n"].int == 1)
         let closed = try Database.inMemory()
         let never = try closed["a"]
         closed.close()
-        #expect(await code { try await never.load() } == .databaseClosed)
+        #expect(code { try never.load() } == .databaseClosed)
         #expect(never.properties == [:])
         #expect(never.loadFailure?.code == .databaseClosed)
     }
-
-    private func blocking(_ body: () throws -> Void) rethrows { try body() }
 
     @Test func `a look from inside a read closure does not hold the document back`() throws {
         let sandbox = Sandbox()

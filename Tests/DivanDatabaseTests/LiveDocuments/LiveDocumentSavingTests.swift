@@ -175,17 +175,4 @@ import Testing
         #expect(try copy.save(allowingConflict: true) == saved)
         #expect(try document.leafRevisions.count == 1)
     }
-
-    @Test func `saving off the calling task's thread does the same`() async throws {
-        let revision = try await document.putProperties(["n": 1])
-        #expect(revision.generation == 1)
-        #expect(await code { try await document.putProperties(["n": 2]) } == .conflict)
-        var next = document.newRevision()
-        next["n"] = 2
-        let edited = next
-        #expect(try await edited.save().generation == 2)
-        #expect(document["n"].int == 2)
-        // The same edit of the same parent, after it has been saved.
-        #expect(await code { try await edited.save() } == .conflict)
-    }
 }

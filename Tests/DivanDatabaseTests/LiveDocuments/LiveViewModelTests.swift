@@ -15,7 +15,7 @@ import Testing
         var isDone: Bool { document.bool(forKey: "done") }
 
         func toggle() async throws {
-            try await document.update { $0.set(!$0.bool(forKey: "done"), forKey: "done") }
+            try document.update { $0.set(!$0.bool(forKey: "done"), forKey: "done") }
         }
     }
 
@@ -26,7 +26,7 @@ import Testing
         let document = database.createDocument()
         let model = TaskModel(document)
         #expect(model.title == "Untitled" && !model.isDone)
-        try await document.putProperties(["title": "Learn Persian"])
+        try document.putProperties(["title": "Learn Persian"])
         #expect(model.title == "Learn Persian")
 
         let drawnAgain = Flag()

@@ -71,7 +71,7 @@ import Testing
         var revision = document.newRevision()
         revision.setAttachment(named: "a", contentType: nil, .bytes([1]))
         let edited = revision
-        let saved = try await edited.save()
+        let saved = try edited.save()
         #expect(try saved.attachment(named: "a")?.content() == [1])
     }
 

@@ -35,8 +35,8 @@ import Testing
         await eventually { told.last == [2, 3] && all.last == ["b", "c"] }
         let rounds = Soak.count(test: 200, soak: 5_000)
         _ = try await offPool { try child.value.ask("churn \(rounds) 7") }
-        let fresh = try await view.query().run()
-        let documents = try await database.allDocumentsQuery().run()
+        let fresh = try view.query().run()
+        let documents = try database.allDocumentsQuery().run()
         await eventually {
             told.updates.all.last?.rows == fresh && all.updates.all.last?.rows == documents
         }
@@ -54,7 +54,7 @@ import Testing
             let database = try Database.forTest(at: path, create: true)
             // Built once, and then out of date.
             try database.createIndex(PropertyIndex(on: "n"))
-            try await database.updateIndexes()
+            try database.updateIndexes()
             database.close()
         }
         let database = try Database.forTest(at: path, readOnly: true)

@@ -48,7 +48,7 @@ import Testing
             try await group.waitForAll()
         }
         for (index, live) in lives.enumerated() {
-            let fresh = try await queries[index].run()
+            let fresh = try queries[index].run()
             await eventually { tolds[index].updates.all.last?.rows == fresh }
             await eventually { applied[index].rows == Array(fresh) }
             #expect(live.lastError == nil, "round \(round)")

@@ -51,9 +51,9 @@ final class Told: Sendable {
         #expect(live.rows?.count == 1 && live.isRunning && live.lastError == nil)
         try database.create("b", ["n": 2])
         #expect(try await results.next()?.map(\.key) == [1, 2])
-        try await database.delete("a")
+        try database.delete("a")
         #expect(try await results.next()?.map(\.key) == [2])
-        try await database.purge("b")
+        try database.purge("b")
         #expect(try await results.next()?.map(\.key) == [])
     }
 
@@ -66,12 +66,12 @@ final class Told: Sendable {
         try database.create("b", ["n": 0])
         await eventually { told.last == [0, 1] }
         #expect(told.updates.all.last?.difference == difference { $0.inserted = [0] })
-        try await database.update("a") { $0["n"] = -1 }
+        try database.update("a") { $0["n"] = -1 }
         await eventually { told.last == [-1, 0] }
         let moved = told.updates.all.last?.difference
         #expect(moved?.moved.count == 1 && moved?.inserted == [] && moved?.removed == [])
         #expect(moved?.updated == [RowDifference.Pair(old: 1, new: 0)])
-        try await database.delete("b")
+        try database.delete("b")
         await eventually { told.last == [-1] }
         #expect(told.updates.all.last?.difference == difference { $0.removed = [1] })
         token.remove()
@@ -94,14 +94,14 @@ final class Told: Sendable {
         let runs = live.fetchCount
         for number in 10..<20 {
             let looks = live.lookCount
-            try await database.update("\(number)") { $0["n"] = Fragment(number + 100) }
+            try database.update("\(number)") { $0["n"] = Fragment(number + 100) }
             await eventually { live.lookCount > looks }
         }
         try database.create("unrelated", ["title": "no number"])
-        try await database.delete("0")
-        try await database.purge("1")
+        try database.delete("0")
+        try database.purge("1")
         // The last of them may still be looked at; what comes after it is in the range.
-        try await database.update("6") { $0["n"] = 6.5 }
+        try database.update("6") { $0["n"] = 6.5 }
         await eventually { told.last == [5, 6.5, 7, 8, 9] }
         #expect(live.fetchCount == runs + 1)
         token.remove()
@@ -124,10 +124,10 @@ final class Told: Sendable {
         await eventually { told.last == ["b1"] }
         try database.create("cc")
         await eventually { told.last == ["b1", "cc"] }
-        try await database.update("cc") { $0["n"] = 1 }
+        try database.update("cc") { $0["n"] = 1 }
         await eventually { told.updates.all.count == 4 }
         #expect(told.updates.all.last?.difference.updated == [.init(old: 1, new: 1)])
-        try await database.purge("b1")
+        try database.purge("b1")
         await eventually { told.last == ["cc"] }
         token.remove()
 
@@ -141,8 +141,8 @@ final class Told: Sendable {
     }
 
     @Test func `a live query of conflicts shows each one while it lasts`() async throws {
-        let first = try await database.put("a", ["n": 1], parent: nil).revisionID
-        try await database.put("b", ["n": 1], parent: nil)
+        let first = try database.put("a", ["n": 1], parent: nil).revisionID
+        try database.put("b", ["n": 1], parent: nil)
         var query = database.allDocumentsQuery()
         query.allDocumentsMode = .onlyConflicts
         let live = query.live(interval: .zero)
@@ -151,9 +151,9 @@ final class Told: Sendable {
             told.append(rows.compactMap(\.documentID))
             switch told.count {
             case 1:
-                try await database.put("a", ["n": 2], parent: first)
-                try await database.put("a", ["n": 3], parent: first, allowConflict: true)
-            case 2: try await database.resolveConflicts(of: "a", with: .keepWinner)
+                try database.put("a", ["n": 2], parent: first)
+                try database.put("a", ["n": 3], parent: first, allowConflict: true)
+            case 2: try database.resolveConflicts(of: "a", with: .keepWinner)
             default: break
             }
             if told.count == 3 { break }
@@ -170,12 +170,12 @@ final class Told: Sendable {
         let told = Told()
         let token = told.follow(live)
         await eventually { told.last == [1] }
-        try await database.update("a") { $0["more"] = 2 }
+        try database.update("a") { $0["more"] = 2 }
         await eventually { told.updates.all.last?.rows.first?.includedDocument?["more"].int == 2 }
         #expect(told.updates.all.last?.difference.updated == [.init(old: 0, new: 0)])
         let runs = live.fetchCount
         let looks = live.lookCount
-        try await database.update("b") { $0["more"] = 3 }
+        try database.update("b") { $0["more"] = 3 }
         await eventually { live.lookCount > looks }
         #expect(live.fetchCount == runs)
         token.remove()
@@ -188,7 +188,7 @@ final class Told: Sendable {
         let told = Told()
         let token = told.follow(live)
         await eventually { told.updates.all.last?.rows.first?.value == 1 }
-        try await database.update("a") { $0["n"] = 7 }
+        try database.update("a") { $0["n"] = 7 }
         await eventually { live.fetchCount >= 2 }
         try database.create("b", ["n": 2])
         await eventually { told.updates.all.last?.rows.first?.value == 2 }
@@ -263,7 +263,7 @@ final class Told: Sendable {
         #expect(live.lastError is DatabaseError)
         let error = await code { try await live.waitForRows() }
         #expect(error == .invalidQuery)
-        try await database.update("b") { $0["value"] = 6 }
+        try database.update("b") { $0["value"] = 6 }
         await eventually { told.updates.all.last?.rows.first?.value == 11 }
         #expect(live.lastError == nil)
         token.remove()
@@ -278,7 +278,7 @@ final class Told: Sendable {
         live.query?.startKey = 2
         await eventually { told.last == [2, 3, 4] }
         #expect(told.updates.all.last?.difference == difference { $0.inserted = [0] })
-        try await database.delete("2")
+        try database.delete("2")
         await eventually { told.last == [3, 4] }
         #expect(live.query?.startKey == 2)
         token.remove()
@@ -353,13 +353,13 @@ final class Told: Sendable {
         let told = Told()
         let token = told.follow(live)
         await eventually { told.last == [] }
-        try await database.inBatch {
+        try database.inBatch {
             try database.create("a", ["n": 1])
             // The index follows inside the batch.
             #expect(try numbers.query().run().count == 1)
         }
         await eventually { told.last == [1] }
-        _ = try? await database.inBatch {
+        _ = try? database.inBatch {
             try database.create("b", ["n": 2])
             #expect(try numbers.query().run().count == 2)
             throw Whim()

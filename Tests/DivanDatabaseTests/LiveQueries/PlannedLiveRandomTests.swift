@@ -49,8 +49,8 @@ import Testing
             }
             try await group.waitForAll()
         }
-        let freshDocuments = try await database.find(asked)
-        let freshRows = try await select.execute()
+        let freshDocuments = try database.find(asked)
+        let freshRows = try select.execute()
         await eventually { documents.last == freshDocuments }
         await eventually { rows.last == freshRows }
         #expect(found.lastError == nil && selected.lastError == nil, "round \(round)")

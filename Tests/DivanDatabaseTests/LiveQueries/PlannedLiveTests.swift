@@ -54,12 +54,12 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
         let live = database.live(query, interval: .zero)
         var results = live.makeAsyncIterator()
         #expect(try await results.next()?.map(\.id) == ["18", "19"])
-        try await database.update("3") { $0["n"] = 18.5 }
+        try database.update("3") { $0["n"] = 18.5 }
         #expect(try await results.next()?.map(\.id) == ["18", "3", "19"])
-        try await database.delete("18")
+        try database.delete("18")
         #expect(try await results.next()?.map(\.id) == ["3", "19"])
         // Another property of a document that is found.
-        try await database.update("19") { $0["title"] = "last" }
+        try database.update("19") { $0["title"] = "last" }
         #expect(try await results.next()?.last?.properties["title"] == "last")
     }
 
@@ -67,12 +67,12 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
         let told = ToldOf<SelectRows>()
         let token = told.follow(lowQuery.live(interval: .zero))
         await eventually { told.last?.compactMap { $0["n"].int } == [3, 4, 5, 6] }
-        try await database.update("4") { $0["n"] = 5.5 }
+        try database.update("4") { $0["n"] = 5.5 }
         await eventually { told.updates.all.count == 2 }
         let difference = told.updates.all.last?.difference
         #expect(difference?.updated == [.init(old: 1, new: 2)])
         #expect(difference?.moved.count == 1 && difference?.inserted == [])
-        try await database.delete("3")
+        try database.delete("3")
         await eventually { told.updates.all.count == 3 }
         #expect(told.updates.all.last?.difference.removed == [0])
         token.remove()
@@ -89,7 +89,7 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
             if case .success(let update) = result { told.updates.append(update) }
         }
         await eventually { told.last?.compactMap { $0["count"].int } == [10, 10] }
-        try await database.delete("0")
+        try database.delete("0")
         await eventually { told.last?.compactMap { $0["count"].int } == [10, 9] }
         #expect(told.updates.all.last?.difference.updated == [.init(old: 1, new: 1)])
         token.remove()
@@ -99,11 +99,11 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
     private func writeElsewhere(_ looks: () -> Int) async throws {
         for number in 10..<20 {
             let before = looks()
-            try await database.update("\(number)") { $0["n"] = Fragment(number + 100) }
+            try database.update("\(number)") { $0["n"] = Fragment(number + 100) }
             await eventually { looks() > before }
         }
         let before = looks()
-        try await database.purge("19")
+        try database.purge("19")
         await eventually { looks() > before }
     }
 
@@ -120,11 +120,11 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
         let runs = (found.fetchCount, selected.fetchCount)
         try await writeElsewhere { min(found.lookCount, selected.lookCount) }
         // What comes after them is in the range.
-        try await database.update("5") { $0["title"] = "five" }
+        try database.update("5") { $0["title"] = "five" }
         await eventually {
             documents.last?.contains { $0.properties["title"] == "five" } == true
         }
-        try await database.update("15") { $0["n"] = 4.5 }
+        try database.update("15") { $0["n"] = 4.5 }
         await eventually { documents.last?.count == 5 && rows.last?.count == 5 }
         #expect(found.fetchCount == runs.0 + 2)
         #expect(selected.fetchCount <= runs.1 + 2)
@@ -138,11 +138,11 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
         let token = told.follow(live)
         await eventually { told.last?.isEmpty == true }
         // The row of the index stays as it is.
-        try await database.update("7") { $0["star"] = true }
+        try database.update("7") { $0["star"] = true }
         await eventually { told.last?.map(\.id) == ["7"] }
         let looks = live.lookCount
         let runs = live.fetchCount
-        try await database.update("17") { $0["star"] = true }
+        try database.update("17") { $0["star"] = true }
         await eventually { live.lookCount > looks }
         #expect(live.fetchCount == runs)
         token.remove()
@@ -166,7 +166,7 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
         await eventually { told.last?.count == 1 }
         try database.create("ann", ["name": "Ann"])
         await eventually { told.last?.first?["name"].string == "Ann" }
-        try await database.update("ann") { $0["name"] = "Anna" }
+        try database.update("ann") { $0["name"] = "Anna" }
         await eventually { told.last?.first?["name"].string == "Anna" }
         token.remove()
     }

@@ -92,20 +92,20 @@ import Testing
 
     @Test func `update reads, edits and saves in one transaction`() async throws {
         var task = Task(title: "0")
-        try await database.save(&task)
+        try database.save(&task)
         let id = task.id
         try await withThrowingTaskGroup { group in
             for _ in 0..<20 {
                 group.addTask { [database] in
-                    try await database.update(Task.self, withID: id) { task in
+                    try database.update(Task.self, withID: id) { task in
                         task.title = String((Int(task.title) ?? 0) + 1)
                     }
                 }
             }
             try await group.waitForAll()
         }
-        #expect(try await database.model(Task.self, withID: id)?.title == "20")
-        #expect(try await database.update(Task.self, withID: "nobody") { $0.title = "x" } == nil)
+        #expect(try database.model(Task.self, withID: id)?.title == "20")
+        #expect(try database.update(Task.self, withID: "nobody") { $0.title = "x" } == nil)
     }
 
     @Test func `several models are saved together or not at all`() throws {
@@ -154,16 +154,16 @@ import Testing
         #expect(code { try database.delete(&stale) } == .conflict)
     }
 
-    @Test func `the suspending forms do the same`() async throws {
+    @Test func `a stale model is refused and stays as it is`() throws {
         var task = Task(title: "x")
-        try await database.save(&task)
+        try database.save(&task)
         var stale = task
         task.title = "y"
-        #expect(try await database.save(&task).generation == 2)
-        #expect(await code { try await database.save(&stale) } == .conflict)
-        #expect(await code { try await database.delete(&stale) } == .conflict)
-        #expect(try await database.delete(&task))
-        #expect(try await database.model(Task.self, withID: stale.id) == nil)
+        #expect(try database.save(&task).generation == 2)
+        #expect(code { try database.save(&stale) } == .conflict)
+        #expect(code { try database.delete(&stale) } == .conflict)
+        #expect(try database.delete(&task))
+        #expect(try database.model(Task.self, withID: stale.id) == nil)
     }
 
     // MARK: - Relations and types

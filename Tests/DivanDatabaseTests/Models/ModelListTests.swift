@@ -27,12 +27,12 @@ import Testing
         }
 
         func toggle(_ task: Task) async throws {
-            try await database.update(Task.self, withID: task.id) { $0.isDone.toggle() }
+            try database.update(Task.self, withID: task.id) { $0.isDone.toggle() }
         }
 
         private func load() async throws -> [Task] {
             let database = database
-            return try await database.read { _ in try database.models(Task.self) }
+            return try database.read { _ in try database.models(Task.self) }
                 .sorted { $0.title < $1.title }
         }
     }
@@ -42,7 +42,7 @@ import Testing
     {
         let database = try Database.inMemory()
         var first = Task(title: "a")
-        try await database.save(&first)
+        try database.save(&first)
         let list = TaskList(database)
         let following = _Concurrency.Task { try await list.follow() }
         defer { following.cancel() }
@@ -55,12 +55,12 @@ import Testing
             drawnAgain.set()
         }
         var second = Task(title: "b")
-        try await database.save(&second)
+        try database.save(&second)
         await eventually { list.tasks.map(\.title) == ["a", "b"] }
         #expect(drawnAgain.isSet)
         try await list.toggle(first)
         await eventually { list.tasks.first?.isDone == true }
-        try await database.delete(first.id)
+        try database.delete(first.id)
         await eventually { list.tasks.map(\.title) == ["b"] }
     }
 }

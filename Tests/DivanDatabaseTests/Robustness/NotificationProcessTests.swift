@@ -103,7 +103,7 @@ import Testing
         #expect(try await churned == "churned")
         _ = try await offPool { try child.value.ask("save end 1") }
         var fresh: [String: SequenceNumber] = [:]
-        for change in try await database.changes().changes { fresh[change.id] = change.sequence }
+        for change in try database.changes().changes { fresh[change.id] = change.sequence }
         #expect(await mirror.value == fresh, "seed \(seed)")
         #expect(fresh.count > 20)
         #expect(try await offPool { child.value.finish() } == 0)

@@ -159,7 +159,7 @@ import Glibc
         let manager = try sandbox.manager()
         let database = try manager.database(named: "db")
         try database.create("a")
-        try await database.setExpiration(of: "a", at: Date(timeIntervalSinceNow: 0.2))
+        try database.setExpiration(of: "a", at: Date(timeIntervalSinceNow: 0.2))
         try manager.suspend()
         try await Task.sleep(for: .milliseconds(400))
         try manager.resume()

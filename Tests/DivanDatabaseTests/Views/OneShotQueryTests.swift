@@ -106,7 +106,7 @@ import Testing
         var counts: [Int] = []
         for try await rows in live {
             counts.append(rows.count)
-            if rows.isEmpty { try await database.save(MutableDocument(["n": 99], id: "new")) }
+            if rows.isEmpty { try database.save(MutableDocument(["n": 99], id: "new")) }
             if rows.count == 1 { break }
         }
         #expect(counts == [0, 1])

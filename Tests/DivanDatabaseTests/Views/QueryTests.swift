@@ -261,10 +261,4 @@ import Testing
         #expect(try plain.documentRevisionID?.hasPrefix("2-") == true)
         #expect(try plain.sequenceNumber == database.lastSequence)
     }
-
-    @Test func `a query runs off the calling task`() async throws {
-        try store("a", "b")
-        let rows = try await view.query().run()
-        #expect(rows.map(\.key) == ["a", "b"])
-    }
 }
