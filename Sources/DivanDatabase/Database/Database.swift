@@ -32,6 +32,8 @@ public final class Database: Sendable {
     let core: DatabaseCore
     /// The live documents that somebody holds.
     let live: LiveDocumentRegistry
+    /// The editors of models that somebody holds.
+    let editors: ModelEditors
     private let isReadOnlyHandle: Bool
     private let closed = Atomic<Bool>(false)
     private let registration: DatabaseRegistry.Registration?
@@ -61,6 +63,7 @@ public final class Database: Sendable {
         self.core = core
         isReadOnlyHandle = readOnly
         live = LiveDocumentRegistry()
+        editors = ModelEditors(databaseName: name)
         self.registration = registration
     }
 
@@ -91,8 +94,13 @@ public final class Database: Sendable {
 
     /// Closes the database; every later call throws `.databaseClosed`. Closing twice is fine.
     ///
-    /// A directory that was opened several times in this process stays open for the others.
+    /// Automatic saves of models that are due happen first (see ``ModelEditor``). A directory that was
+    /// opened several times in this process stays open for the others.
     public func close() {
+        if !isClosed {
+            editors.saveDue()
+            editors.noteClosing()
+        }
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         live.stop()
         if let registration { DatabaseRegistry.shared.release(registration) } else { core.close() }

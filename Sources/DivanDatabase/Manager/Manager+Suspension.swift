@@ -15,7 +15,8 @@ extension Manager {
     /// and for letting another process replace or delete a database. The batch that is running is
     /// waited for; reads that run are stopped. After that every call throws `.databaseSuspended`, and
     /// no file of a database is open for reading or writing. Objects stay good: live documents and live
-    /// queries keep what they show, replications are offline, notifications wait.
+    /// queries keep what they show, replications are offline, notifications wait. Automatic saves of
+    /// models that are due happen first.
     ///
     /// A database that other managers of this process have open too is suspended for them as well.
     /// Suspending twice is fine.
@@ -27,7 +28,10 @@ extension Manager {
             state.isSuspended = !state.isClosed
             return Array(state.databases.values)
         }
-        try Self.forEach(open) { try $0.core.suspend() }
+        try Self.forEach(open) { database in
+            if !database.isSuspended { database.editors.saveDue() }
+            try database.core.suspend()
+        }
     }
 
     /// Takes up again after `suspend()`, and tells what other processes have changed meanwhile.

@@ -9,17 +9,7 @@ extension WriteTransaction {
     public func save<M: DocumentModel>(_ model: inout M) throws -> Document {
         var next = model
         try next.willSave()
-        let (object, blobs) = try ModelCoding.encode(next)
-        let draft: MutableDocument
-        if let revision = next.revisionID {
-            guard let base = try base(next.id, revision) else {
-                throw DatabaseError.modelConflict(next.id, revision)
-            }
-            draft = base.toMutable()
-            draft.setProperties(try ModelCoding.merge(object, of: M.self, over: base))
-        } else {
-            draft = MutableDocument(object, id: next.id)
-        }
+        let (draft, blobs) = try read { try $0.draft(of: next) }
         draft.add(blobs)
         let saved = try save(draft, .failOnConflict).document
         next.identity.revisionID = saved.revisionID
@@ -42,11 +32,30 @@ extension WriteTransaction {
         model.identity.revisionID = nil
         return true
     }
+}
+
+extension ReadTransaction {
+    /// The document that a save of a model stores, and the blobs that it brings.
+    ///
+    /// - Throws: `DatabaseError` with code `.conflict` when the revision that the model was made from
+    ///   may no longer be edited; `.invalidDocument` when the value does not encode as an object.
+    func draft<M: DocumentModel>(of model: M) throws -> (document: MutableDocument, blobs: [Blob]) {
+        let (object, blobs) = try ModelCoding.encode(model)
+        guard let revision = model.revisionID else {
+            return (MutableDocument(object, id: model.id), blobs)
+        }
+        guard let base = try base(of: model.id, revision) else {
+            throw DatabaseError.modelConflict(model.id, revision)
+        }
+        let draft = base.toMutable()
+        draft.setProperties(try ModelCoding.merge(object, of: M.self, over: base))
+        return (draft, blobs)
+    }
 
     /// The revision that a model was read from, if it may still be edited; nil when it is gone.
-    private func base(_ id: String, _ revision: String) throws -> Document? {
+    func base(of id: String, _ revision: String) throws -> Document? {
         do {
-            let base = try read { try $0.document(withID: id, revision: revision) }
+            let base = try document(withID: id, revision: revision)
             return base?.isDeleted == true ? nil : base
         } catch let error as DatabaseError where error.code == .revisionNotFound { return nil }
     }
