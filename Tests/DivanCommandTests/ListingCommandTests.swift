@@ -73,8 +73,8 @@ import Testing
                 .allSatisfy { !$0.hasSuffix(".partial") })
     }
 
-    @Test func `a full disk is an error`() throws {
-        guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
+    @Test(.enabled(if: Machine.has("/dev/full"), "It needs /dev/full."))
+    func `a full disk is an error`() throws {
         let command =
             "\(TestTool.executable.path) cat \(tool.path("db.divan")) >/dev/full 2>err"
         let shell = try ChildProcess("/bin/sh", ["-c", command], in: tool.directory.path)

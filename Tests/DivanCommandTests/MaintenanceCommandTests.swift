@@ -81,8 +81,8 @@ import Testing
         #expect(try tool.read("out").hasPrefix("{\"_id\":\"d0\""))
     }
 
-    @Test func `a read-only database can be read and not written`() throws {
-        guard geteuid() != 0 else { return }
+    @Test(.disabled(if: Machine.isSuperuser, "No permission of a file stops the superuser."))
+    func `a read-only database can be read and not written`() throws {
         let database = tool.path("db.divan")
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: database)
         defer {

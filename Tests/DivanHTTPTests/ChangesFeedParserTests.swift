@@ -178,9 +178,11 @@ import Testing
         }
     }
 
-    @Test(arguments: RecordedTraffic.names)
+    @Test(
+        .enabled(if: Machine.hasShared("wire"), "It needs ../shared/wire."),
+        arguments: RecordedTraffic.names)
     func `recorded feeds of real servers are read whole`(name: String) throws {
-        guard let messages = RecordedTraffic.messages(of: name) else { return }
+        let messages = try #require(RecordedTraffic.messages(of: name))
         var random = SeededRandom(seed: 1)
         let feeds = messages.filter {
             $0.isWhole && $0.startLine.hasPrefix("HTTP/1.1 200")

@@ -21,12 +21,8 @@ private final class TLSServer {
         return Base64.decode(lines.joined()) ?? []
     }
 
-    /// Makes keys and starts the program; `nil` after a printed line where there is none.
-    init?(wantsClientCertificate: Bool = false, options: [String] = []) throws {
-        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") else {
-            print("Skipped: there is no openssl program.")
-            return nil
-        }
+    /// Makes keys and starts the program.
+    init(wantsClientCertificate: Bool = false, options: [String] = []) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for name in ["server", "client"] {
@@ -77,7 +73,7 @@ private final class TLSServer {
         _ arguments: [String], in folder: URL, output: Pipe?
     ) throws -> ChildProcess {
         try ChildProcess(
-            "/usr/bin/openssl", arguments, in: folder.path,
+            #require(Machine.program("openssl")), arguments, in: folder.path,
             output: output.map { .descriptor($0.fileHandleForWriting.fileDescriptor) } ?? .null,
             error: .null)
     }
@@ -97,8 +93,9 @@ private final class TLSServer {
 }
 
 @Suite struct CurlTLSTests {
-    @Test func `only what a policy trusts is trusted`() async throws {
-        guard let server = try TLSServer(), let other = try TLSServer() else { return }
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `only what a policy trusts is trusted`() async throws {
+        let (server, other) = (try TLSServer(), try TLSServer())
         let key = try #require(CertificatePin.sha256(ofKeyIn: server.der))
         let otherKey = try #require(CertificatePin.sha256(ofKeyIn: other.der))
         #expect(try await server.outcome { $0.trust = .system } == .untrusted)
@@ -139,8 +136,9 @@ private final class TLSServer {
                 == .untrusted)
     }
 
-    @Test func `a closure of the app decides, with all that there is to know`() async throws {
-        guard let server = try TLSServer() else { return }
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `a closure of the app decides, with all that there is to know`() async throws {
+        let server = try TLSServer()
         let seen = Mutex<[ServerTrust]>([])
         let answer = Mutex(true)
         let decision = ServerTrustDecision { trust in
@@ -163,8 +161,9 @@ private final class TLSServer {
         #expect(try await server.outcome { $0.trust = .decision(system) } == .untrusted)
     }
 
-    @Test func `behind a proxy it is the server that is trusted or not`() async throws {
-        guard let server = try TLSServer(), let other = try TLSServer() else { return }
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `behind a proxy it is the server that is trusted or not`() async throws {
+        let (server, other) = (try TLSServer(), try TLSServer())
         let asked = Collected<String>()
         let (port, der) = (server.port, server.der)
         let proxy = try LoopbackServer { request, connection in
@@ -195,8 +194,9 @@ private final class TLSServer {
         #expect(Set(asked.all) == ["CONNECT localhost:\(server.port)"])
     }
 
-    @Test func `a policy without a usable pin trusts nobody`() async throws {
-        guard let server = try TLSServer() else { return }
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `a policy without a usable pin trusts nobody`() async throws {
+        let server = try TLSServer()
         for trust in [
             TrustPolicy.pinnedKeys(sha256: [], validates: false),
             .pinnedKeys(sha256: [[1, 2, 3]], validates: false), .pinnedCertificates([]),
@@ -206,8 +206,9 @@ private final class TLSServer {
         }
     }
 
-    @Test func `a client certificate is shown to a server that wants one`() async throws {
-        guard let server = try TLSServer(wantsClientCertificate: true) else { return }
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `a client certificate is shown to a server that wants one`() async throws {
+        let server = try TLSServer(wantsClientCertificate: true)
         let trust = TrustPolicy.pinnedCertificates([server.der])
         #expect(
             try await server.outcome {
@@ -222,26 +223,73 @@ private final class TLSServer {
             } == .tlsFailed)
     }
 
-    @Test func `a server that speaks TLS of 1.1 or older is refused`() async throws {
+    @Test func `a client's greeting offers TLS 1.2 and newer, and nothing older`() async throws {
+        let greetings = Collected<[UInt8]>()
+        let server = try LoopbackServer(isRaw: true) { _, connection in
+            // A record begins with its kind, a version, and its length.
+            guard let head = connection.readBytes(5),
+                let record = connection.readBytes(Int(head[3]) << 8 | Int(head[4]))
+            else { return }
+            greetings.add(record)
+            connection.interrupt()
+        }
+        defer { server.stop() }
+        let transport = try CurlTransport.direct()
+        let url = try HTTPURL("https://127.0.0.1:\(server.port)/")
+        _ = await failure { _ = try await transport.send(HTTPRequest(.get, url)) }
+        let versions = try #require(greetings.all.first.map(Self.offeredVersions))
+        #expect(versions.contains(0x0304))
+        #expect(versions.allSatisfy { $0 == 0x0304 || $0 == 0x0303 })
+    }
+
+    /// The versions in the extension `supported_versions` of a client's greeting, by RFC 8446, 4.1.2.
+    private static func offeredVersions(_ record: [UInt8]) -> [Int] {
+        var rest = record[...]
+        func number(_ bytes: Int) -> Int {
+            defer { rest = rest.dropFirst(bytes) }
+            return rest.prefix(bytes).reduce(0) { $0 << 8 | Int($1) }
+        }
+        func skip(_ count: Int) { rest = rest.dropFirst(count) }
+        // The kind and length of the message, the old field for a version, and what is random.
+        skip(4 + 2 + 32)
+        skip(number(1))
+        skip(number(2))
+        skip(number(1))
+        skip(2)
+        while !rest.isEmpty {
+            let (kind, length) = (number(2), number(2))
+            let content = Array(rest.prefix(length))
+            skip(length)
+            guard kind == 0x002B else { continue }
+            return stride(from: 1, to: content.count - 1, by: 2).map {
+                Int(content[$0]) << 8 | Int(content[$0 + 1])
+            }
+        }
+        return []
+    }
+
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `a server that speaks TLS of 1.1 or older is refused`() async throws {
         // Security level 0 is what lets the program speak them at all.
         let weak = ["-cipher", "ALL:@SECLEVEL=0"]
         for version in ["-tls1", "-tls1_1"] {
-            guard let server = try TLSServer(options: [version] + weak) else { return }
+            let server = try TLSServer(options: [version] + weak)
             let outcome = try await server.outcome {
                 $0.trust = .pinnedCertificates([server.der])
             }
             #expect(outcome == .tlsFailed, "\(version)")
         }
         for version in ["-tls1_2", "-tls1_3"] {
-            guard let server = try TLSServer(options: [version]) else { return }
+            let server = try TLSServer(options: [version])
             #expect(
                 try await server.outcome { $0.trust = .pinnedCertificates([server.der]) } == nil,
                 "\(version)")
         }
     }
 
-    @Test func `one transport's connection does not serve another's policy`() async throws {
-        guard let server = try TLSServer() else { return }
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `one transport's connection does not serve another's policy`() async throws {
+        let server = try TLSServer()
         for _ in 0..<3 {
             #expect(
                 try await server.outcome { $0.trust = .pinnedCertificates([server.der]) } == nil)

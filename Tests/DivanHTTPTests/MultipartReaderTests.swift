@@ -231,9 +231,11 @@ indirect enum Part: Equatable {
         }
     }
 
-    @Test(arguments: RecordedTraffic.names)
+    @Test(
+        .enabled(if: Machine.hasShared("wire"), "It needs ../shared/wire."),
+        arguments: RecordedTraffic.names)
     func `recorded bodies of real peers are read whole`(name: String) throws {
-        guard let messages = RecordedTraffic.messages(of: name) else { return }
+        let messages = try #require(RecordedTraffic.messages(of: name))
         var random = SeededRandom(seed: 1)
         var count = 0
         for message in messages {

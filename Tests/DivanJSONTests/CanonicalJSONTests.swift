@@ -62,8 +62,9 @@ import Testing
         #expect(canonical(PackedValue(try JSONParser.parse(body))) == text)
     }
 
-    @Test func `every whole line of the shared vectors matches`() throws {
-        guard let lines = SharedFolder.lines(of: "vectors/revids.jsonl") else { return }
+    @Test(.enabled(if: Machine.hasShared("vectors/revids.jsonl"), "It needs ../shared/vectors."))
+    func `every whole line of the shared vectors matches`() throws {
+        let lines = try #require(SharedFolder.lines(of: "vectors/revids.jsonl"))
         // Some lines of the file were torn apart at U+2028 and U+2029; their body is restated
         // above.
         let vectors = lines.compactMap { try? JSONParser.parse($0) }

@@ -8,8 +8,8 @@ import Testing
 @Suite struct CollationVectorTests {
     /// The values of a file in their order, each with the sign that was recorded for its comparison
     /// with the one before.
-    private func recorded(_ name: String) throws -> [(value: JSONValue, sign: Int?)]? {
-        try SharedFolder.lines(of: "vectors/\(name).jsonl")?.map { line in
+    private func recorded(_ name: String) throws -> [(value: JSONValue, sign: Int?)] {
+        try #require(SharedFolder.lines(of: "vectors/\(name).jsonl")).map { line in
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
             let sign = fields.count > 1 ? Int(fields[1]) : nil
             return (try JSONParser.parse(String(fields[0])), sign)
@@ -18,13 +18,14 @@ import Testing
 
     /// Couchbase Lite compares bytes as signed numbers: where two texts part, what is beyond ASCII
     /// stood before ASCII, and stands behind it here. All else is as it was recorded.
-    @Test(arguments: [Collation.raw, .ascii])
+    @Test(
+        .enabled(if: Machine.hasShared("vectors"), "It needs ../shared/vectors."),
+        arguments: [Collation.raw, .ascii])
     func `orders by bytes as Couchbase Lite recorded but for the sign of a byte`(
         _ collation: Collation
     ) throws {
         let order = CollationSamples.order(collation)
         let values = try recorded("collate_\(collation.rawValue)")
-        guard let values else { return }
         #expect(values.count == 165)
         var turned = 0
         for (previous, next) in zip(values, values.dropFirst()) {
@@ -54,12 +55,14 @@ import Testing
         #expect(found == Array(words.dropLast()))
     }
 
-    @Test(arguments: ["collate_unicode", "view_order"])
+    @Test(
+        .enabled(if: Machine.hasShared("vectors"), "It needs ../shared/vectors."),
+        arguments: ["collate_unicode", "view_order"])
     func `orders by language as Couchbase Lite recorded but for three strings`(
         _ name: String
     ) throws {
         let order = CollationSamples.order(.unicode)
-        guard let values = try recorded(name)?.map(\.value) else { return }
+        let values = try recorded(name).map(\.value)
         let common = values.filter { !CollationVectorTests.moved.contains($0) }
         #expect(common.count == values.count - 3)
         for (previous, next) in zip(common, common.dropFirst()) {

@@ -185,7 +185,8 @@ import Testing
     }
 
     /// What long keys cost beside short ones; printed, since a time is no fact.
-    @Test(.enabled(if: Soak.isOn)) func `long keys cost a few times what short ones do`() throws {
+    @Test(.enabled(if: Soak.isOn, "It measures, which only a soak is for."))
+    func `long keys cost a few times what short ones do`() throws {
         let count = 100_000
         var times: [[Duration]] = []
         for length in [16, 2_000] {

@@ -15,12 +15,7 @@ import Testing
 private struct Certificates {
     let folder: URL
 
-    /// `nil` after a printed line where there is no such program.
-    init?(in parent: URL) throws {
-        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") else {
-            print("Skipped: there is no openssl program.")
-            return nil
-        }
+    init(in parent: URL) throws {
         folder = parent.appending(path: "certificates")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for authority in ["ours", "theirs"] {
@@ -57,7 +52,8 @@ private struct Certificates {
 
     private func run(_ arguments: [String]) throws {
         let process = try ChildProcess(
-            "/usr/bin/openssl", arguments, in: folder.path, output: .null, error: .null)
+            #require(Machine.program("openssl")), arguments, in: folder.path, output: .null,
+            error: .null)
         struct Failed: Error { var arguments: [String] }
         guard process.wait() == 0 else { throw Failed(arguments: arguments) }
     }
@@ -115,8 +111,9 @@ private struct Certificates {
         return (response.status, (try? JSONParser.parse(body)) ?? .null)
     }
 
-    @Test func `a certificate that leads to an anchor says who its client is`() async throws {
-        guard let made = try Certificates(in: site.folder) else { return }
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `a certificate that leads to an anchor says who its client is`() async throws {
+        let made = try Certificates(in: site.folder)
         let listener = try listen(ListenerClientCertificates(anchors: made.text("ours.pem")))
         defer { listener.stop() }
         let ann = try await get(listener, try made.client("ann"))
@@ -137,8 +134,9 @@ private struct Certificates {
         #expect(nameless.json["userCtx"]?["name"] == .some(.null))
     }
 
-    @Test func `another certificate, or none, gets nothing`() async throws {
-        guard let made = try Certificates(in: site.folder) else { return }
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `another certificate, or none, gets nothing`() async throws {
+        let made = try Certificates(in: site.folder)
         let listener = try listen(ListenerClientCertificates(anchors: made.text("ours.pem")))
         defer { listener.stop() }
         for name in ["foreign", "server", "theirs"] {
@@ -153,10 +151,11 @@ private struct Certificates {
         #expect(none.json["reason"]?.string == "A client certificate is needed.")
     }
 
-    @Test func `a certificate may be one way among others, and the app names its user`()
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `a certificate may be one way among others, and the app names its user`()
         async throws
     {
-        guard let made = try Certificates(in: site.folder) else { return }
+        let made = try Certificates(in: site.folder)
         var certificates = try ListenerClientCertificates(anchors: made.text("ours.pem"))
         certificates.isRequired = false
         certificates.user = { certificate in

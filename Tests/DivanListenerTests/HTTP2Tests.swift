@@ -10,16 +10,9 @@ import Testing
 /// Replications through a server that speaks HTTP/2 and hands on to a listener: nghttpx, where that is installed.
 @Suite(.timeLimit(.minutes(10))) struct HTTP2Tests {
     /// Where nghttpx is; nil where it is not.
-    private static let program: String? = {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        let places = path.split(separator: ":").map(String.init) + ["/usr/sbin"]
-        let found = places.map { "\($0)/nghttpx" }
-            .first { FileManager.default.isExecutableFile(atPath: $0) }
-        if found == nil { print("HTTP2Tests: skipped, since nghttpx (nghttp2-proxy) is not here.") }
-        return found
-    }()
+    private static let program = Machine.program("nghttpx")
 
-    @Test(.enabled(if: program != nil))
+    @Test(.enabled(if: program != nil, "It needs the program nghttpx (package nghttp2-proxy)."))
     func `HTTP/2 carries what is short, and content and feeds go apart`() async throws {
         let program = try #require(Self.program)
         let site = try TestSite()

@@ -8,10 +8,10 @@ internal import Foundation
 
 /// Test data taken from real peers, which lies beside the repository in `../shared`.
 ///
-/// Tests that need it restate the most telling parts, so that they mean something without it. A
-/// test that finds it absent prints one line and passes.
+/// Suites that use it restate the most telling parts, so that they mean something without it. A test
+/// that needs it says so by `Machine.hasShared(_:)` in its traits, and is skipped where it is absent.
 public enum SharedFolder {
-    /// Returns the lines of a file, or `nil` after printing that it is absent.
+    /// Returns the lines of a file, or `nil` where it is absent.
     ///
     /// Lines end at line feeds only; U+2028 is a character like any other.
     ///
@@ -23,17 +23,16 @@ public enum SharedFolder {
         }
     }
 
-    /// Returns the bytes of a file, or `nil` after printing that it is absent.
+    /// Returns the bytes of a file, or `nil` where it is absent.
     ///
     /// - Parameter path: The path inside the folder.
     public static func bytes(of path: String) -> [UInt8]? {
-        let url = TestFolder.repository.deletingLastPathComponent()
+        (try? Data(contentsOf: url(of: path))).map { Array($0) }
+    }
+
+    static func url(of path: String) -> URL {
+        TestFolder.repository.deletingLastPathComponent()
             .appending(path: "shared").appending(path: path)
-        guard let data = try? Data(contentsOf: url) else {
-            print("Skipped: ../shared/\(path) is not there.")
-            return nil
-        }
-        return Array(data)
     }
 }
 

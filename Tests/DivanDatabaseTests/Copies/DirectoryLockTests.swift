@@ -11,16 +11,15 @@ import Testing
 @Suite struct DirectoryLockTests {
     private let sandbox = Sandbox()
 
-    @Test func `a deletion that fails gives the lock back though another handle is open`() throws {
+    @Test(.enabled(if: Mounting.isAllowed, "It has to mount a file system."))
+    func `a deletion that fails gives the lock back though another handle is open`() throws {
         let first = try sandbox.database()
         let second = try sandbox.database()
         // Nobody can remove the place where a file system is mounted.
         let obstacle = first.path + "/data-1/obstacle"
         try FileManager.default.createDirectory(
             atPath: obstacle, withIntermediateDirectories: false)
-        guard try Mounting.memory(at: obstacle, bytes: 1 << 20) else {
-            return print("Skipped: this process may not mount a file system in memory.")
-        }
+        try #require(try Mounting.memory(at: obstacle, bytes: 1 << 20))
         defer { Mounting.unmount(obstacle) }
         #expect(code { try first.delete() } == .io)
         #expect(first.isClosed)
@@ -81,13 +80,12 @@ import Testing
         }
     }
 
-    @Test func `a database without a lock file is read where nobody can write`() throws {
+    @Test(.enabled(if: Mounting.isAllowed, "It has to mount a file system."))
+    func `a database without a lock file is read where nobody can write`() throws {
         let directory = try TestDirectory("lockless")
         try directory.makeDatabase("medium/app.divan")
         try FileManager.default.removeItem(atPath: directory.path("medium/app.divan/lock"))
-        guard try Mounting.bindReadOnly(directory.path("medium")) else {
-            return print("Skipped: this process may not mount a read-only file system.")
-        }
+        try #require(try Mounting.bindReadOnly(directory.path("medium")))
         defer { Mounting.unmount(directory.path("medium")) }
         let path = directory.path("medium/app.divan")
         #expect(code { try Database.forTest(at: path) } == .io)

@@ -264,11 +264,10 @@ import Testing
         #expect(try manager.database(named: "app").documentCount == 20)
     }
 
-    @Test func `a disk that is full leaves the old database`() throws {
+    @Test(.enabled(if: Mounting.isAllowed, "It has to mount a file system."))
+    func `a disk that is full leaves the old database`() throws {
         let directory = try TestDirectory("replace-full")
-        guard try Mounting.memory(at: directory.path, bytes: 1 << 20) else {
-            return print("Skipped: this process may not mount a file system in memory.")
-        }
+        try #require(try Mounting.memory(at: directory.path, bytes: 1 << 20))
         defer { Mounting.unmount(directory.path) }
         let large = try elsewhere.database("large")
         try large.inBatch {
@@ -292,7 +291,8 @@ import Testing
 
     // MARK: - Where others own the source
 
-    @Test func `a source on a medium that cannot be written is installed`() throws {
+    @Test(.enabled(if: Mounting.isAllowed, "It has to mount a file system."))
+    func `a source on a medium that cannot be written is installed`() throws {
         let directory = try TestDirectory("medium")
         try directory.makeDatabase("medium/app.divan")
         try FileManager.default.createDirectory(
@@ -301,9 +301,7 @@ import Testing
         for name in ["manifest", "data-1/\(TestEngine.mainFile)"] {
             try directory.copy("medium/app.divan/\(name)", to: "medium/bare.divan/\(name)")
         }
-        guard try Mounting.bindReadOnly(directory.path("medium")) else {
-            return print("Skipped: this process may not mount a read-only file system.")
-        }
+        try #require(try Mounting.bindReadOnly(directory.path("medium")))
         defer { Mounting.unmount(directory.path("medium")) }
         let manager = try sandbox.manager()
         for name in ["app", "bare"] {
@@ -314,9 +312,8 @@ import Testing
         }
     }
 
-    @Test func `an unprivileged user installs a database that belongs to somebody else`()
-        async throws
-    {
+    @Test(.enabled(if: TestChild.mayBecomeNobody, "It has to become another user."))
+    func `an unprivileged user installs a database that belongs to somebody else`() async throws {
         let directory = try TestDirectory("nobody")
         try directory.makeDatabase("app.divan")
         let manager = FileManager.default
@@ -330,9 +327,6 @@ import Testing
             let lines = child.readLines()
             #expect(child.wait() == 0)
             return lines
-        }
-        guard lines != ["skipped"] else {
-            return print("Skipped: this process may not become another user.")
         }
         // Reading beside a writer needs an index of its log, which nobody may make there; installing
         // holds the source alone and does without.

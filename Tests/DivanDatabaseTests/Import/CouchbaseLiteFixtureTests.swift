@@ -6,9 +6,10 @@ import FoundationEssentials
 import Testing
 
 /// The import of a database that Couchbase Lite 1.4.4 has made.
-@Suite struct CouchbaseLiteFixtureTests {
+@Suite(.enabled(if: CouchbaseLiteFixture.isThere, "It needs ../shared/fixtures."))
+struct CouchbaseLiteFixtureTests {
     private let directory: TestDirectory
-    private let source: String?
+    private let source: String
     private let manager: Manager
 
     init() throws {
@@ -18,7 +19,6 @@ import Testing
     }
 
     @Test func `every document of a real database comes over with its winner`() throws {
-        guard let source else { return }
         let result = try manager.importCouchbaseLite(at: URL(filePath: source))
         #expect(result.problems.map(\.message) == [])
         #expect(result.name == "shop")
@@ -50,7 +50,6 @@ import Testing
     }
 
     @Test func `bodies of a real database are what its library says`() throws {
-        guard let source else { return }
         try manager.importCouchbaseLite(at: URL(filePath: source))
         let database = try manager.database(named: "shop")
         let lines = try #require(SharedFolder.lines(of: "fixtures/cbl14-sample/bodies.jsonl"))
@@ -69,7 +68,6 @@ import Testing
     }
 
     @Test func `attachments of a real database are whole`() throws {
-        guard let source else { return }
         try manager.importCouchbaseLite(at: URL(filePath: source))
         let database = try manager.database(named: "shop")
         let picture = try database.existing("pic")
@@ -86,7 +84,6 @@ import Testing
     }
 
     @Test func `trees, conflicts, tombstones and old bodies of a real database come over`() throws {
-        guard let source else { return }
         try manager.importCouchbaseLite(at: URL(filePath: source))
         let database = try manager.database(named: "shop")
         let conflict = try database.conflictingRevisions(of: "conf")
@@ -106,7 +103,6 @@ import Testing
     }
 
     @Test func `sequences, identity and checkpoints of a real database come over`() throws {
-        guard let source else { return }
         try manager.importCouchbaseLite(at: URL(filePath: source))
         let database = try manager.database(named: "shop")
         #expect(database.privateUUID == "fbb7def9-d2f1-400c-893a-8c618396d150")
@@ -126,7 +122,6 @@ import Testing
     }
 
     @Test func `not a byte of a real source is touched`() throws {
-        guard let source else { return }
         let before = try filesBelow(source)
         #expect(before.count == 5)
         try manager.importCouchbaseLite(at: URL(filePath: source))

@@ -3,6 +3,7 @@
 import Divan
 import DivanTestSupport
 import FoundationEssentials
+import Testing
 
 @testable import DivanSQLite
 
@@ -138,11 +139,14 @@ final class CouchbaseLiteSample {
     static let hello = Array("hello".utf8)
 }
 
-/// The real database in `../shared`, unpacked into a folder; nil after saying that it is absent.
+/// The real database in `../shared`, unpacked into a folder.
 enum CouchbaseLiteFixture {
-    static func unpack(in folder: String) throws -> String? {
-        let name = "fixtures/cbl14-sample/shop.cblite2.tar.gz"
-        guard let bytes = SharedFolder.bytes(of: name) else { return nil }
+    private static let name = "fixtures/cbl14-sample/shop.cblite2.tar.gz"
+
+    static var isThere: Bool { Machine.hasShared(name) }
+
+    static func unpack(in folder: String) throws -> String {
+        let bytes = try #require(SharedFolder.bytes(of: name))
         let archive = folder + "/shop.tar.gz"
         try Data(bytes).write(to: URL(filePath: archive))
         let unpacked = folder + "/unpacked"

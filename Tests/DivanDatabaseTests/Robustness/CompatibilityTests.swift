@@ -65,7 +65,10 @@ import Testing
         #expect(try database.verify().isEmpty)
     }
 
-    @Test(.enabled(if: ProcessInfo.processInfo.environment["DIVAN_WRITE_COMPATIBILITY"] != nil))
+    @Test(
+        .enabled(
+            if: ProcessInfo.processInfo.environment["DIVAN_WRITE_COMPATIBILITY"] != nil,
+            "It writes a fixture, when DIVAN_WRITE_COMPATIBILITY names its format."))
     func `a database of the current format is written anew`() throws {
         let format = ProcessInfo.processInfo.environment["DIVAN_WRITE_COMPATIBILITY"] ?? ""
         let folder = Self.folder.appending(path: "format-\(format)")

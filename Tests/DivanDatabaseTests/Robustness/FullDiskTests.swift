@@ -128,11 +128,10 @@ import Testing
         #expect(number > 1, "No write was ever failed.")
     }
 
-    @Test func `a full disk keeps what was acknowledged and refuses the rest`() throws {
+    @Test(.enabled(if: Mounting.isAllowed, "It has to mount a file system."))
+    func `a full disk keeps what was acknowledged and refuses the rest`() throws {
         let directory = try TestDirectory("full")
-        guard try Mounting.memory(at: directory.path, bytes: 6 << 20) else {
-            return print("Skipped: this process may not mount a file system in memory.")
-        }
+        try #require(try Mounting.memory(at: directory.path, bytes: 6 << 20))
         defer { Mounting.unmount(directory.path) }
         let filler = directory.url("filler")
         try Mounting.fill(directory.path("filler"), bytes: 1 << 20)
@@ -168,14 +167,14 @@ import Testing
         #expect(try again.verify().isEmpty)
     }
 
-    @Test(arguments: Keeping.allCases)
+    @Test(
+        .enabled(if: Mounting.isAllowed, "It has to mount a file system."),
+        arguments: Keeping.allCases)
     func `a disk that fills while an index is built costs the index only`(_ keeping: Keeping)
         throws
     {
         let directory = try TestDirectory("full-index")
-        guard try Mounting.memory(at: directory.path, bytes: 96 << 20) else {
-            return print("Skipped: this process may not mount a file system in memory.")
-        }
+        try #require(try Mounting.memory(at: directory.path, bytes: 96 << 20))
         defer { Mounting.unmount(directory.path) }
         let database = try Database.forTest(
             at: directory.path("app.divan"), create: true, keeping: keeping)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanTestSupport
+import FoundationEssentials
 
 @testable import DivanDatabase
 
@@ -12,6 +13,18 @@ import Darwin
 
 /// Small file systems for tests, where the process may mount any; elsewhere the tests are skipped.
 enum Mounting {
+    /// Whether this process may mount file systems, in memory and read-only ones; it is tried once.
+    static let isAllowed: Bool = {
+        guard let directory = try? TestDirectory("mounting") else { return false }
+        defer { unmount(directory.path) }
+        guard (try? memory(at: directory.path, bytes: 1 << 20)) == true,
+            (try? FileManager.default.createDirectory(
+                atPath: directory.path("inner"), withIntermediateDirectories: false)) != nil
+        else { return false }
+        defer { unmount(directory.path("inner")) }
+        return (try? bindReadOnly(directory.path("inner"))) == true
+    }()
+
     /// Mounts a file system in memory of a given size; false when that is not permitted.
     static func memory(at path: String, bytes: Int) throws -> Bool {
         try run("mount", "-t", "tmpfs", "-o", "size=\(bytes)", "tmpfs", path) == 0

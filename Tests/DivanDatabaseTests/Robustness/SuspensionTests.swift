@@ -56,6 +56,62 @@ import Glibc
         manager.close()
     }
 
+    /// The locks of any kind that this process has on files in the folder, as the system tells them.
+    private func locks() throws -> [String] {
+        let folder = sandbox.folder.path(percentEncoded: false)
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").flatMap {
+            number -> [String] in
+            let link = "/proc/self/fd/\(number)"
+            // A descriptor may go while the list is read.
+            guard
+                let file = try? FileManager.default.destinationOfSymbolicLink(atPath: link),
+                file.hasPrefix(folder),
+                let facts = try? String(
+                    contentsOf: URL(filePath: "/proc/self/fdinfo/\(number)"), encoding: .utf8)
+            else { return [] }
+            return facts.split(separator: "\n").filter { $0.hasPrefix("lock:") }.map {
+                "\(file) \($0)"
+            }
+        }
+    }
+
+    @Test(
+        .enabled(
+            if: Machine.has("/proc/self/fdinfo"), "The system does not tell which locks there are.")
+    )
+    func `a suspended app holds no lock of any kind while its extension works`() async throws {
+        let manager = try sandbox.manager()
+        let database = try manager.database(named: "db")
+        try database.create("a", ["n": 1])
+        // The app is in the middle of things: it is told of changes, shows rows, has attachments open.
+        let token = try database.addChangeListener { _ in }
+        let query = database.allDocumentsQuery().live()
+        let listener = query.addListener { _ in }
+        await eventually { query.rows?.count == 1 }
+        #expect(try !locks().isEmpty)
+        try manager.suspend()
+        #expect(try locks() == [])
+        let path = database.path
+        let answers = try await offPool {
+            let child = try TestChild("serve", path)
+            let answers = [child.readLine(), try child.ask("save b 1"), try child.ask("get b")]
+            #expect(child.finish() == 0)
+            return answers
+        }
+        #expect(answers.first == "ready")
+        #expect(answers.last == "1")
+        #expect(try locks() == [])
+        // Nobody holds it, so the extension may even have it for itself.
+        try DirectoryLock.whileExclusive(at: path, timeout: .zero) {}
+        try manager.resume()
+        #expect(try !locks().isEmpty)
+        await eventually { query.rows?.count == 2 }
+        token.remove()
+        listener.remove()
+        manager.close()
+        #expect(try locks() == [])
+    }
+
     @Test func `what others commit meanwhile is told after resuming`() async throws {
         let manager = try sandbox.manager()
         let database = try manager.database(named: "db")
@@ -197,6 +253,7 @@ import Glibc
         for _ in 0..<100 {
             try manager.suspend()
             #expect(try openFiles().allSatisfy { !$0.hasPrefix(TestEngine.mainFile) })
+            #expect(try locks() == [])
             try manager.resume()
             usleep(2_000)
         }

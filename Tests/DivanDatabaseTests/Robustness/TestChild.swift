@@ -20,6 +20,13 @@ final class TestChild {
     private var buffer: [UInt8] = []
     private var status: Int32?
 
+    /// Whether a child of this process may become another user; it is tried once.
+    static let mayBecomeNobody: Bool = {
+        guard let child = try? TestChild("nobody", "/nowhere", "/nowhere") else { return false }
+        let lines = child.readLines()
+        return child.wait() == 0 && lines != ["skipped"]
+    }()
+
     struct Failure: Error, CustomStringConvertible {
         var description: String
     }
