@@ -73,6 +73,32 @@ public struct Reduce: Sendable {
     ) -> Reduce {
         Reduce(reducer: CustomReducer(body: body, coder: nil))
     }
+
+    /// Adds values, for a function of the app; what ``sum`` does with rows.
+    ///
+    /// ```swift
+    /// .custom { keys, values, isRereduce in
+    ///     // Counts of rows have to be added; rows have to be counted.
+    ///     isRereduce ? try Reduce.total(of: values) : .integer(Int64(values.count))
+    /// }
+    /// ```
+    ///
+    /// Integers are added exactly: a total that needs more than 64 bits has all its digits.
+    ///
+    /// - Parameter values: Numbers, or arrays or objects of them; of none the total is 0.
+    /// - Returns: The total.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` when a value is something else, or the total is
+    ///   larger than any number.
+    public static func total(of values: [JSONValue]) throws -> JSONValue {
+        do {
+            guard values.allSatisfy(\.isFinite) else {
+                throw ReduceFailure("A value to be added is NaN or infinite.")
+            }
+            return try SumReducer().rereduce(values.map { PackedValue($0) }).jsonValue()
+        } catch let failure as ReduceFailure {
+            throw DatabaseError(.invalidQuery, failure.description, underlying: failure)
+        }
+    }
 }
 
 /// A reducer of a view: what is stored may be more than what a query wants to see.

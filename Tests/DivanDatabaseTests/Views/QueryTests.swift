@@ -261,4 +261,38 @@ import Testing
         #expect(try plain.documentRevisionID?.hasPrefix("2-") == true)
         #expect(try plain.sequenceNumber == database.lastSequence)
     }
+
+    @Test func `a row tells its source, its revision, the items of its key and its properties`()
+        throws
+    {
+        let redirected = database.view(named: "redirected")
+        redirected.setMap(version: "1") { document, emit in
+            guard let target = document["target"].string else { return }
+            emit(["a", 2, true, "d", "e"] as JSONValue, ["_id": .string(target)] as JSONValue)
+        }
+        try database.create("target", ["name": "Ann"])
+        let source = try database.create("source", ["target": "target"])
+        var query = redirected.query()
+        let row = try #require(try query.run().first)
+        #expect(row.sourceDocumentID == "source" && row.documentID == "target")
+        // Revision and sequence are those of the document that emitted the row.
+        #expect(try row.documentRevisionID == source.revisionID)
+        #expect(try row.sequenceNumber == source.sequence)
+        #expect(try row.document()?["name"].string == "Ann")
+        #expect([row.key0, row.key1, row.key2, row.key3] == ["a", 2, true, "d"])
+        #expect(row.key(at: 4) == "e")
+        #expect(row.key(at: 5) == JSONValue?.none && row.key(at: -1) == JSONValue?.none)
+        #expect(row.includedDocument == nil)
+        query.includeDocuments = true
+        #expect(try query.run().first?.includedDocument?.properties == ["name": "Ann"])
+        // A row of a key that is no array has that as its first item; a reduced one has no document.
+        let plain = try #require(try database.allDocumentsQuery().run().first)
+        #expect(plain.key0 == "source" && plain.key1 == JSONValue?.none)
+        #expect(try plain.documentRevisionID == source.revisionID)
+        redirected.setMap(version: "2", reduce: .count) { document, emit in emit(document.id) }
+        let reduced = try #require(try redirected.query().run().first)
+        #expect(reduced.sourceDocumentID == nil && reduced.documentID == nil)
+        #expect(try reduced.documentRevisionID == nil)
+        #expect(try reduced.sequenceNumber == nil)
+    }
 }

@@ -76,18 +76,34 @@ import Testing
         #expect(try genres.run().map(\.key) == [["Mope-Rock", "Radiohead"]])
     }
 
-    @Test func `keys that are no arrays are grouped by equality`() throws {
-        try store([("a", 1), ("a", 2), ("b", 3), (["x", 1], 4), (["x", 2], 5), (7, 6), (7.0, 7)])
-        for level in [1, 2] {
-            var query = tracks.query()
-            query.groupLevel = level
-            let keys = try query.run().map(\.key)
-            #expect(keys.prefix(3) == [7, "a", "b"])
-            #expect(keys.count == (level == 1 ? 4 : 5))
+    @Test(arguments: [1, 2, 3])
+    func `keys that are no arrays are grouped by equality`(level: Int) throws {
+        // Each value has a digit of its own, so a sum tells which rows it is of.
+        try store([
+            (nil, 1), (nil, 2), (false, 10), (true, 20), (7, 100), (7.0, 200), (8, 400),
+            ("a", 1_000), ("a", 2_000), ("b", 4_000), (["x", 1, 1], 10_000), (["x", 1, 2], 20_000),
+            (["x", 2, 1], 40_000), (["y": 1], 100_000), (["y": 1], 200_000), (["y": 2], 400_000),
+        ])
+        var query = tracks.query()
+        query.groupLevel = level
+        let rows = try query.run()
+        let arrays = rows.filter { $0.key.array != nil }
+        #expect(
+            rows.filter { $0.key.array == nil }.map(\.key)
+                == [nil, false, true, 7, 8, "a", "b", ["y": 1], ["y": 2]])
+        #expect(
+            rows.filter { $0.key.array == nil }.map(\.value)
+                == [3, 10, 20, 300, 400, 3_000, 4_000, 300_000, 400_000])
+        switch level {
+        case 1: #expect(arrays.map(\.value) == [70_000])
+        case 2: #expect(arrays.map(\.value) == [30_000, 40_000])
+        default: #expect(arrays.map(\.value) == [10_000, 20_000, 40_000])
         }
         var exact = tracks.query()
         exact.grouping = .exact
-        #expect(try exact.run().map(\.value) == [13, 3, 3, 4, 5])
+        #expect(
+            try exact.run().map(\.value)
+                == [3, 10, 20, 300, 400, 3_000, 4_000, 10_000, 20_000, 40_000, 300_000, 400_000])
     }
 
     @Test func `groups of a view without a reduce have no value`() throws {
@@ -182,6 +198,31 @@ import Testing
         let sum = try #require(try tracks.query().run().first?.value)
         #expect(sum["x"] == 9_007_199_254_740_993)
         #expect(sum["y"]?["z"] == 2)
+    }
+
+    @Test func `an app's own reduce adds with the utility for that, exactly and with its errors`()
+        throws
+    {
+        #expect(try Reduce.total(of: []) == 0)
+        #expect(try Reduce.total(of: [1, 2.5, -1]) == 2.5)
+        #expect(try Reduce.total(of: [9_007_199_254_740_992, 1]) == 9_007_199_254_740_993)
+        #expect(try Reduce.total(of: [[1, 2], [10]]) == [11, 2])
+        #expect(try Reduce.total(of: [["x": 1], ["x": 2, "y": 3]]) == ["x": 3, "y": 3])
+        // Beyond 64 bits it keeps its digits, so that totals of totals are exact, too.
+        let large: JSONValue = .integer(.max)
+        let twice = try Reduce.total(of: [large, large, large])
+        #expect(try Reduce.total(of: [twice, .integer(-.max), .integer(-.max)]) == large)
+        for bad: JSONValue in ["1", nil, true, .double(.infinity)] {
+            #expect(code { try Reduce.total(of: [1, bad]) } == .invalidQuery)
+        }
+        // In a reduce that counts: rows are counted, counts are added.
+        setReduce(
+            .custom { _, values, isRereduce in
+                isRereduce ? try Reduce.total(of: values) : .integer(Int64(values.count))
+            }, version: "count")
+        try store((0..<2_000).map { (.integer(Int64($0)), "no number") })
+        #expect(try tracks.query().run().first?.value == 2_000)
+        #expect(try tracks.query(.range(from: 10, through: 1_009)).run().first?.value == 1_000)
     }
 
     @Test func `a value that is no number is an error of the ranges that have it`() throws {

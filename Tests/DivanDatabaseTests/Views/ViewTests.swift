@@ -287,6 +287,15 @@ final class Counter: Sendable {
         #expect(try !phones.isStale)
         try database.purge("cat")
         #expect(try phones.isStale)
+        try database.create("dan", ["name": "Dan", "phones": ["4"]])
+        // What takes the reports may stop the work by throwing.
+        #expect(throws: Whim.self) { try phones.updateIndex { _ in throw Whim() } }
+        #expect(try phones.isStale)
+        let phases = Record<String>()
+        try phones.updateIndex { phases.append($0.phase) }
+        #expect(try !phones.isStale)
+        #expect(try phones.totalRows == 4)
+        #expect(Set(phases.all) == ["indexing"])
     }
 
     @Test func `a deleted index is built again and a deleted view is not`() throws {
