@@ -59,10 +59,31 @@ import Testing
     @Test func `a reduce of one's own is told when it combines reduced values`() throws {
         try save((0..<600).map { ["name": "n", "phones": [.string("555-\($0)")]] })
         let counting = Reduce.custom { _, values, isRereduce in
-            guard isRereduce else { return .integer(Int64(values.count)) }
-            return .integer(values.reduce(0) { $0 + ($1.int64 ?? 0) })
+            if isRereduce { return try Reduce.total(of: values) }
+            return .integer(Int64(values.count))
         }
         #expect(try makePhones(reduce: counting).query().run().first?.value == 600)
+    }
+
+    @Test func `a reduce that totals up numbers is the same for rows and for reduced values`()
+        throws
+    {
+        try save((1...600).map { ["price": .double(Double($0) / 4)] })
+        let view = database.view(named: "prices")
+        let totalling = Reduce.custom { _, values, _ in
+            var total = 0.0
+            for value in values { total += value.double ?? 0 }
+            return .double(total)
+        }
+        view.setMap(version: "1", reduce: totalling) { document, emit in
+            emit(document["price"], document["price"])
+        }
+        #expect(try view.query().run().first?.value?.double == 45_075)
+        let utility = Reduce.custom { _, values, _ in try Reduce.total(of: values) }
+        view.setMap(version: "2", reduce: utility) { document, emit in
+            emit(document["price"], document["price"])
+        }
+        #expect(try view.query().run().first?.value?.double == 45_075)
     }
 
     @Test func `the latest twenty are a descending query with a limit`() throws {

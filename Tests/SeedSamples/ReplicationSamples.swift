@@ -131,4 +131,33 @@ import Testing
         #expect(push.lastError == nil)
         #expect(try peer.sample.database.documentCount == 1)
     }
+
+    private func save(_ id: String) throws {
+        try database.save(MutableDocument(["n": 1], id: id))
+    }
+
+    @Test func `a listener may speak TLS with an identity of its own that it keeps`() async throws {
+        let file = sample.manager.directory.appending(path: "identity.pem")
+        let tls = try ListenerTLS.selfSigned(keptAt: file)
+        #expect(try ListenerTLS.selfSigned(keptAt: file).fingerprint == tls.fingerprint)
+        var options = ListenerOptions()
+        options.access = .users(["hello": "pw123"])
+        options.tls = tls
+        let listener = Listener(peer.sample.manager, options)
+        try listener.start()
+        defer { listener.stop() }
+        try save("a")
+        let address = try "https://hello:pw123@127.0.0.1:\(#require(listener.port))/app"
+        // Nobody vouches for the certificate, so a client has to be told of it.
+        let push = database.createPushReplication(to: address)
+        push.start()
+        await push.finished()
+        #expect(push.lastError?.code == .untrusted)
+        let trusting = database.createPushReplication(to: address)
+        trusting.trust = .decision(ServerTrustDecision { $0.fingerprint == tls.fingerprint })
+        trusting.start()
+        await trusting.finished()
+        #expect(trusting.lastError == nil)
+        #expect(try peer.sample.database.documentCount == 1)
+    }
 }
