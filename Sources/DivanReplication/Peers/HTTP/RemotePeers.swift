@@ -106,6 +106,7 @@ private enum Transports {
         return try transports.withLock { transports in
             if let known = transports[key]?.transport, !known.isClosed { return known }
             var options = CurlTransport.Options()
+            options.headers["User-Agent"] = "Divan/\(Manager.version)"
             options.trust = key.trust
             options.clientCertificate = key.certificate
             options.proxy = key.proxy
