@@ -32,6 +32,36 @@ import Testing
         #expect(again.json["reason"] == "deleted")
     }
 
+    @Test func `contents come from a known revision on, and say how they are coded, when asked`()
+        throws
+    {
+        let coded: [UInt8] = [
+            31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 72, 205, 201, 201, 7, 0, 134, 166, 16, 54, 5, 0,
+            0, 0,
+        ]
+        let first = try database.put(
+            "a", [:], parent: nil, attachments: ["old": AttachmentContent.bytes(coded).gzipped()])
+        let put = site.send(
+            "PUT", "/db/a",
+            #"{"_rev":"\#(first.revisionID)","_attachments":{"old":{"stub":true},"new":{"data":"aGk="}}}"#
+        )
+        #expect(put.status == 201)
+        func attachments(_ options: String) -> JSONValue? {
+            site.send("GET", "/db/a?" + options).json["_attachments"]
+        }
+        let plain = attachments("attachments=true")
+        #expect(plain?["old"]?["data"] == "aGVsbG8=")
+        #expect(plain?["new"]?["data"] == "aGk=")
+        let since = attachments(#"atts_since=["\#(first.revisionID)"]"#)
+        #expect(since?["old"]?["stub"] == true && since?["old"]?["data"] == nil)
+        #expect(since?["new"]?["data"] == "aGk=")
+        #expect(attachments("att_encoding_info=false")?["old"]?["encoding"] == nil)
+        let told = attachments("att_encoding_info=true")?["old"]
+        #expect(told?["encoding"] == "gzip")
+        #expect(told?["encoded_length"]?.int64 == Int64(coded.count))
+        #expect(told?["length"] == 5)
+    }
+
     @Test func `nothing stands behind the last boundary of parts`() throws {
         // CouchDB's replicator would wait for ever for what follows it.
         let attachment: JSONObject = ["_attachments": ["x": ["data": "eHg="]]]

@@ -304,6 +304,43 @@ import Testing
         #expect(site.send("GET", "/db/_changes?filter=_view").status == 400)
     }
 
+    @Test func `every option that CouchDB has for rows of a view is taken, by each of its names`()
+        throws
+    {
+        let (site, database) = try people()
+        let path = "/db/_design/people/_view/byAge?reduce=false"
+        /// The IDs of the rows; nil when the request is refused.
+        func ids(_ options: String) -> [String]? {
+            let answer = site.send("GET", path + options)
+            guard answer.status == 200 else { return nil }
+            return answer.json["rows"]?.array?.compactMap { $0["id"]?.string }
+        }
+        #expect(ids("") == ["b", "a", "c"])
+        for (start, end) in [("startkey", "endkey"), ("start_key", "end_key")] {
+            #expect(ids("&\(start)=25") == ["a", "c"])
+            #expect(ids("&\(end)=25") == ["b"])
+            #expect(ids("&\(start)=20&\(end)=30&inclusive_end=false") == ["b"])
+            #expect(ids("&descending=true&\(start)=30&\(end)=30") == ["c", "a"])
+        }
+        for (start, end) in [
+            ("startkey_docid", "endkey_docid"), ("start_key_doc_id", "end_key_doc_id"),
+        ] {
+            #expect(ids("&startkey=30&\(start)=b") == ["c"])
+            #expect(ids("&endkey=30&\(end)=a") == ["b", "a"])
+        }
+        #expect(ids("&key=30") == ["a", "c"])
+        #expect(ids("&keys=[20,30]&skip=1&limit=1") == ["a"])
+        #expect(ids("&group=true") == nil)
+        for option in ["stable=true", "stable=false", "sorted=true", "sorted=false"] {
+            #expect(ids("&" + option)?.count == 3, "\(option)")
+        }
+        let shown = site.send("GET", path + "&update_seq=true").json
+        #expect(try shown["update_seq"]?.int64 == Int64(database.lastSequence))
+        #expect(site.send("GET", path).json["update_seq"] == nil)
+        let grouped = site.send("GET", "/db/_design/people/_view/byAge?group_level=1").json["rows"]
+        #expect(grouped?.array?.compactMap { $0["value"]?.int64 } == [1, 2])
+    }
+
     @Test func `rows of a view show conflicts and attachments of their documents when asked`()
         throws
     {
