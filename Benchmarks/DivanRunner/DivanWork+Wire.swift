@@ -48,8 +48,10 @@ extension DivanWork {
             }
         case "checkpoint_lost":
             _ = try Self.run(push, at: remote.database)
-            push.customProperties = ["reset": true]
-            return try measuring { try Self.run(push, at: remote.database) }
+            let again = database.createPushReplication(to: remote.url) {
+                $0.customProperties = ["reset": true]
+            }
+            return try measuring { try Self.run(again, at: remote.database) }
         case "attachment_pull": return try attachment(from: remote.database, by: pull, to: database)
         case "attachment_push": return try attachment(from: database, by: push, to: remote.database)
         default: return try editLatency(database, remote)
@@ -84,8 +86,8 @@ extension DivanWork {
     /// Runs a replication to its end; how many documents the target has.
     private static func run(_ replication: Replication, at target: Database) throws -> Int {
         let done = DispatchSemaphore(value: 0)
+        replication.start()
         Task {
-            replication.start()
             await replication.finished()
             done.signal()
         }
@@ -114,9 +116,7 @@ extension DivanWork {
     private func editLatency(_ database: Database, _ remote: Remote) throws -> Timing {
         let arrived = DispatchSemaphore(value: 0)
         let token = try remote.database.addChangeListener { _ in arrived.signal() }
-        let push = database.createPushReplication(to: remote.url)
-        push.isContinuous = true
-        push.start()
+        let push = database.push(to: remote.url) { $0.isContinuous = true }
         defer { push.stop() }
         while push.activity != .idle { usleep(1_000) }
         var latencies = Latencies()

@@ -19,9 +19,9 @@ struct ReplicateCommandTests {
     @Test func `replicate brings a database's documents to another one, which it makes`() throws {
         let result = try tool.run("replicate", "a.divan", "b.divan")
         #expect(result.status == 0)
-        #expect(result.err.contains("Replicated 3 revisions"))
+        #expect(result.err.contains("Replicated 3 documents"))
         #expect(try tool.run("ls", "b.divan").lines.count == 3)
-        #expect(try tool.run("replicate", "a", "b").err.contains("Replicated 0 revisions"))
+        #expect(try tool.run("replicate", "a", "b").err.contains("Replicated 0 documents"))
     }
 
     @Test func `replicate takes single documents when asked`() throws {

@@ -203,23 +203,22 @@ private struct Certificates {
         try there.put("a", ["n": 1], parent: nil)
         let here = try Database.inMemory(named: "here")
         let url = try #require(listener.url(of: there))
-        let pull = here.createPullReplication(from: url)
-        pull.trust = .decision(ServerTrustDecision { [tls] in $0.fingerprint == tls.fingerprint })
-        pull.start()
-        await pull.finished()
-        #expect(pull.lastError?.code == .forbidden)
-        pull.clientCertificate = ClientCertificate(certificate: own.certificate, key: own.key)
-        pull.start()
-        await pull.finished()
-        #expect(pull.lastError == nil)
+        func pull(_ certificate: ClientCertificate?) async -> ReplicationError? {
+            let pull = here.pull(from: url) {
+                $0.trust = .decision(
+                    ServerTrustDecision { [tls] in $0.fingerprint == tls.fingerprint })
+                $0.clientCertificate = certificate
+            }
+            await pull.finished()
+            return pull.lastError
+        }
+        #expect(await pull(nil)?.code == .forbidden)
+        #expect(await pull(ClientCertificate(certificate: own.certificate, key: own.key)) == nil)
         #expect(try here.contains("a"))
         // One that looks the same, with another key.
         let other = try ListenerTLS.selfSigned(keptAt: site.folder.appending(path: "other.pem"))
-        pull.clientCertificate = ClientCertificate(
-            certificate: other.certificate, key: other.key)
-        pull.start()
-        await pull.finished()
-        #expect(pull.lastError?.code == .forbidden)
+        let wrong = ClientCertificate(certificate: other.certificate, key: other.key)
+        #expect(await pull(wrong)?.code == .forbidden)
     }
 
     @Test func `a listener that cannot ask for certificates does not start`() throws {

@@ -46,8 +46,7 @@ import struct Divan.Attachment
     }
 
     private func pulled() async throws -> Replication {
-        let pull = here.createPullReplication(from: try url)
-        pull.downloadsAttachments = false
+        let pull = here.createPullReplication(from: try url) { $0.downloadsAttachments = false }
         await run(pull)
         return pull
     }
@@ -136,11 +135,11 @@ import struct Divan.Attachment
         defer { listener.stop() }
         try fill()
         let middle = try site.manager.database(named: "middle")
-        let first = middle.createPullReplication(from: try url)
-        first.downloadsAttachments = false
+        let first = middle.createPullReplication(from: try url) { $0.downloadsAttachments = false }
         await run(first)
-        let last = here.createPullReplication(from: try #require(listener.url(of: middle)))
-        last.isContinuous = true
+        let last = here.createPullReplication(from: try #require(listener.url(of: middle))) {
+            $0.isContinuous = true
+        }
         let errors = Mutex<[ReplicationError]>([])
         let token = last.addDocumentListener { event in
             if let error = event.error { errors.withLock { $0.append(error) } }
@@ -159,7 +158,7 @@ import struct Divan.Attachment
         }
         try await eventually { try here.contains("a") }
         for name in names { #expect(try await attachment(name).isContentAvailable) }
-        await last.stopped()
+        await last.stopAndWait()
         withExtendedLifetime(token) {}
     }
 
@@ -167,8 +166,7 @@ import struct Divan.Attachment
         defer { listener.stop() }
         try fill()
         let middle = try site.manager.database(named: "middle")
-        let pull = middle.createPullReplication(from: there)
-        pull.downloadsAttachments = false
+        let pull = middle.createPullReplication(from: there) { $0.downloadsAttachments = false }
         await run(pull)
         let revision = try #require(try middle.document(withID: "a")).revisionID
         #expect(site.send("GET", "/middle/a").status == 200)
@@ -231,8 +229,7 @@ import struct Divan.Attachment
         defer { listener.stop() }
         try fill()
         let middle = try site.manager.database(named: "middle")
-        let first = middle.createPullReplication(from: try url)
-        first.downloadsAttachments = false
+        let first = middle.createPullReplication(from: try url) { $0.downloadsAttachments = false }
         await run(first)
         await run(here.createPullReplication(from: try url))
         let small = try await attachment("small")

@@ -70,13 +70,16 @@ import Testing
             }
         }
 
-        func pull(_ mode: ChangesFeedMode) -> Replication {
-            let pull = here.createPullReplication(from: url)
-            pull.isContinuous = true
-            pull.changesFeed = mode
-            pull.proxy = .none
-            pull.retry.firstDelay = .milliseconds(20)
-            return pull
+        func pull(
+            _ mode: ChangesFeedMode, _ more: (inout ReplicationConfiguration) -> Void = { _ in }
+        ) -> Replication {
+            here.createPullReplication(from: url) {
+                $0.isContinuous = true
+                $0.changesFeed = mode
+                $0.proxy = .none
+                $0.retry.firstDelay = .milliseconds(20)
+                more(&$0)
+            }
         }
 
         func save(_ ids: String...) throws {
@@ -121,7 +124,7 @@ import Testing
         let opened = served.feeds.withLock { $0.filter { $0 == kind }.count }
         if kind != "longpoll" { #expect(opened == 1) }
         #expect(pull.lastError == nil)
-        await pull.stopped()
+        await pull.stopAndWait()
     }
 
     @Test func `a feed that breaks is opened again where it was`() async throws {
@@ -144,7 +147,7 @@ import Testing
         try await eventually { try served.here.contains("a") && breaks.withLock { $0 < 0 } }
         try served.save("b")
         try await eventually { try served.here.contains("b") }
-        await pull.stopped()
+        await pull.stopAndWait()
     }
 
     @Test(arguments: [
@@ -171,7 +174,7 @@ import Testing
         try await eventually { try served.here.documentCount == 2 }
         #expect(served.feeds.withLock { $0.filter { $0 == kind }.count } == 1)
         #expect(pull.lastError == nil)
-        await pull.stopped()
+        await pull.stopAndWait()
     }
 
     @Test(arguments: [ChangesFeedMode.automatic, .webSocket])
@@ -208,10 +211,11 @@ import Testing
         }
         defer { served.stop() }
         let saved = try served.there.put("b", ["n": 1], parent: nil)
-        let pull = served.pull(mode)
-        pull.headers = ["X-Rev": saved.revisionID]
-        pull.channels = ["news", "sports"]
-        pull.customProperties = ["heartbeat": 20_000]
+        let pull = served.pull(mode) {
+            $0.headers = ["X-Rev": saved.revisionID]
+            $0.channels = ["news", "sports"]
+            $0.customProperties = ["heartbeat": 20_000]
+        }
         pull.start()
         try await eventually { asked.withLock { !$0.isEmpty } }
         #expect(
@@ -225,7 +229,7 @@ import Testing
         later.signal()
         try await eventually { try served.here.contains("b") }
         #expect(pull.lastError == nil)
-        await pull.stopped()
+        await pull.stopAndWait()
     }
 
     @Test(arguments: [false, true])
@@ -246,9 +250,10 @@ import Testing
                 MutableDocument(
                     ["text": .string(String(repeating: "a", count: 50))], id: "d\(number)"))
         }
-        let push = served.here.createPushReplication(to: served.url)
-        push.proxy = .none
-        push.compressesRequests = true
+        let push = served.here.createPushReplication(to: served.url) {
+            $0.proxy = .none
+            $0.compressesRequests = true
+        }
         push.start()
         await push.finished()
         #expect(push.lastError == nil)

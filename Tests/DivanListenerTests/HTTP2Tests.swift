@@ -45,25 +45,25 @@ import Testing
             proxy.wait()
         }
         let here = try Database.inMemory(named: "here")
-        let pull = here.createPullReplication(from: "https://127.0.0.1:\(port)/notes")
-        pull.trust = .pinnedCertificates([try PEM.certificate(of: identity)])
-        pull.proxy = .none
-        pull.allowsHTTP2 = true
-        pull.isContinuous = true
-        // It may be asked before it listens.
-        pull.retry.firstDelay = .milliseconds(50)
-        pull.start()
+        let pull = try here.pull(from: "https://127.0.0.1:\(port)/notes") {
+            $0.trust = .pinnedCertificates([try PEM.certificate(of: identity)])
+            $0.proxy = .none
+            $0.allowsHTTP2 = true
+            $0.isContinuous = true
+            // It may be asked before it listens.
+            $0.retry.firstDelay = .milliseconds(50)
+        }
         let end = ContinuousClock.now + .seconds(60)
         while try here.documentCount < 251, ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(5))
         }
         #expect(try here.document(withID: "a")?.attachment(named: "a")?.content() == content)
         #expect(try here.documentCount == 251)
-        await pull.stopped()
+        await pull.stopAndWait()
 
-        let push = here.createPushReplication(to: "https://127.0.0.1:\(port)/notes")
-        push.settings = pull.settings
-        push.isContinuous = false
+        let push = here.createPushReplication(
+            to: "https://127.0.0.1:\(port)/notes", settings: pull.settings
+        ) { $0.isContinuous = false }
         for n in 0..<250 { try here.put("p\(n)", [:], parent: nil) }
         try here.put("b", [:], parent: nil, attachments: ["b": .bytes(content)])
         push.start()

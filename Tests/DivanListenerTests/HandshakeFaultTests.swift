@@ -53,23 +53,24 @@ import Testing
             }
             defer { server.stop() }
             let here = try Database.inMemory(named: "here")
-            let pull = here.createPullReplication(from: "https://127.0.0.1:\(server.port)/notes")
-            pull.trust = .pinnedCertificates([pin])
-            pull.proxy = .none
-            pull.isContinuous = true
-            pull.retry.firstDelay = .milliseconds(1)
-            pull.retry.longestDelay = .milliseconds(20)
-            pull.timeouts.connect = .milliseconds(500)
-            pull.timeouts.head = .seconds(1)
-            pull.timeouts.silence = .seconds(1)
-            pull.customProperties = ["heartbeat": 1_000]
+            let pull = here.createPullReplication(from: "https://127.0.0.1:\(server.port)/notes") {
+                $0.trust = .pinnedCertificates([pin])
+                $0.proxy = .none
+                $0.isContinuous = true
+                $0.retry.firstDelay = .milliseconds(1)
+                $0.retry.longestDelay = .milliseconds(20)
+                $0.timeouts.connect = .milliseconds(500)
+                $0.timeouts.head = .seconds(1)
+                $0.timeouts.silence = .seconds(1)
+                $0.customProperties = ["heartbeat": 1_000]
+            }
             pull.start()
             let deadline = ContinuousClock.now + .seconds(120)
             while try here.documentCount < 5, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(2))
             }
             #expect(try here.documentCount == 5, "round \(round): \(described)")
-            await pull.stopped()
+            await pull.stopAndWait()
         }
     }
 }

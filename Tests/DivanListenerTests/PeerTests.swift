@@ -90,18 +90,16 @@ import Testing
         let tls = isSecure ? try ListenerTLS.selfSigned(keptAt: identity) : nil
         let listener = try listen { $0.tls = tls }
         defer { listener.stop() }
-        let pull = here.createPullReplication(from: try url(listener))
-        if isSecure {
-            pull.trust = .pinnedCertificates([try PEM.certificate(of: identity)])
-            #expect(try url(listener).scheme == "https")
+        #expect(try url(listener).scheme == (isSecure ? "https" : "http"))
+        let pull = try here.pull(from: try url(listener)) {
+            if isSecure { $0.trust = .pinnedCertificates([try PEM.certificate(of: identity)]) }
+            $0.isContinuous = true
         }
-        pull.isContinuous = true
-        pull.start()
         // The app goes on writing meanwhile.
         for n in 0..<50 { try there.put("late\(n)", ["n": 1], parent: nil) }
         try await eventually { try here.document(withID: "late49") != nil }
         try await eventually { pull.activity == .idle }
-        await pull.stopped()
+        await pull.stopAndWait()
         #expect(pull.lastError == nil)
         #expect(try here.documentCount == there.documentCount)
         let difference = try contents(here).symmetricDifference(try contents(there))
@@ -117,12 +115,13 @@ import Testing
         let listener = try listen { $0.tls = tls }
         defer { listener.stop() }
         let asked = Mutex<[String]>([])
-        let pull = here.createPullReplication(from: try url(listener))
-        pull.trust = .decision(
-            ServerTrustDecision { server in
-                asked.withLock { $0.append(server.fingerprint) }
-                return server.fingerprint == tls.fingerprint
-            })
+        let pull = here.createPullReplication(from: try url(listener)) {
+            $0.trust = .decision(
+                ServerTrustDecision { server in
+                    asked.withLock { $0.append(server.fingerprint) }
+                    return server.fingerprint == tls.fingerprint
+                })
+        }
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
@@ -131,8 +130,9 @@ import Testing
         let count = asked.withLock { $0.count }
         #expect((1..<30).contains(count), "\(count)")
         #expect(asked.withLock { Set($0) } == [tls.fingerprint])
-        let strict = here.createPullReplication(from: try url(listener))
-        strict.trust = .decision(ServerTrustDecision { $0.isTrustedBySystem })
+        let strict = here.createPullReplication(from: try url(listener)) {
+            $0.trust = .decision(ServerTrustDecision { $0.isTrustedBySystem })
+        }
         strict.start()
         await strict.finished()
         #expect(strict.lastError?.code == .untrusted)
@@ -148,9 +148,10 @@ import Testing
         #expect(once.lastError == nil)
         #expect(try contents(here) == contents(there))
 
-        let pull = here.createPullReplication(from: try url(listener))
-        pull.isContinuous = true
-        pull.checkpointInterval = .milliseconds(20)
+        let pull = here.createPullReplication(from: try url(listener)) {
+            $0.isContinuous = true
+            $0.checkpointInterval = .milliseconds(20)
+        }
         pull.start()
         try there.put("late", ["n": 1], parent: nil)
         try await eventually { try here.document(withID: "late") != nil }
@@ -158,24 +159,26 @@ import Testing
         try await eventually { try here.document(withID: "later") != nil }
         try await eventually { pull.activity == .idle }
         #expect(pull.lastError == nil)
-        await pull.stopped()
+        await pull.stopAndWait()
     }
 
     @Test func `a replication leaves by the interface that is set`() async throws {
         try fill(there, 3)
         let listener = try listen()
         defer { listener.stop() }
-        let pull = here.createPullReplication(from: try url(listener))
-        pull.networkInterface = "lo"
+        let pull = here.createPullReplication(from: try url(listener)) {
+            $0.networkInterface = "lo"
+        }
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
         #expect(try here.documentCount == there.documentCount)
-        pull.networkInterface = "none0"
-        pull.retry.maximumAttempts = 1
-        pull.start()
-        await pull.finished()
-        #expect(pull.lastError?.code == .unreachable)
+        let lost = here.pull(from: try url(listener)) {
+            $0.networkInterface = "none0"
+            $0.retry.maximumAttempts = 1
+        }
+        await lost.finished()
+        #expect(lost.lastError?.code == .unreachable)
     }
 
     @Test func `a peer with a wrong pin is not spoken to`() async throws {
@@ -184,9 +187,10 @@ import Testing
         _ = try ListenerTLS.selfSigned(keptAt: other)
         let listener = try listen { $0.tls = tls }
         defer { listener.stop() }
-        let pull = here.createPullReplication(from: try url(listener))
-        pull.trust = .pinnedCertificates([try PEM.certificate(of: other)])
-        pull.retry.maximumAttempts = 1
+        let pull = try here.createPullReplication(from: try url(listener)) {
+            $0.trust = .pinnedCertificates([try PEM.certificate(of: other)])
+            $0.retry.maximumAttempts = 1
+        }
         pull.start()
         await pull.finished()
         #expect(pull.lastError != nil)
@@ -202,9 +206,10 @@ import Testing
         }
         let listener = try listen()
         defer { listener.stop() }
-        let pull = here.createPullReplication(from: try url(listener))
-        pull.filter = "app/byOwner"
-        pull.filterParameters = ["name": "Waldo"]
+        let pull = here.createPullReplication(from: try url(listener)) {
+            $0.filter = "app/byOwner"
+            $0.filterParameters = ["name": "Waldo"]
+        }
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
@@ -220,12 +225,13 @@ import Testing
         }
         let listener = try listen()
         defer { listener.stop() }
-        let pull = here.createPullReplication(from: try url(listener))
-        pull.isContinuous = isContinuous
-        if kind == "IDs" {
-            pull.documentIDs = ["d0", "d2", "late2", "none"]
-        } else {
-            pull.selector = ["type": "task"]
+        let pull = here.createPullReplication(from: try url(listener)) {
+            $0.isContinuous = isContinuous
+            if kind == "IDs" {
+                $0.documentIDs = ["d0", "d2", "late2", "none"]
+            } else {
+                $0.selector = ["type": "task"]
+            }
         }
         pull.start()
         try await eventually { try here.documentCount == 2 }
@@ -238,7 +244,7 @@ import Testing
         try there.put("late1", ["type": "note"], parent: nil)
         try there.put("late2", ["type": "task"], parent: nil)
         try await eventually { try here.contains("late2") }
-        await pull.stopped()
+        await pull.stopAndWait()
         #expect(try here.allDocuments().map(\.id) == ["d0", "d2", "late2"])
     }
 
@@ -274,8 +280,8 @@ import Testing
             try await eventually { try database.documentCount == 100 }
         }
         for (push, pull) in replications {
-            await push.stopped()
-            await pull.stopped()
+            await push.stopAndWait()
+            await pull.stopAndWait()
         }
         let expected = try contents(there)
         for database in others {
@@ -300,8 +306,8 @@ import Testing
         try await eventually { try there.document(withID: task.id)?["sdk"].string == "Swift" }
         try there.put("answer", ["type": "note"], parent: nil)
         try await eventually { try database.contains("answer") }
-        await push.stopped()
-        await pull.stopped()
+        await push.stopAndWait()
+        await pull.stopAndWait()
         manager.close()
         let again = try Manager(directory: folder)
         #expect(try again.database(named: "app").document(withID: task.id) != nil)
@@ -410,9 +416,10 @@ import Testing
                 "small": .bytes([3]),
             ])
         try here.put("b", ["n": 2], parent: nil)
-        let push = here.createPushReplication(to: try url(listener))
-        push.proxy = .none
-        if let limit { push.oversizedAttachments = .leaveOut(above: limit) }
+        let push = here.createPushReplication(to: try url(listener)) {
+            $0.proxy = .none
+            if let limit { $0.oversizedAttachments = .leaveOut(above: limit) }
+        }
         let events = Mutex<[ReplicatedDocument]>([])
         let token = push.addDocumentListener { event in events.withLock { $0.append(event) } }
         push.start()
@@ -450,9 +457,10 @@ import Testing
     @Test func `what was left out is not purged here`() async throws {
         let listener = try listen()
         defer { listener.stop() }
-        let push = here.createPushReplication(to: try url(listener))
-        push.oversizedAttachments = .leaveOut()
-        push.purgesPushed = true
+        let push = here.createPushReplication(to: try url(listener)) {
+            $0.oversizedAttachments = .leaveOut()
+            $0.purgesPushed = true
+        }
         push.start()
         await push.finished()
         #expect(push.lastError?.code == .invalidSetting)

@@ -28,9 +28,8 @@ import struct Divan.Attachment
         let document = MutableDocument(["n": 1], id: id)
         document.setAttachment(named: "photo", contentType: "x/y", .bytes(Self.content))
         try there.save(document)
-        let pull = here.createPullReplication(from: there)
-        pull.downloadsAttachments = false
-        await pull.run()
+        let pull = here.createPullReplication(from: there) { $0.downloadsAttachments = false }
+        try await pull.run()
         return try await photo(id)
     }
 
@@ -40,10 +39,10 @@ import struct Divan.Attachment
 
     /// A replication to a server that answers as it is told.
     private func pull(_ server: LoopbackServer) -> Replication {
-        let pull = here.createPullReplication(from: server.databaseURL)
-        pull.retry.firstDelay = .milliseconds(1)
-        pull.retry.longestDelay = .milliseconds(2)
-        return pull
+        here.createPullReplication(from: server.databaseURL) {
+            $0.retry.firstDelay = .milliseconds(1)
+            $0.retry.longestDelay = .milliseconds(2)
+        }
     }
 
     private func failure(_ pull: Replication, _ attachment: Attachment) async -> ReplicationError? {
@@ -209,10 +208,11 @@ import struct Divan.Attachment
             if !isSame {
                 try here.purge("a")
                 try here.compact()
-                let again = here.createPullReplication(from: there)
-                again.downloadsAttachments = false
-                again.usesCheckpoints = false
-                await again.run()
+                let again = here.createPullReplication(from: there) {
+                    $0.downloadsAttachments = false
+                    $0.usesCheckpoints = false
+                }
+                try await again.run()
             }
             let error = await failure(pull(server), try await photo())
             #expect(error?.code == (isSame ? nil : .notFound))
@@ -297,8 +297,7 @@ import struct Divan.Attachment
         let stand = CouchStandIn(third)
         let server = try stand.serve()
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL)
-        push.isContinuous = true
+        let push = here.createPushReplication(to: server.databaseURL) { $0.isContinuous = true }
         let errors = Mutex<[ReplicationError]>([])
         let token = push.addDocumentListener { event in
             if let error = event.error { errors.withLock { $0.append(error) } }
@@ -316,7 +315,7 @@ import struct Divan.Attachment
         #expect(
             try third.document(withID: "a")?.attachment(named: "photo")?.content()
                 == Self.content)
-        await push.stopped()
+        await push.stopAndWait()
         withExtendedLifetime(token) {}
         #expect(try here.verify().isEmpty)
     }
@@ -324,7 +323,7 @@ import struct Divan.Attachment
     @Test func `an edit goes back without the content, which the other end has`() async throws {
         _ = try await deferred()
         try here.update("a") { $0["n"] = 2 }
-        await here.createPushReplication(to: there).run()
+        try await here.createPushReplication(to: there).run()
         #expect(try there.document(withID: "a")?["n"].int == 2)
         #expect(
             try there.document(withID: "a")?.attachment(named: "photo")?.content()
@@ -343,9 +342,8 @@ import struct Divan.Attachment
         theirs.setAttachment(named: "photo", contentType: "x/y", .bytes([9, 9, 9]))
         let other = try Database.inMemory(named: "other")
         try other.save(theirs)
-        let pull = here.createPullReplication(from: other)
-        pull.downloadsAttachments = false
-        await pull.run()
+        let pull = here.createPullReplication(from: other) { $0.downloadsAttachments = false }
+        try await pull.run()
         let revisions = try here.conflictingRevisions(of: "a")
         #expect(revisions.count == 2)
         let loser = try #require(revisions.last?.attachments.first)

@@ -44,19 +44,19 @@ import struct Divan.Attachment
         defer { server.stop() }
         try attach("a", to: here, ["large": Self.large, "small": [1, 2]])
         let push = here.createPushReplication(to: server.databaseURL)
-        await push.run()
+        try await push.run()
         #expect(traffic.received > Self.size)
         traffic.reset()
         for n in Int64(2)...4 {
             try here.update("a") { $0["n"] = Fragment(.integer(n)) }
-            await push.run()
+            try await push.run()
         }
         #expect(traffic.received < 20_000)
         // Of two attachments only the one that changed goes.
         let edited = try #require(try here.document(withID: "a")).toMutable()
         edited.setAttachment(named: "small", contentType: "x/y", .bytes([3]))
         try here.save(edited)
-        await push.run()
+        try await push.run()
         #expect(traffic.received < 40_000)
         #expect(try content(there, "a") == Self.large)
         #expect(try content(there, "a", "small") == [3])
@@ -68,12 +68,12 @@ import struct Divan.Attachment
         defer { server.stop() }
         try attach("a", to: there, ["large": Self.large])
         let pull = here.createPullReplication(from: server.databaseURL)
-        await pull.run()
+        try await pull.run()
         #expect(traffic.sent > Self.size)
         traffic.reset()
         for n in Int64(2)...4 {
             try there.update("a") { $0["n"] = Fragment(.integer(n)) }
-            await pull.run()
+            try await pull.run()
         }
         #expect(traffic.sent < 20_000)
         #expect(try content(here, "a") == Self.large)
@@ -87,7 +87,7 @@ import struct Divan.Attachment
         document.setAttachment(named: "large", contentType: nil, .bytes(Self.large))
         document.setAttachment(named: "small", contentType: nil, .bytes([7]))
         try here.save(document)
-        await here.createPushReplication(to: server.databaseURL).run()
+        try await here.createPushReplication(to: server.databaseURL).run()
         #expect(try content(there, "a") == Self.large)
         #expect(try content(there, "a", "small") == [7])
         #expect(
@@ -104,9 +104,10 @@ import struct Divan.Attachment
         }
         defer { server.stop() }
         try attach("a", to: here, ["large": Self.large])
-        let push = here.createPushReplication(to: server.databaseURL)
-        push.headers = ["X-App": "notes", "X-Other": "1"]
-        await push.run()
+        let push = here.createPushReplication(to: server.databaseURL) {
+            $0.headers = ["X-App": "notes", "X-Other": "1"]
+        }
+        try await push.run()
         let headers = uploads.withLock { $0 }
         #expect(headers.count == 1)
         #expect(headers.allSatisfy { $0["x-app"] == "notes" && $0["x-other"] == "1" })
@@ -117,11 +118,11 @@ import struct Divan.Attachment
     {
         for id in ["gone", "kept"] { try attach(id, to: there, ["large": Self.large]) }
         let pull = here.createPullReplication(from: there)
-        await pull.run()
+        try await pull.run()
         let gone = try #require(try there.document(withID: "gone"))
         try there.putExistingRevision(
             "gone", history: ["2-gone", gone.revisionID], ["_removed": true])
-        await pull.run()
+        try await pull.run()
         #expect(try here.document(withID: "gone") == nil)
         try here.compact()
         #expect(try content(here, "kept") == Self.large)
@@ -129,13 +130,12 @@ import struct Divan.Attachment
         let keeping = try Database.inMemory(named: "keeping")
         let other = try Database.inMemory(named: "other")
         try attach("gone", to: other, ["large": Self.large])
-        let second = keeping.createPullReplication(from: other)
-        second.accessRemoval = .keep
-        await second.run()
+        let second = keeping.createPullReplication(from: other) { $0.accessRemoval = .keep }
+        try await second.run()
         let revision = try #require(try other.document(withID: "gone")).revisionID
         try other.putExistingRevision(
             "gone", history: ["2-gone", revision], ["_removed": true])
-        await second.run()
+        try await second.run()
         try keeping.compact()
         #expect(try content(keeping, "gone") == Self.large)
         #expect(try keeping.verify().isEmpty)
@@ -149,8 +149,7 @@ import struct Divan.Attachment
         }
         let server = try stand.serve()
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL)
-        pull.isContinuous = true
+        let pull = here.createPullReplication(from: server.databaseURL) { $0.isContinuous = true }
         pull.start()
         for round in Int64(2)...6 {
             for n in 0..<20 {
@@ -168,7 +167,7 @@ import struct Divan.Attachment
                     try content(here, "d\(n)") == [UInt8](repeating: UInt8(n), count: 40_000))
             }
         }
-        await pull.stopped()
+        await pull.stopAndWait()
         #expect(pull.lastError == nil)
         #expect(try here.verify().isEmpty)
     }

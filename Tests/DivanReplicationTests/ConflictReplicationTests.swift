@@ -6,9 +6,9 @@ import Testing
 
 /// What two people who edit apart find when they meet.
 @Suite(.timeLimit(.minutes(10))) struct ConflictReplicationTests {
-    private func sync(_ database: Database, with server: Database) async {
-        await database.createPushReplication(to: server).run()
-        await database.createPullReplication(from: server).run()
+    private func sync(_ database: Database, with server: Database) async throws {
+        try await database.createPushReplication(to: server).run()
+        try await database.createPullReplication(from: server).run()
     }
 
     private func leaves(_ database: Database) async throws -> [String] {
@@ -22,11 +22,11 @@ import Testing
         let naomi = try Database.inMemory(named: "naomi")
         let server = try Database.inMemory(named: "server")
         try molly.put("contact", ["name": "Ann", "phone": "1"], parent: nil)
-        await sync(molly, with: server)
-        await sync(naomi, with: server)
+        try await sync(molly, with: server)
+        try await sync(naomi, with: server)
         try molly.update("contact") { $0["phone"] = "2" }
         try naomi.update("contact") { $0["name"] = "Anne" }
-        for database in [molly, naomi, molly] { await sync(database, with: server) }
+        for database in [molly, naomi, molly] { try await sync(database, with: server) }
 
         let all = try await leaves(server)
         #expect(all.count == 2)
@@ -45,7 +45,7 @@ import Testing
         }
         // Naomi merges, and all are one again.
         try naomi.resolveConflicts(of: "contact", with: .mergeFields)
-        for database in [naomi, molly] { await sync(database, with: server) }
+        for database in [naomi, molly] { try await sync(database, with: server) }
         for database in [molly, naomi, server] {
             #expect(try database.conflictCount == 0)
             let merged = try #require(try database.document(withID: "contact"))
@@ -59,11 +59,11 @@ import Testing
         let there = try Database.inMemory(named: "there")
         try there.put("a", ["n": 1], parent: nil)
         let pull = here.createPullReplication(from: there)
-        await pull.run()
+        try await pull.run()
         let edited = try #require(try here.document(withID: "a")).toMutable()
         edited["mine"] = true
         try there.update("a") { $0["n"] = 2 }
-        await pull.run()
+        try await pull.run()
         do {
             try here.save(edited, .failOnConflict)
             Issue.record("The save overrode what the pull had brought.")
@@ -105,18 +105,18 @@ import Testing
             }
             #expect(try database.conflictCount == 0)
         }
-        await push.stopped()
-        await pull.stopped()
+        await push.stopAndWait()
+        await pull.stopAndWait()
     }
 
     @Test func `a deletion deletes the document at the other end`() async throws {
         let here = try Database.inMemory(named: "here")
         let there = try Database.inMemory(named: "there")
         try here.put("a", ["n": 1], parent: nil)
-        await here.createPushReplication(to: there).run()
+        try await here.createPushReplication(to: there).run()
         #expect(try there.documentCount == 1)
         try here.delete("a")
-        await here.createPushReplication(to: there).run()
+        try await here.createPushReplication(to: there).run()
         #expect(try there.documentCount == 0)
         #expect(try there.document(withID: "a") == nil)
         #expect(

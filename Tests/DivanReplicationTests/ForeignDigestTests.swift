@@ -50,9 +50,11 @@ import struct Divan.Attachment
     private func pulled(_ here: Database, _ server: LoopbackServer) async throws -> (
         Replication, Attachment
     ) {
-        let pull = here.createPullReplication(from: server.databaseURL)
-        pull.downloadsAttachments = false
-        await pull.run()
+        let pull = here.createPullReplication(from: server.databaseURL) {
+            $0.downloadsAttachments = false
+            $0.retry.firstDelay = .milliseconds(1)
+        }
+        try await pull.run()
         return (
             pull, try #require(try here.document(withID: "a")?.attachment(named: "note"))
         )
@@ -85,7 +87,7 @@ import struct Divan.Attachment
         #expect(try here.verify().isEmpty)
         // To where content is named by SHA-1, it goes whole.
         let third = try Database.inMemory(named: "third")
-        await here.createPushReplication(to: third).run()
+        try await here.createPushReplication(to: third).run()
         let sent = try third.document(withID: "a")?.attachment(named: "note")
         #expect(try sent?.content() == Self.text)
         #expect(sent?.digest.hasPrefix("sha1-") == true)
@@ -130,7 +132,6 @@ import struct Divan.Attachment
         defer { server.stop() }
         let here = try Database.inMemory(named: "here")
         let (pull, note) = try await pulled(here, server)
-        pull.retry.firstDelay = .milliseconds(1)
         // Something between has decoded it, so its digest tells nothing.
         await #expect(throws: ReplicationError.self) { try await pull.downloadAttachment(note) }
         isDecoding.withLock { $0 = false }

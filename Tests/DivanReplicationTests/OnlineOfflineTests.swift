@@ -19,10 +19,10 @@ import Testing
         stand = CouchStandIn(there)
     }
 
-    private func quick(_ replication: Replication) {
-        replication.isContinuous = true
-        replication.retry.firstDelay = .milliseconds(10)
-        replication.retry.longestDelay = .milliseconds(50)
+    private func quick(_ settings: inout ReplicationConfiguration) {
+        settings.isContinuous = true
+        settings.retry.firstDelay = .milliseconds(10)
+        settings.retry.longestDelay = .milliseconds(50)
     }
 
     @Test func `a pull goes on each time its server comes back, and stops when it is told to`()
@@ -30,9 +30,7 @@ import Testing
     {
         var server = try stand.serve()
         let port = server.port
-        let pull = here.createPullReplication(from: server.databaseURL)
-        quick(pull)
-        pull.start()
+        let pull = here.pull(from: server.databaseURL, configure: quick)
         for round in 1...4 {
             try there.put("d\(round)", [:], parent: nil)
             try await eventually { try here.documentCount == round }
@@ -42,16 +40,41 @@ import Testing
             server = try stand.serve(port: port)
             try await eventually { pull.activity == .active || pull.activity == .idle }
         }
-        await pull.stopped()
+        await pull.stopAndWait()
         #expect(!pull.isRunning)
         #expect(pull.activity == .stopped)
         // And while its server is gone, too.
         pull.start()
         server.stop()
         try await eventually { pull.lastError != nil }
-        await pull.stopped()
+        await pull.stopAndWait()
         #expect(pull.activity == .stopped)
         #expect(here.replications.isEmpty)
+    }
+
+    @Test func `what is pending is told as it is, also while the server is gone`() async throws {
+        var server = try stand.serve()
+        let port = server.port
+        try put("sent", in: here)
+        let push = here.push(to: server.databaseURL, configure: quick)
+        try await eventually { push.activity == .idle }
+        #expect(try await push.pendingDocumentIDs().isEmpty)
+        server.stop()
+        try await eventually { push.activity == .offline }
+        try put("a", in: here)
+        #expect(try await push.pendingDocumentIDs() == ["a"])
+        try put("b", in: here)
+        #expect(try await push.pendingDocumentIDs() == ["a", "b"])
+        #expect(try await push.isDocumentPending("b"))
+        server = try stand.serve(port: port)
+        defer { server.stop() }
+        try await eventually { try there.documentCount == 3 && push.activity == .idle }
+        #expect(try await push.pendingDocumentIDs().isEmpty)
+        await push.stopAndWait()
+    }
+
+    private func put(_ id: String, in database: Database) throws {
+        try database.put(id, [:], parent: nil)
     }
 
     @Test func `a continuous replication that is refused for good goes on asking`() async throws {
@@ -67,15 +90,13 @@ import Testing
         }
         defer { server.stop() }
         try there.put("a", [:], parent: nil)
-        let pull = here.createPullReplication(from: server.databaseURL)
-        quick(pull)
-        pull.start()
+        let pull = here.pull(from: server.databaseURL, configure: quick)
         try await eventually { asked.withLock { $0 } >= 3 }
         #expect(pull.isRunning)
         #expect(pull.lastError?.code == .unauthorized)
         isRefusing.withLock { $0 = false }
         try await eventually { try here.documentCount == 1 }
-        await pull.stopped()
+        await pull.stopAndWait()
     }
 
     @Test
@@ -93,12 +114,7 @@ import Testing
             return true
         }
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL)
-        let push = here.createPushReplication(to: server.databaseURL)
-        for replication in [pull, push] {
-            quick(replication)
-            replication.start()
-        }
+        let (push, pull) = here.sync(with: server.databaseURL, configure: quick)
         try there.put("before", [:], parent: nil)
         try await eventually { try here.document(withID: "before") != nil }
         for round in 0..<3 {
@@ -117,35 +133,38 @@ import Testing
             }
         }
         try await eventually { pull.activity == .idle && push.activity == .idle }
-        await pull.stopped()
-        await push.stopped()
+        await pull.stopAndWait()
+        await push.stopAndWait()
     }
 
     @Test func `a poll interval takes the place of waiting requests`() async throws {
         let server = try stand.serve()
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL)
-        pull.isContinuous = true
-        pull.customProperties["poll"] = 50
+        let pull = here.createPullReplication(from: server.databaseURL) {
+            $0.isContinuous = true
+            $0.customProperties["poll"] = 50
+        }
         pull.start()
         try await eventually { pull.activity == .idle }
         try there.put("a", [:], parent: nil)
         try await eventually { try here.documentCount == 1 }
         try await eventually { stand.count("GET _changes") >= 5 }
-        await pull.stopped()
+        await pull.stopAndWait()
         let feeds = stand.requests.withLock { $0.filter { $0.contains("_changes") } }
         #expect(feeds.allSatisfy { $0.contains("feed=normal") })
         // Once an hour is not again within this test.
-        pull.customProperties["poll"] = 3_600_000
-        pull.start()
-        try await eventually { pull.activity == .idle }
+        let hourly = here.pull(from: server.databaseURL) {
+            $0.isContinuous = true
+            $0.customProperties["poll"] = 3_600_000
+        }
+        try await eventually { hourly.activity == .idle }
         let before = stand.count("GET _changes")
         try there.put("b", [:], parent: nil)
         let push = here.createPushReplication(to: server.databaseURL)
-        for _ in 0..<10 { await push.run() }
+        for _ in 0..<10 { try await push.run() }
         #expect(stand.count("GET _changes") == before)
         #expect(try here.documentCount == 1)
-        await pull.stopped()
+        await hourly.stopAndWait()
     }
 
     @Test func `replications that have stopped keep no connection open`() async throws {
@@ -154,20 +173,14 @@ import Testing
         try here.put("a", [:], parent: nil)
         try there.put("b", [:], parent: nil)
         for _ in 0..<10 {
-            let replications = [
-                here.createPushReplication(to: server.databaseURL),
-                here.createPullReplication(from: server.databaseURL),
-            ]
-            for replication in replications {
-                replication.isContinuous = true
+            let (push, pull) = here.sync(with: server.databaseURL) {
                 // A way to trust that no other test has, so that no other holds these connections.
-                replication.trust = .pinnedKeys(
+                $0.trust = .pinnedKeys(
                     sha256: [[UInt8](repeating: 0x5C, count: 32)], validates: false)
-                replication.start()
             }
-            for replication in replications {
+            for replication in [push, pull] {
                 try await eventually { replication.activity == .idle }
-                await replication.stopped()
+                await replication.stopAndWait()
             }
         }
         try await eventually { server.openConnections == 0 }
@@ -195,11 +208,12 @@ import Testing
         }
         defer { server.stop() }
         for id in ["a", "bad", "c"] { try there.put(id, [:], parent: nil) }
-        let pull = here.createPullReplication(from: server.databaseURL)
-        quick(pull)
-        pull.isContinuous = false
-        pull.usesCheckpoints = keepsCheckpoints
-        pull.changesPerPage = 1
+        let pull = here.createPullReplication(from: server.databaseURL) {
+            quick(&$0)
+            $0.isContinuous = false
+            $0.usesCheckpoints = keepsCheckpoints
+            $0.changesPerPage = 1
+        }
         pull.start()
         await pull.finished()
         #expect(try here.documentCount == 2)
@@ -215,30 +229,29 @@ import Testing
         let server = try failing { isFailing.withLock { $0 } }
         defer { server.stop() }
         for id in ["a", "bad"] { try there.put(id, [:], parent: nil) }
-        let pull = here.createPullReplication(from: server.databaseURL)
-        quick(pull)
-        pull.isContinuous = isContinuous
-        pull.retry.maximumAttempts = 1_000_000
+        let pull = here.createPullReplication(from: server.databaseURL) {
+            quick(&$0)
+            $0.isContinuous = isContinuous
+            $0.retry.maximumAttempts = 1_000_000
+        }
         pull.start()
         try await eventually { pull.lastError?.documentID == "bad" }
         isFailing.withLock { $0 = false }
         try await eventually { try here.documentCount == 2 && pull.lastError == nil }
-        await pull.stopped()
+        await pull.stopAndWait()
         #expect(pull.lastError == nil)
     }
 
     @Test func `a server that is back leaves no error behind`() async throws {
         var server = try stand.serve()
         let port = server.port
-        let pull = here.createPullReplication(from: server.databaseURL)
-        quick(pull)
-        pull.start()
+        let pull = here.pull(from: server.databaseURL, configure: quick)
         try await eventually { pull.activity == .idle }
         server.stop()
         try await eventually { pull.activity == .offline && pull.lastError != nil }
         server = try stand.serve(port: port)
         try await eventually { pull.activity == .idle && pull.lastError == nil }
-        await pull.stopped()
+        await pull.stopAndWait()
         server.stop()
     }
 }

@@ -35,17 +35,18 @@ import struct Divan.Attachment
         try here.put("with", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
         try here.delete("d3")
         // A document that the other end has already is over, too.
-        await here.createPushReplication(to: there).run()
+        try await here.createPushReplication(to: there).run()
         try here.put("new", [:], parent: nil)
         let server = try stand.serve()
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL)
-        if byOldName {
-            push.customProperties = ["purgePushed": true]
-        } else {
-            push.purgesPushed = true
+        let push = here.createPushReplication(to: server.databaseURL) {
+            if byOldName {
+                $0.customProperties = ["purgePushed": true]
+            } else {
+                $0.purgesPushed = true
+            }
         }
-        await push.run()
+        try await push.run()
         #expect(try here.documentCount == 0)
         #expect(try here.changes().changes.isEmpty)
         #expect(try there.documentCount == 31)
@@ -54,7 +55,7 @@ import struct Divan.Attachment
         #expect(try here.verify().isEmpty)
         // What comes later goes the same way, also by the object that ran before.
         try here.put("later", [:], parent: nil)
-        await push.run()
+        try await push.run()
         #expect(try here.documentCount == 0)
         #expect(try there.contains("later"))
     }
@@ -80,9 +81,10 @@ import struct Divan.Attachment
             return false
         }
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL)
-        push.purgesPushed = true
-        push.filter = "not2"
+        let push = here.createPushReplication(to: server.databaseURL) {
+            $0.purgesPushed = true
+            $0.filter = "not2"
+        }
         push.start()
         await push.finished()
         #expect(try here.document(withID: "d0")?["n"].int == 100)
@@ -101,13 +103,14 @@ import struct Divan.Attachment
     {
         try fill(120, in: here)
         try here.put("with", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
-        await here.createPushReplication(to: there).run()
+        try await here.createPushReplication(to: there).run()
         try here.put("new", [:], parent: nil)
         let server = try stand.serve()
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL)
-        push.customProperties = ["allNew": true]
-        await push.run()
+        let push = here.createPushReplication(to: server.databaseURL) {
+            $0.customProperties = ["allNew": true]
+        }
+        try await push.run()
         #expect(stand.count("POST _revs_diff") == 0)
         #expect(try there.documentCount == 122)
         #expect(try there.verify().isEmpty)
@@ -116,9 +119,10 @@ import struct Divan.Attachment
 
     @Test func `attachments are left for later by their old name, too`() async throws {
         try there.put("a", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
-        let pull = here.createPullReplication(from: there)
-        pull.customProperties = ["attachments": false]
-        await pull.run()
+        let pull = here.createPullReplication(from: there) {
+            $0.customProperties = ["attachments": false]
+        }
+        try await pull.run()
         let attachment = try #require(try here.document(withID: "a")?.attachments.first)
         #expect(!attachment.isContentAvailable)
         try await pull.downloadAttachment(attachment)
@@ -129,10 +133,11 @@ import struct Divan.Attachment
         try fill(25, in: there)
         let server = try stand.serve()
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL)
-        pull.changesPerPage = 10
-        pull.revisionsPerFetch = 4
-        await pull.run()
+        let pull = here.createPullReplication(from: server.databaseURL) {
+            $0.changesPerPage = 10
+            $0.revisionsPerFetch = 4
+        }
+        try await pull.run()
         #expect(try here.documentCount == 25)
         let requests = stand.requests.withLock { $0 }
         let pages = requests.filter { $0.hasPrefix("GET _changes") }
@@ -140,11 +145,12 @@ import struct Divan.Attachment
         #expect(pages.allSatisfy { $0.contains("limit=10") })
         #expect(stand.count("POST _bulk_get") >= 7)
         for (page, fetch) in [(0, 100), (10_001, 100), (1_000, 0), (1_000, 1_001)] {
-            pull.changesPerPage = page
-            pull.revisionsPerFetch = fetch
-            pull.start()
-            await pull.finished()
-            #expect(pull.lastError?.code == .invalidSetting)
+            let wrong = here.pull(from: server.databaseURL) {
+                $0.changesPerPage = page
+                $0.revisionsPerFetch = fetch
+            }
+            await wrong.finished()
+            #expect(wrong.lastError?.code == .invalidSetting)
         }
     }
 }

@@ -29,16 +29,16 @@ import Testing
             defer { server.stop() }
             try fill(here, 0..<count)
             let push = here.createPushReplication(to: server.databaseURL)
-            await push.run()
+            try await push.run()
             traffic.reset()
             try here.update("d7") { $0["n"] = 0 }
-            await push.run()
-            #expect(push.changesCount == 1)
+            try await push.run()
+            #expect(push.status.examined == 1)
             costs.append(traffic.requests)
             bytes.append(traffic.received)
             traffic.reset()
-            await push.run()
-            #expect(push.changesCount == 0)
+            try await push.run()
+            #expect(push.status.examined == 0)
             #expect(stand.requests.withLock { $0.last }?.hasPrefix("GET _local") == true)
         }
         #expect(costs[0] == costs[1])
@@ -54,10 +54,8 @@ import Testing
         let servers = try targets.map { try CouchStandIn($0).serve() }
         defer { for server in servers { server.stop() } }
         try fill(here, 0..<500)
-        let pushes = servers.map { here.createPushReplication(to: $0.databaseURL) }
-        for push in pushes {
-            push.isContinuous = true
-            push.start()
+        let pushes = servers.map { server in
+            here.push(to: server.databaseURL) { $0.isContinuous = true }
         }
         // More comes while they run.
         for step in 5..<9 { try fill(here, (step * 100)..<(step * 100 + 100)) }
@@ -73,7 +71,7 @@ import Testing
             try await eventually { push.activity == .idle }
             #expect(push.lastError == nil)
             #expect(try await push.pendingDocumentIDs().isEmpty)
-            await push.stopped()
+            await push.stopAndWait()
         }
         let expected = try here.allDocuments().map { "\($0.id) \($0.revisionID)" }
         for target in targets {
@@ -91,7 +89,7 @@ import Testing
         options.create = true
         let prebuilt = try Database.open(
             at: folder.appending(path: "made/prebuilt.divan"), options: options)
-        await prebuilt.createPullReplication(from: server).run()
+        try await prebuilt.createPullReplication(from: server).run()
         #expect(try prebuilt.allDocuments().allSatisfy { $0.revisionID.hasPrefix("1-") })
         #expect(try prebuilt.documentCount == 200)
         prebuilt.close()
@@ -108,7 +106,7 @@ import Testing
         let token = pull.addDocumentListener { event in
             brought.withLock { _ = $0.insert(event.id) }
         }
-        await pull.run()
+        try await pull.run()
         try await eventually { brought.withLock { $0.count } == 4 }
         #expect(brought.withLock { $0 } == ["d5", "d200", "d201", "d202"])
         #expect(try installed.documentCount == 203)
@@ -124,7 +122,7 @@ import Testing
             }
         }
         let snapshot = try Database.inMemory(named: "snapshot")
-        await snapshot.createPullReplication(from: server).run()
+        try await snapshot.createPullReplication(from: server).run()
         var rows = 0
         try snapshot.inspect(store: "revisions") { _ in rows += 1 }
         #expect(rows == 30)
@@ -144,8 +142,7 @@ import Testing
             counts.withLock { $0.append(update.rows.count) }
         }
         try await eventually { counts.withLock { $0.last } == 0 }
-        let pull = here.createPullReplication(from: server)
-        pull.isContinuous = true
+        let pull = here.createPullReplication(from: server) { $0.isContinuous = true }
         pull.start()
         for step in 1...5 {
             try fill(server, ((step - 1) * 40)..<(step * 40))
@@ -155,7 +152,7 @@ import Testing
         let seen = counts.withLock { $0 }
         #expect(seen == seen.sorted())
         #expect(Set(seen).isSuperset(of: [0, 40, 80, 120, 160, 200]))
-        await pull.stopped()
+        await pull.stopAndWait()
         token.remove()
     }
 }

@@ -15,6 +15,10 @@ import Testing
         there = try Database.inMemory(named: "there")
     }
 
+    private func put(_ ids: String..., in database: Database) throws {
+        for id in ids { try database.put(id, [:], parent: nil) }
+    }
+
     @Test func `each replication is an object of its own`() {
         let first = here.createPushReplication(to: there)
         let second = here.createPushReplication(to: there)
@@ -28,22 +32,63 @@ import Testing
         #expect(pull.activity == .stopped)
     }
 
-    @Test func `what is set while it runs holds from the next start on`() async throws {
-        let here = try Database.inMemory(named: "here")
-        let there = try Database.inMemory(named: "there")
-        let push = here.createPushReplication(to: there)
-        push.isContinuous = true
-        push.start()
-        push.documentIDs = ["b"]
-        push.isContinuous = false
-        try here.put("a", [:], parent: nil)
-        try await eventually { try there.contains("a") }
-        #expect(push.isRunning)
-        await push.stopped()
-        for id in ["b", "c"] { try here.put(id, [:], parent: nil) }
-        push.start()
+    @Test func `settings of a replication can be read and not be assigned`() {
+        let settings: AnyKeyPath = \Replication.settings
+        #expect(!(settings is WritableKeyPath<Replication, ReplicationConfiguration>))
+        let isContinuous: AnyKeyPath = \Replication.isContinuous
+        #expect(!(isContinuous is WritableKeyPath<Replication, Bool>))
+        let push = here.createPushReplication(to: there) { $0.documentIDs = ["b"] }
+        #expect(push.documentIDs == ["b"])
+        #expect(push.settings.documentIDs == ["b"])
+    }
+
+    @Test func `settings are a value, a closure, or a closure on top of a value`() throws {
+        var settings = ReplicationConfiguration()
+        settings.documentIDs = ["a"]
+        let plain = here.createPullReplication(from: there, settings: settings)
+        #expect(plain.documentIDs == ["a"])
+        let both = here.createPullReplication(from: there, settings: settings) {
+            $0.documentIDs.append("b")
+        }
+        #expect(both.documentIDs == ["a", "b"])
+        // What the closure throws comes out, and nothing was made or started.
+        struct Whim: Error {}
+        #expect(throws: Whim.self) { try here.sync(with: there) { _ in throw Whim() } }
+        #expect(here.replications.isEmpty)
+    }
+
+    @Test func `sync has its settings before it starts, in both directions`() async throws {
+        try put("a", "b", in: here)
+        try put("c", "d", in: there)
+        // A value that says one-shot is continuous all the same; only the closure can say otherwise.
+        let (push, pull) = here.sync(with: there, settings: ReplicationConfiguration()) {
+            $0.documentIDs = ["a", "c"]
+        }
+        #expect(push.isContinuous && pull.isContinuous)
+        #expect(push.direction == .push && pull.direction == .pull)
+        try await eventually { push.activity == .idle && pull.activity == .idle }
+        #expect(try here.documentCount == 3)
+        #expect(try there.documentCount == 3)
+        await push.stopAndWait()
+        await pull.stopAndWait()
+
+        let once = here.sync(with: there) { $0.isContinuous = false }
+        try await once.push.run()
+        try await once.pull.run()
+        #expect(try here.documentCount == 4)
+        #expect(try there.documentCount == 4)
+    }
+
+    @Test func `push and pull start what they make`() async throws {
+        try put("a", in: here)
+        try put("b", in: there)
+        let push = here.push(to: there)
+        let pull = here.pull(from: there)
         await push.finished()
-        #expect(try there.allDocuments().map(\.id) == ["a", "b"])
+        await pull.finished()
+        #expect(push.failure == nil && pull.failure == nil)
+        #expect(try here.documentCount == 2)
+        #expect(try there.documentCount == 2)
     }
 
     @Test func `a database lists its replications while they run`() async throws {
@@ -52,16 +97,16 @@ import Testing
         #expect(here.replications.map(\.direction) == [.push, .pull])
         #expect(here.replications.first === push)
         #expect(there.replications.isEmpty)
-        await push.stopped()
+        await push.stopAndWait()
         #expect(here.replications.count == 1)
         #expect(here.replications.first === pull)
         push.start()
         push.start()
         #expect(here.replications.count == 2)
-        for replication in here.replications { await replication.stopped() }
+        for replication in here.replications { await replication.stopAndWait() }
         #expect(here.replications.isEmpty)
         let once = here.createPushReplication(to: there)
-        await once.run()
+        try await once.run()
         #expect(here.replications.isEmpty)
     }
 
@@ -69,42 +114,40 @@ import Testing
     {
         weak var held: Replication?
         do {
-            let pull = here.createPullReplication(from: there)
-            pull.isContinuous = true
+            let pull = here.createPullReplication(from: there) { $0.isContinuous = true }
             pull.start()
             held = pull
         }
         try await eventually { held?.activity == .idle }
         #expect(here.replications.count == 1)
-        await here.replications.first?.stopped()
+        await here.replications.first?.stopAndWait()
         try await eventually { held == nil }
     }
 
     @Test func `replications begin anew when the database has new UUIDs`() async throws {
         for n in 0..<5 { try here.put("d\(n)", [:], parent: nil) }
         let push = here.createPushReplication(to: there)
-        await push.run()
-        await push.run()
-        #expect(push.changesCount == 0)
+        try await push.run()
+        try await push.run()
+        #expect(push.status.examined == 0)
         try here.replaceUUIDs()
-        await push.run()
-        #expect(push.changesCount == 5)
+        try await push.run()
+        #expect(push.status.examined == 5)
         #expect(try there.documentCount == 5)
-        await push.run()
-        #expect(push.changesCount == 0)
+        try await push.run()
+        #expect(push.status.examined == 0)
     }
 
     @Test func `a replication connects before it is active`() async throws {
         try here.put("a", [:], parent: nil)
-        let push = here.createPushReplication(to: there)
-        push.isContinuous = true
+        let push = here.createPushReplication(to: there) { $0.isContinuous = true }
         let seen = Mutex<[Replication.Activity]>([])
         let token = push.addStatusListener { status in
             seen.withLock { if $0.last != status.activity { $0.append(status.activity) } }
         }
         push.start()
         try await eventually { push.activity == .idle }
-        await push.stopped()
+        await push.stopAndWait()
         try await eventually { seen.withLock { $0.last } == .stopped }
         let activities = seen.withLock { $0 }
         #expect(activities.first == .connecting)
@@ -120,14 +163,14 @@ import Testing
         try there.put("dead", ["n": 1], parent: nil)
         try there.put("plain", ["n": 1], parent: nil)
         let pull = here.createPullReplication(from: there)
-        await pull.run()
+        try await pull.run()
         try there.delete("dead")
         try there.update("plain") { $0["n"] = 2 }
         try there.putExistingRevision(
             "gone", history: ["2-gone", gone.revisionID], ["_removed": true])
         let events = Mutex<[String: ReplicatedDocument]>([:])
         let token = pull.addDocumentListener { event in events.withLock { $0[event.id] = event } }
-        await pull.run()
+        try await pull.run()
         try await eventually { events.withLock { $0.count } == 3 }
         let told = events.withLock { $0 }
         #expect(told["dead"]?.isDeleted == true)

@@ -83,7 +83,7 @@ import struct Divan.Attachment
         let second = here.createPushReplication(to: there)
         second.start()
         await second.finished()
-        #expect(second.changesCount == 0)
+        #expect(second.status.examined == 0)
         try here.put("new", [:], parent: nil)
         second.start()
         await second.finished()
@@ -95,10 +95,11 @@ import struct Divan.Attachment
         let push = here.createPushReplication(to: there)
         push.start()
         await push.finished()
-        push.customProperties["reset"] = true
-        push.start()
-        await push.finished()
-        #expect(push.changesCount == 5)
+        let summary = try await here.createPushReplication(to: there) {
+            $0.customProperties["reset"] = true
+        }.run()
+        #expect(summary.examined == 5)
+        #expect(summary.transferred == 0)
     }
 
     @Test func `attachments come along, and only those that changed the next time`() async throws {
@@ -179,9 +180,10 @@ import struct Divan.Attachment
         here.setFilter(named: "byOwner") { document, parameters in
             document["owner"].value == parameters["name"]
         }
-        let push = here.createPushReplication(to: there)
-        push.filter = "byOwner"
-        push.filterParameters = ["name": "Waldo"]
+        let push = here.createPushReplication(to: there) {
+            $0.filter = "byOwner"
+            $0.filterParameters = ["name": "Waldo"]
+        }
         #expect(try await push.pendingDocumentIDs() == ["doc0", "doc2"])
         push.start()
         await push.finished()
@@ -190,8 +192,7 @@ import struct Divan.Attachment
     }
 
     @Test func `a filter that is not registered is an error`() async throws {
-        let push = here.createPushReplication(to: there)
-        push.filter = "none"
+        let push = here.createPushReplication(to: there) { $0.filter = "none" }
         push.start()
         await push.finished()
         #expect(push.lastError?.code == .invalidSetting)
@@ -199,28 +200,26 @@ import struct Divan.Attachment
 
     @Test func `a selector limits what is pushed`() async throws {
         try fill(here, 10)
-        let push = here.createPushReplication(to: there)
-        push.selector = ["n": ["$gte": 7]]
+        let push = here.createPushReplication(to: there) { $0.selector = ["n": ["$gte": 7]] }
         push.start()
         await push.finished()
         #expect(push.lastError == nil)
         #expect(try there.documentCount == 3)
-        push.selector = ["n": ["$none": 1]]
-        push.start()
-        await push.finished()
-        #expect(push.lastError?.code == .invalidSetting)
+        let wrong = here.push(to: there) { $0.selector = ["n": ["$none": 1]] }
+        await wrong.finished()
+        #expect(wrong.lastError?.code == .invalidSetting)
     }
 
     @Test func `a list of document IDs limits push and pull`() async throws {
         try fill(here, 10)
-        let push = here.createPushReplication(to: there)
-        push.documentIDs = ["doc3", "doc5", "nowhere"]
+        let push = here.createPushReplication(to: there) {
+            $0.documentIDs = ["doc3", "doc5", "nowhere"]
+        }
         push.start()
         await push.finished()
         #expect(try there.documentCount == 2)
         let third = try Database.inMemory(named: "third")
-        let pull = third.createPullReplication(from: here)
-        pull.documentIDs = ["doc9"]
+        let pull = third.createPullReplication(from: here) { $0.documentIDs = ["doc9"] }
         pull.start()
         await pull.finished()
         #expect(try third.documentCount == 1)
@@ -229,14 +228,15 @@ import struct Divan.Attachment
     @Test func `a transformer changes properties on their way and nothing else`() async throws {
         try here.put(
             "a", ["secret": "plain", "_attachments": ["t": ["data": "aGVsbG8="]]], parent: nil)
-        let push = here.createPushReplication(to: there)
-        push.propertyTransformer = { properties in
-            var properties = properties
-            #expect(properties["_id"] == "a")
-            properties["secret"] = "coded"
-            properties["_id"] = "b"
-            properties["_attachments"] = nil
-            return properties
+        let push = here.createPushReplication(to: there) {
+            $0.propertyTransformer = { properties in
+                var properties = properties
+                #expect(properties["_id"] == "a")
+                properties["secret"] = "coded"
+                properties["_id"] = "b"
+                properties["_attachments"] = nil
+                return properties
+            }
         }
         push.start()
         await push.finished()
@@ -256,8 +256,7 @@ import struct Divan.Attachment
         await push.finished()
         try here.put("a", ["mine": 1, "n": 1], parent: first.revisionID)
         try there.put("a", ["theirs": 1, "n": 1], parent: first.revisionID)
-        let pull = here.createPullReplication(from: there)
-        pull.conflictResolver = .mergeFields
+        let pull = here.createPullReplication(from: there) { $0.conflictResolver = .mergeFields }
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
@@ -285,8 +284,7 @@ import struct Divan.Attachment
         async throws
     {
         let first = try there.put("a", ["n": 1], parent: nil)
-        let pull = here.createPullReplication(from: there)
-        pull.accessRemoval = policy
+        let pull = here.createPullReplication(from: there) { $0.accessRemoval = policy }
         pull.start()
         await pull.finished()
         try there.putExistingRevision(
@@ -306,8 +304,7 @@ import struct Divan.Attachment
 
     @Test func `a continuous replication becomes idle, and brings what comes later`() async throws {
         try fill(here, 10)
-        let push = here.createPushReplication(to: there)
-        push.isContinuous = true
+        let push = here.createPushReplication(to: there) { $0.isContinuous = true }
         push.start()
         try await eventually { push.activity == .idle }
         #expect(try there.documentCount == 10)
@@ -317,14 +314,13 @@ import struct Divan.Attachment
         try await eventually { push.completedChangesCount == 1 && push.activity == .idle }
         #expect(push.changesCount == 1)
         #expect(try await push.pendingDocumentIDs().isEmpty)
-        await push.stopped()
+        await push.stopAndWait()
         #expect(push.activity == .stopped)
-        let again = here.createPushReplication(to: there)
-        again.isContinuous = true
+        let again = here.createPushReplication(to: there) { $0.isContinuous = true }
         again.start()
         try await eventually { again.activity == .idle }
-        #expect(again.changesCount == 0)
-        await again.stopped()
+        #expect(again.status.examined == 0)
+        await again.stopAndWait()
     }
 
     @Test func `a push and a pull keep two databases the same`() async throws {
@@ -332,30 +328,25 @@ import struct Divan.Attachment
         try fill(here, 30, prefix: "h")
         try fill(there, 30, prefix: "t")
         try await eventually { try here.documentCount == 60 && there.documentCount == 60 }
-        await push.stopped()
-        await pull.stopped()
+        await push.stopAndWait()
+        await pull.stopAndWait()
     }
 
     @Test func `three databases in a ring converge`() async throws {
         let third = try Database.inMemory(named: "third")
         let ring = [(here, there), (there, third), (third, here)]
-        let pulls = ring.map { from, to in to.createPullReplication(from: from) }
-        for pull in pulls {
-            pull.isContinuous = true
-            pull.start()
-        }
+        let pulls = ring.map { from, to in to.pull(from: from) { $0.isContinuous = true } }
         try fill(here, 5, prefix: "a")
         try fill(there, 5, prefix: "b")
         try fill(third, 5, prefix: "c")
         for database in [here, there, third] {
             try await eventually { try database.documentCount == 15 }
         }
-        for pull in pulls { await pull.stopped() }
+        for pull in pulls { await pull.stopAndWait() }
     }
 
     @Test func `closing the database ends its replications`() async throws {
-        let push = here.createPushReplication(to: there)
-        push.isContinuous = true
+        let push = here.createPushReplication(to: there) { $0.isContinuous = true }
         push.start()
         try await eventually { push.activity == .idle }
         here.close()
@@ -364,19 +355,20 @@ import struct Divan.Attachment
     }
 
     @Test func `suspending ends the traffic until it is resumed`() async throws {
-        let push = here.createPushReplication(to: there)
-        push.isContinuous = true
+        let push = here.createPushReplication(to: there) { $0.isContinuous = true }
         push.start()
         try await eventually { push.activity == .idle }
         await push.suspend()
         #expect(push.activity == .offline)
         #expect(push.isSuspended)
+        #expect(!push.isRunning && here.replications.isEmpty)
         try fill(here, 1)
+        #expect(try there.documentCount == 0)
         push.resume()
         try await eventually { try there.documentCount == 1 }
         await push.restart()
         #expect(push.isRunning)
-        await push.stopped()
+        await push.stopAndWait()
     }
 
     @Test func `starting twice, and stopping what is not started, do nothing`() async throws {
@@ -395,7 +387,7 @@ import struct Divan.Attachment
         push.start()
         var last: ReplicationStatus?
         for await status in push.statuses {
-            #expect(status.completed <= status.total)
+            #expect(status.transferred <= status.total)
             last = status
         }
         #expect(last?.activity == .stopped)

@@ -25,11 +25,10 @@ import Testing
     }
 
     /// Runs a replication to its end, and gives how many changes it looked at.
-    private func run(_ replication: Replication) async -> Int {
-        replication.start()
-        await replication.finished()
-        #expect(replication.lastError == nil)
-        return replication.changesCount
+    private func run(_ replication: Replication) async throws -> Int {
+        let summary = try await replication.run()
+        #expect(summary.documentErrors.isEmpty)
+        return summary.examined
     }
 
     @Test func `a push goes on where it was after the database was closed and opened`() async throws
@@ -37,12 +36,12 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let first = try database("db")
         for n in 0..<5 { try first.put("a\(n)", [:], parent: nil) }
-        #expect(await run(first.createPushReplication(to: remote)) == 5)
+        #expect(try await run(first.createPushReplication(to: remote)) == 5)
         first.close()
         let second = try database("db")
         defer { second.close() }
         try second.put("b", [:], parent: nil)
-        #expect(await run(second.createPushReplication(to: remote)) == 1)
+        #expect(try await run(second.createPushReplication(to: remote)) == 1)
     }
 
     @Test
@@ -52,11 +51,11 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let original = try database("db")
         try original.put("early", [:], parent: nil)
-        #expect(await run(original.createPushReplication(to: remote)) == 1)
+        #expect(try await run(original.createPushReplication(to: remote)) == 1)
         let backup = folder.appending(path: "backup.divan")
         try original.backup(to: backup)
         for n in 0..<5 { try original.put("lost\(n)", [:], parent: nil) }
-        #expect(await run(original.createPushReplication(to: remote)) == 5)
+        #expect(try await run(original.createPushReplication(to: remote)) == 5)
         original.close()
 
         let place = folder.appending(path: "db.divan")
@@ -66,10 +65,10 @@ import Testing
         defer { restored.close() }
         // The same sequences as the lost documents had, and beyond.
         for n in 0..<8 { try restored.put("new\(n)", [:], parent: nil) }
-        _ = await run(restored.createPushReplication(to: remote))
+        _ = try await run(restored.createPushReplication(to: remote))
         for n in 0..<8 { #expect(try remote.document(withID: "new\(n)") != nil) }
         // And what the other end still has comes back.
-        _ = await run(restored.createPullReplication(from: remote))
+        _ = try await run(restored.createPullReplication(from: remote))
         #expect(try restored.documentCount == 14)
     }
 
@@ -77,7 +76,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let first = try database("one")
         for n in 0..<3 { try first.put("common\(n)", [:], parent: nil) }
-        _ = await run(first.createPushReplication(to: remote))
+        _ = try await run(first.createPushReplication(to: remote))
         first.close()
         try FileManager.default.copyItem(
             at: folder.appending(path: "one.divan"), to: folder.appending(path: "two.divan"))
@@ -92,8 +91,8 @@ import Testing
                 try one.put("one-\(round)-\(n)", [:], parent: nil)
                 try two.put("two-\(round)-\(n)", [:], parent: nil)
             }
-            _ = await run(one.createPushReplication(to: remote))
-            _ = await run(two.createPushReplication(to: remote))
+            _ = try await run(one.createPushReplication(to: remote))
+            _ = try await run(two.createPushReplication(to: remote))
         }
         #expect(try remote.documentCount == 3 + 2 * 10)
     }
@@ -104,16 +103,36 @@ import Testing
         defer { local.close() }
         for n in 0..<4 { try local.put("a\(n)", [:], parent: nil) }
         var target = try database("remote")
-        let push = local.createPushReplication(to: target)
-        push.remoteUUID = "the-server"
-        #expect(await run(push) == 4)
+        let push = local.createPushReplication(to: target) { $0.remoteUUID = "the-server" }
+        #expect(try await run(push) == 4)
         try target.delete()
         target = try database("remote")
         defer { target.close() }
-        let again = local.createPushReplication(to: target)
-        again.remoteUUID = "the-server"
-        #expect(await run(again) == 4)
+        let again = local.createPushReplication(to: target) { $0.remoteUUID = "the-server" }
+        #expect(try await run(again) == 4)
         #expect(try target.documentCount == 4)
+    }
+
+    @Test
+    func `with a remoteUUID nothing goes again to a server that has moved to another address`()
+        async throws
+    {
+        let local = try Database.inMemory(named: "local")
+        for n in 0..<4 { try local.put("a\(n)", [:], parent: nil) }
+        let stand = CouchStandIn(remote)
+        let first = try stand.serve()
+        let second = try stand.serve()
+        defer { second.stop() }
+        func push(to server: LoopbackServer, _ uuid: String?) -> Replication {
+            local.createPushReplication(to: server.databaseURL) { $0.remoteUUID = uuid }
+        }
+        #expect(try await run(push(to: first, "the-server")) == 4)
+        #expect(try await run(push(to: first, nil)) == 4)
+        first.stop()
+        #expect(first.port != second.port)
+        #expect(try await run(push(to: second, "the-server")) == 0)
+        // By its address alone it is another server.
+        #expect(try await run(push(to: second, nil)) == 4)
     }
 
     @Test func `a pull from a database that was restored to an older state misses nothing`()
@@ -124,13 +143,12 @@ import Testing
         defer { local.close() }
         let source = try database("source")
         try source.put("early", [:], parent: nil)
-        let pull = local.createPullReplication(from: source)
-        pull.remoteUUID = "source"
-        #expect(await run(pull) == 1)
+        let pull = local.createPullReplication(from: source) { $0.remoteUUID = "source" }
+        #expect(try await run(pull) == 1)
         let backup = folder.appending(path: "backup.divan")
         try source.backup(to: backup)
         for n in 0..<5 { try source.put("x\(n)", [:], parent: nil) }
-        #expect(await run(pull) == 5)
+        #expect(try await run(pull) == 5)
         source.close()
         let place = folder.appending(path: "source.divan")
         try FileManager.default.removeItem(at: place)
@@ -138,9 +156,8 @@ import Testing
         let restored = try database("source")
         defer { restored.close() }
         for n in 0..<3 { try restored.put("y\(n)", [:], parent: nil) }
-        let again = local.createPullReplication(from: restored)
-        again.remoteUUID = "source"
-        _ = await run(again)
+        let again = local.createPullReplication(from: restored) { $0.remoteUUID = "source" }
+        _ = try await run(again)
         for n in 0..<3 { #expect(try local.document(withID: "y\(n)") != nil) }
     }
 
@@ -149,8 +166,7 @@ import Testing
         let manager = try Manager(directory: folder)
         defer { manager.close() }
         let database = try manager.database(named: "db")
-        let push = database.createPushReplication(to: remote)
-        push.isContinuous = true
+        let push = database.createPushReplication(to: remote) { $0.isContinuous = true }
         push.start()
         try await eventually { push.activity == .idle }
         try manager.suspend()
@@ -162,6 +178,6 @@ import Testing
         try await eventually { try remote.documentCount == 3 }
         await pull.finished()
         #expect(pull.lastError == nil)
-        await push.stopped()
+        await push.stopAndWait()
     }
 }

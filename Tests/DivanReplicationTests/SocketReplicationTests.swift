@@ -66,8 +66,8 @@ import struct Divan.Attachment
         defer { server.stop() }
         try here.put("a", [:], parent: nil)
         let push = here.createPushReplication(
-            to: "http://ann:secret@127.0.0.1:\(server.port)/db")
-        push.headers = ["X-App": "notes"]
+            to: "http://ann:secret@127.0.0.1:\(server.port)/db"
+        ) { $0.headers = ["X-App": "notes"] }
         await run(push)
         #expect(push.lastError == nil)
         let headers = seen.withLock { $0 }
@@ -97,9 +97,7 @@ import struct Divan.Attachment
         let push = here.createPushReplication(to: url(server))
         await run(push)
         #expect(push.lastError?.code == .notFound)
-        push.createTarget = true
-        await run(push)
-        #expect(push.lastError == nil)
+        try await here.createPushReplication(to: url(server)) { $0.createTarget = true }.run()
         #expect(stand.exists.withLock { $0 })
     }
 
@@ -109,10 +107,11 @@ import struct Divan.Attachment
         let server = try serve()
         let port = server.port
         try here.put("early", [:], parent: nil)
-        let push = here.createPushReplication(to: url(server))
-        push.isContinuous = true
-        push.retry.firstDelay = .milliseconds(20)
-        push.retry.longestDelay = .milliseconds(100)
+        let push = here.createPushReplication(to: url(server)) {
+            $0.isContinuous = true
+            $0.retry.firstDelay = .milliseconds(20)
+            $0.retry.longestDelay = .milliseconds(100)
+        }
         push.start()
         try await eventually { try there.documentCount == 1 }
         server.stop()
@@ -123,7 +122,7 @@ import struct Divan.Attachment
         let again = try serve(port: port)
         defer { again.stop() }
         try await eventually { try there.documentCount == 2 }
-        await push.stopped()
+        await push.stopAndWait()
     }
 
     @Test func `connections that die at random delay a replication and no more`() async throws {
@@ -149,19 +148,15 @@ import struct Divan.Attachment
                 attachments: n % 10 == 0 ? ["a": .bytes([UInt8](repeating: 1, count: 9_000))] : [:])
             try there.put("t\(n)", [:], parent: nil)
         }
-        let push = here.createPushReplication(to: url(server))
-        let pull = here.createPullReplication(from: url(server))
-        for replication in [push, pull] {
-            replication.isContinuous = true
-            replication.retry.firstDelay = .milliseconds(1)
-            replication.retry.longestDelay = .milliseconds(5)
-            replication.start()
+        let (push, pull) = here.sync(with: url(server)) {
+            $0.retry.firstDelay = .milliseconds(1)
+            $0.retry.longestDelay = .milliseconds(5)
         }
         try await Task.sleep(for: .seconds(1))
         isWild.withLock { $0 = false }
         try await eventually { try here.documentCount == 120 && there.documentCount == 120 }
-        await push.stopped()
-        await pull.stopped()
+        await push.stopAndWait()
+        await pull.stopAndWait()
     }
 
     @Test func `a change of the network ends the wait for the next try, and forgets failures`()
@@ -171,10 +166,11 @@ import struct Divan.Attachment
         let port = gone.port
         gone.stop()
         try here.put("a", [:], parent: nil)
-        let push = here.createPushReplication(to: "http://127.0.0.1:\(port)/db")
-        push.isContinuous = true
-        push.retry.firstDelay = .seconds(3_600)
-        push.retry.longestDelay = .seconds(3_600)
+        let push = here.createPushReplication(to: "http://127.0.0.1:\(port)/db") {
+            $0.isContinuous = true
+            $0.retry.firstDelay = .seconds(3_600)
+            $0.retry.longestDelay = .seconds(3_600)
+        }
         push.start()
         try await eventually { push.activity == .offline }
         // It may be told before it waits; so it is told until it hears.
@@ -185,7 +181,7 @@ import struct Divan.Attachment
             return try there.documentCount == 1
         }
         try await eventually { push.activity == .idle }
-        await push.stopped()
+        await push.stopAndWait()
     }
 
     @Test func `cookies of the server and of the app go along, to that server alone`() async throws
@@ -207,8 +203,7 @@ import struct Divan.Attachment
         jar.set("App", "a1", for: try HTTPURL("http://127.0.0.1:\(server.port)/"))
         jar.set("Other", "o1", for: try HTTPURL("http://elsewhere.example/"))
         try here.put("a", [:], parent: nil)
-        let push = here.createPushReplication(to: url(server))
-        push.cookies = jar
+        let push = here.createPushReplication(to: url(server)) { $0.cookies = jar }
         await run(push)
         #expect(push.lastError == nil)
         #expect(seen.all.first == "App=a1")
@@ -241,20 +236,22 @@ import struct Divan.Attachment
         }
         defer { server.stop() }
         try here.put("a", [:], parent: nil)
-        let push = here.createPushReplication(to: url(server))
-        push.authenticator = .openIDConnect { page in
-            pages.add(page)
-            return "http://127.0.0.1/db/_oidc_callback?code=42"
-        } keepRefreshToken: {
-            kept.add($0)
+        let push = here.createPushReplication(to: url(server)) {
+            $0.authenticator = .openIDConnect { page in
+                pages.add(page)
+                return "http://127.0.0.1/db/_oidc_callback?code=42"
+            } keepRefreshToken: {
+                kept.add($0)
+            }
         }
         await run(push)
         #expect(push.lastError == nil)
         #expect(try there.documentCount == 1)
         // Another run, and another replication with the same setting, need no page.
         await run(push)
-        let pull = here.createPullReplication(from: url(server))
-        pull.authenticator = push.authenticator
+        let pull = here.createPullReplication(from: url(server)) {
+            $0.authenticator = push.authenticator
+        }
         await run(pull)
         #expect(pull.lastError == nil)
         #expect(pages.all == ["http://login.example/page"])

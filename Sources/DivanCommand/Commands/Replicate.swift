@@ -152,19 +152,9 @@ struct ReplicationEnds {
     }
 
     func replications(isBoth: Bool, _ settings: ReplicationConfiguration) -> [Replication] {
-        let push =
-            switch remote {
-            case .url(let url): local.createPushReplication(to: url)
-            case .database(let other): local.createPushReplication(to: other)
-            }
-        let pull =
-            switch remote {
-            case .url(let url): local.createPullReplication(from: url)
-            case .database(let other): local.createPullReplication(from: other)
-            }
-        let replications = isBoth ? [push, pull] : [isPush ? push : pull]
-        for replication in replications { replication.settings = settings }
-        return replications
+        let push = local.createPushReplication(to: remote, settings: settings)
+        let pull = local.createPullReplication(from: remote, settings: settings)
+        return isBoth ? [push, pull] : [isPush ? push : pull]
     }
 }
 
@@ -179,31 +169,38 @@ extension Invocation {
         for (index, replication) in replications.enumerated() {
             tokens.append(replication.addStatusListener { tally.take($0, of: index) })
             tokens.append(replication.addDocumentListener { tally.take($0) })
-            replication.start()
         }
         interruption.onRequest { for replication in replications { replication.stop() } }
-        for replication in replications {
-            await replication.finished()
-            if let error = replication.lastError, !interruption.isRequested,
-                await !tally.isRefusal(error)
-            {
-                // Without one way the other is of no use to wait for.
-                for other in replications { await other.stopped() }
+        do { try await Self.runTogether(replications) } catch let error as ReplicationError {
+            guard interruption.isRequested else {
                 bar.finish()
                 throw CommandFailure(ExitCode(error.code), error.message)
             }
         }
+        for replication in replications { await replication.listenersCaughtUp() }
         for token in tokens { token.remove() }
-        let figures = bar.finish()
-        let counts = await tally.counts()
+        let elapsed = Quantity.fixed(bar.finish().elapsed.inSeconds, 2)
+        let summaries = replications.map(\.summary)
+        let transferred = summaries.reduce(0) { $0 + $1.transferred }
+        let refused = summaries.reduce(0) { $0 + $1.refused }
         output.remark(
-            "\(isBoth ? "Synchronised" : "Replicated") \(Quantity.counted(counts.transferred, "revision"))"
-                + " in \(Quantity.fixed(figures.elapsed.inSeconds, 2)) s.")
+            "\(isBoth ? "Synchronised" : "Replicated") \(Quantity.counted(transferred, "document"))"
+                + " in \(elapsed) s.")
         if interruption.isRequested, !settings.isContinuous { throw Interruption.failure }
-        if counts.refused > 0 {
+        if refused > 0 {
             throw CommandFailure(
                 .problemsFound,
-                "\(Quantity.counted(counts.refused, "revision")) could not be transferred.")
+                "\(Quantity.counted(refused, "document")) could not be transferred.")
+        }
+    }
+
+    /// Runs replications side by side. When one fails the others are stopped: one direction alone is not what was
+    /// asked for.
+    private static func runTogether(_ replications: [Replication]) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for replication in replications { group.addTask { try await replication.run() } }
+            // Leaving by an error cancels the others.
+            for try await _ in group {}
         }
     }
 }

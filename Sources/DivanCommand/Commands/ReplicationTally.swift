@@ -3,16 +3,13 @@
 internal import Divan
 internal import Synchronization
 
-/// Adds up what one or two replications tell, for the bar and the summary.
+/// Draws what one or two replications tell: documents in the bar, refusals above it.
 ///
-/// State: the figures, guarded by the mutex.
+/// State: the statuses and how many refusals were told, guarded by the mutex.
 final class ReplicationTally: Sendable {
     private struct State {
         var statuses: [Int: ReplicationStatus] = [:]
-        var transferred = 0
-        var refused = 0
-        /// The documents whose refusal was told last.
-        var refusedIDs = RecentIDs()
+        var refusals = 0
     }
 
     /// How many refusals are printed one by one.
@@ -22,55 +19,30 @@ final class ReplicationTally: Sendable {
 
     init(_ bar: ProgressBar) { self.bar = bar }
 
+    /// Takes the status of one of the replications. Changes that are not examined yet may be documents to transfer,
+    /// so they are part of the whole until it is known that they are not.
     func take(_ status: ReplicationStatus, of index: Int) {
-        let (completed, total, offline) = state.withLock { state in
+        let all = state.withLock { state in
             state.statuses[index] = status
-            let all = state.statuses.values
-            return (
-                all.reduce(0) { $0 + $1.completed }, all.reduce(0) { $0 + $1.total + $1.pending },
-                all.contains { $0.activity == .offline }
-            )
+            return Array(state.statuses.values)
         }
+        let transferred = all.reduce(0) { $0 + $1.transferred }
         bar.update(
-            title: offline ? "Waiting to try again" : "Replicating", completed: completed,
-            total: total, count: completed)
+            title: all.contains { $0.activity == .offline }
+                ? "Waiting to try again" : "Replicating",
+            completed: transferred, total: all.reduce(0) { $0 + $1.total + $1.pending },
+            count: transferred)
     }
 
+    /// Takes what became of a revision, and prints the first errors.
     func take(_ document: ReplicatedDocument) {
-        let refused = state.withLock { state in
-            if document.error == nil {
-                state.transferred += 1
-            } else {
-                state.refused += 1
-                state.refusedIDs.insert(document.error?.documentID ?? document.id)
-            }
-            return state.refused
+        guard let error = document.error else { return }
+        let count = state.withLock { state in
+            state.refusals += 1
+            return state.refusals
         }
-        if let error = document.error, refused <= Self.printed {
+        if count <= Self.printed {
             bar.printAbove("\(PrintableText.escaping(document.id)): \(error.message)")
-        }
-    }
-
-    /// Whether an error is of one document that was told of. One that names a document may have ended
-    /// the whole.
-    func isRefusal(_ error: ReplicationError) async -> Bool {
-        guard let id = error.documentID, !error.isTransient else { return false }
-        // Its listener's queue may not have told it yet.
-        for _ in 0..<50 {
-            if state.withLock({ $0.refusedIDs.contains(id) }) { return true }
-            try? await Task.sleep(for: .milliseconds(20))
-        }
-        return false
-    }
-
-    /// The figures, once the listeners' queues have told everything.
-    func counts() async -> (transferred: Int, refused: Int) {
-        var before = -1
-        while true {
-            let (transferred, refused) = state.withLock { ($0.transferred, $0.refused) }
-            if transferred + refused == before { return (transferred, refused) }
-            before = transferred + refused
-            try? await Task.sleep(for: .milliseconds(20))
         }
     }
 }

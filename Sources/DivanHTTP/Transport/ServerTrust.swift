@@ -27,9 +27,10 @@ public struct ServerTrust: Sendable {
 ///
 /// ```swift
 /// // Trust on first use.
-/// pull.trust = .decision(ServerTrustDecision { server in
+/// let decision = ServerTrustDecision { server in
 ///     server.isTrustedBySystem || known.isFirstOrSame(server.host, server.fingerprint)
-/// })
+/// }
+/// let pull = database.pull(from: url) { $0.trust = .decision(decision) }
 /// ```
 ///
 /// It is asked once for each connection that is made, before anything of the request is sent, credentials least of all,

@@ -73,22 +73,20 @@ extension Site {
             throw HTTPFailure.forbidden(
                 "The app decides who may see which document, so replicate from outside.")
         }
-        let made: Replication
+        let settings = request.settings
         switch (request.source, request.target) {
         case (.local(let source), .local(let target)):
             guard let (here, there) = try bothEnds(source, target, request) else { return nil }
-            made = here.createPushReplication(to: there)
+            return here.createPushReplication(to: there, settings: settings)
         case (.local(let name), .url(let url)):
             guard let source = try end(name, mayCreate: false, request) else { return nil }
-            made = source.createPushReplication(to: url)
+            return source.createPushReplication(to: url, settings: settings)
         case (.url(let url), .local(let name)):
             guard let target = try end(name, mayCreate: true, request) else { return nil }
-            made = target.createPullReplication(from: url)
+            return target.createPullReplication(from: url, settings: settings)
         case (.url, .url):
             throw HTTPFailure.badRequest("One of source and target must be a database here.")
         }
-        made.settings = request.settings
-        return made
     }
 
     private func bothEnds(_ source: String, _ target: String, _ request: ReplicateRequest) throws

@@ -31,7 +31,7 @@ struct ReplicateRequest: Sendable {
     let source: End
     let target: End
     let isCancelling: Bool
-    let settings: ReplicationConfiguration
+    var settings: ReplicationConfiguration
 
     /// Reads a body; `hosts` are what clients call this listener.
     init(_ body: JSONObject, hosts: [String]) throws {

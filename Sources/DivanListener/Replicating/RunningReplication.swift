@@ -26,8 +26,6 @@ final class RunningReplication: Sendable {
 
     private struct State {
         var counts = Counts()
-        /// The documents that were told of as failed last.
-        var failedIDs = RecentIDs()
         var token: ReplicationToken?
         var outcome: Outcome?
         var isStopped = false
@@ -68,7 +66,6 @@ final class RunningReplication: Sendable {
                     state.counts.written += 1
                 } else {
                     state.counts.failed += 1
-                    state.failedIDs.insert(event.error?.documentID ?? event.id)
                 }
             }
         }
@@ -122,12 +119,12 @@ final class RunningReplication: Sendable {
         let counts = state.withLock { $0.counts }
         let status = replication.status
         return [
-            "revisions_checked": .integer(Int64(status.completed)),
+            "revisions_checked": .integer(Int64(replication.summary.examined)),
             "missing_revisions_found": .integer(Int64(counts.found)),
             "docs_read": .integer(Int64(counts.found)),
             "docs_written": .integer(Int64(counts.written)),
             "doc_write_failures": .integer(Int64(counts.failed)),
-            "changes_pending": .integer(Int64(status.pending + status.total - status.completed)),
+            "changes_pending": .integer(Int64(status.unfinished)),
             "checkpointed_source_seq": .string(""),
         ]
     }
@@ -149,16 +146,10 @@ final class RunningReplication: Sendable {
         ]
     }
 
-    private func isCounted(_ error: ReplicationError) -> Bool {
-        guard let id = error.documentID else { return false }
-        return state.withLock { $0.failedIDs.contains(id) }
-    }
-
     /// What became of it, as `_replicate` answers.
     private func outcome(_ sessionBefore: String?) async -> Outcome {
-        // An error of one document is counted; one of everything has stopped the replication, also where it
-        // names the document at which it did.
-        if let error = replication.lastError, !isCounted(error) { return .failed(error) }
+        // An error of one document is only counted.
+        if let error = replication.failure { return .failed(error) }
         if state.withLock({ $0.isStopped }) {
             return .failed(ReplicationError(.cancelled, "The replication was stopped."))
         }
@@ -202,7 +193,7 @@ final class RunningReplication: Sendable {
             "session_id": session, "start_time": .string(HTTPDate.text(started)),
             "end_time": .string(HTTPDate.text(AccountsFile.now)), "start_last_seq": first,
             "end_last_seq": last, "recorded_seq": last,
-            "missing_checked": .integer(Int64(replication.completedChangesCount)),
+            "missing_checked": .integer(Int64(replication.summary.examined)),
             "missing_found": .integer(Int64(counts.found)),
             "docs_read": .integer(Int64(counts.found)),
             "docs_written": .integer(Int64(counts.written)),
@@ -224,12 +215,12 @@ final class RunningReplication: Sendable {
             "source": .string(request.source.label), "target": .string(request.target.label),
             "continuous": .bool(request.settings.isContinuous),
             "process_status": .string(isWaiting ? "waiting" : "running"),
-            "revisions_checked": .integer(Int64(status.completed)),
+            "revisions_checked": .integer(Int64(replication.summary.examined)),
             "missing_revisions_found": .integer(Int64(counts.found)),
             "docs_read": .integer(Int64(counts.found)),
             "docs_written": .integer(Int64(counts.written)),
             "doc_write_failures": .integer(Int64(counts.failed)),
-            "changes_pending": .integer(Int64(status.pending + status.total - status.completed)),
+            "changes_pending": .integer(Int64(status.unfinished)),
             "started_on": .integer(started), "updated_on": .integer(AccountsFile.now),
         ]
     }

@@ -143,12 +143,12 @@ final class ReplicatorDatabase: Sendable {
     }
 
     private func start(_ job: inout Job, _ id: String, _ body: JSONObject, _ site: Site) throws {
-        let request = try ReplicateRequest(Self.request(in: body), hosts: site.hosts)
+        var request = try ReplicateRequest(Self.request(in: body), hosts: site.hosts)
+        request.settings.retry.maximumAttempts = .max
         (job.source, job.target) = (request.source.label, request.target.label)
         guard let replication = try site.makeReplication(request) else {
             throw HTTPFailure.missing
         }
-        replication.retry.maximumAttempts = .max
         let new = RunningReplication(
             replication, request, user: body["user_ctx"]?["name"]?.string,
             number: site.replications.nextNumber(), documentID: id)

@@ -47,7 +47,7 @@ extension ReplicationEngine {
             readyBytes += document.body.byteCount
             ready.append(
                 Ready(unit: unit, document: document, id: fetched.id, revision: fetched.revision))
-        case .gone: finish(place)
+        case .gone: finish(place) { _ in }
         case .failed(let error): fail(error, place, fetched.revision)
         }
     }
@@ -71,11 +71,11 @@ extension ReplicationEngine {
                     Report(
                         id: item.id, revision: item.revision, isDeleted: item.document.isDeleted,
                         isAccessRemoved: item.document.isRemoved))
-                finish(place)
+                finish(place) { $0.isStored = true }
             case .storedWithout(let error):
                 stored += 1
                 reports.append(Report(id: item.id, revision: item.revision, error: error))
-                finish(place)
+                finish(place) { $0.isStored = true }
             case .needsAttachments:
                 let completion = Completion(place: place, revision: item.revision)
                 guard completions.insert(completion).inserted else {
@@ -101,18 +101,20 @@ extension ReplicationEngine {
             units[place.unit]?.hasFailed = true
             failure = failure ?? error
         }
-        finish(place)
+        finish(place) { $0.hasFailed = true }
     }
 
     /// Counts a revision as done, and its document with the last one.
-    private mutating func finish(_ place: Place) {
-        guard let left = remaining[place] else { return }
-        guard left <= 1 else {
-            remaining[place] = left - 1
+    private mutating func finish(_ place: Place, _ note: (inout Remainder) -> Void) {
+        guard var left = remaining[place] else { return }
+        note(&left)
+        left.revisions -= 1
+        guard left.revisions <= 0 else {
+            remaining[place] = left
             return
         }
         remaining[place] = nil
-        completed += 1
+        if left.isStored, !left.hasFailed { transferred += 1 }
         changesSinceCheckpoint += 1
         units[place.unit]?.open -= 1
     }

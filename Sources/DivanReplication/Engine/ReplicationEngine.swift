@@ -30,7 +30,8 @@ package import DivanModel
 /// 2. The safe sequence is the last one of the longest prefix of finished units without a revision that
 ///    failed for now. Once such a unit is met, it moves no further; the rest of the feed goes on.
 /// 3. At most `limits` of everything is under way, so memory is bounded whatever the feed's length.
-/// 4. `completed <= total`, both counted in changes.
+/// 4. A change is *examined* once the target has said what it lacks of it. A document of which it lacks something is
+///    *wanted* until each of its revisions is done, and is then *transferred* when all that it lacked was stored.
 package struct ReplicationEngine: Sendable {
     /// How much may be under way.
     package struct Limits: Sendable {
@@ -101,6 +102,11 @@ package struct ReplicationEngine: Sendable {
         package var isAccessRemoved = false
         /// Why it was not stored, or not whole.
         package var error: ReplicationError?
+
+        /// Whether the revision was not transferred, and is not tried again before its document changes.
+        var isRefusal: Bool {
+            error.map { !$0.isTransient && $0.code != .attachmentTooLarge } ?? false
+        }
     }
 
     /// A unit of the feed.
@@ -111,6 +117,14 @@ package struct ReplicationEngine: Sendable {
         var open = 0
         var hasFailed = false
         var isFinished: Bool { isCompared && open == 0 }
+    }
+
+    /// What is left of a document that the target lacks something of, and what became of the rest.
+    struct Remainder {
+        /// The revisions that are not done.
+        var revisions: Int
+        var isStored = false
+        var hasFailed = false
     }
 
     /// Revisions of one document that a unit still waits for.
@@ -152,8 +166,8 @@ package struct ReplicationEngine: Sendable {
     var readyBytes = 0
     var stores: [Int: [Ready]] = [:]
     var nextRequest = 0
-    /// How many revisions of a document are not done.
-    var remaining: [Place: Int] = [:]
+    /// The documents that are wanted.
+    var remaining: [Place: Remainder] = [:]
     /// Revisions whose attachments were asked for in full.
     var completions: Set<Completion> = []
 
@@ -175,11 +189,17 @@ package struct ReplicationEngine: Sendable {
     /// Whether a checkpoint was saved.
     package private(set) var hasSaved = false
     /// Changes that come after those read, as far as the source tells.
-    package private(set) var pending = 0
-    /// The changes read so far.
-    package internal(set) var total = 0
-    /// Those of them that are done.
-    package internal(set) var completed = 0
+    private var pending = 0
+    /// Changes that were read and not compared yet.
+    private var uncompared = 0
+    /// Changes that were compared with the target.
+    package private(set) var examined = 0
+    /// Documents that the target lacked, and has now.
+    package internal(set) var transferred = 0
+    /// Documents that the target is known to lack, and that are on their way.
+    package var wantedDocuments: Int { remaining.count }
+    /// Changes that are not compared yet, as far as they are known of.
+    package var unexamined: Int { uncompared + pending }
 
     /// Makes an engine.
     ///
@@ -201,7 +221,7 @@ package struct ReplicationEngine: Sendable {
     }
 
     /// Whether it has caught up and waits for changes. What failed for now is still to come.
-    package var isIdle: Bool { hasReachedEnd && isDrained && failure == nil }
+    package var isIdle: Bool { isContinuous && hasReachedEnd && isDrained && failure == nil }
 
     /// The reports since they were last taken.
     package mutating func takeReports() -> [Report] {
@@ -244,7 +264,7 @@ package struct ReplicationEngine: Sendable {
         var unit = Unit(lastSequence: page.lastSequence)
         unit.isCompared = changes.isEmpty
         unit.open = changes.count
-        total += changes.count
+        uncompared += changes.count
         units[nextUnit] = unit
         offers[nextUnit] = changes.isEmpty ? nil : changes
         nextUnit += 1
@@ -275,13 +295,13 @@ package struct ReplicationEngine: Sendable {
     private mutating func take(_ missing: [MissingRevisions], _ unit: Int) {
         guard var state = units[unit] else { return }
         state.isCompared = true
-        let done = state.open - missing.count
-        completed += max(0, done)
-        changesSinceCheckpoint += max(0, done)
+        uncompared -= state.open
+        examined += state.open
+        changesSinceCheckpoint += max(0, state.open - missing.count)
         state.open = missing.count
         units[unit] = state
         for one in missing {
-            remaining[Place(unit: unit, id: one.id)] = one.revisions.count
+            remaining[Place(unit: unit, id: one.id)] = Remainder(revisions: one.revisions.count)
             wanted.append(Wanted(unit: unit, missing: one))
         }
     }

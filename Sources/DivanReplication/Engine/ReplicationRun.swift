@@ -12,11 +12,13 @@ internal import Synchronization
 package struct ReplicationRun: Sendable {
     /// How far a run has come.
     package struct Progress: Sendable, Equatable {
-        /// Changes that are done.
-        package var completed = 0
-        /// Changes read so far.
-        package var total = 0
-        /// Changes that come after those, where the source tells.
+        /// Changes that were compared with the target.
+        package var examined = 0
+        /// Documents that the target lacked, and has now.
+        package var transferred = 0
+        /// Documents that the target is known to lack, and that are on their way.
+        package var wanted = 0
+        /// Changes that are still to be compared, as far as they are known of.
         package var pending = 0
         /// Revisions that the target has taken.
         package var stored = 0
@@ -90,10 +92,9 @@ package struct ReplicationRun: Sendable {
 
     private static func progress(of engine: ReplicationEngine) -> Progress {
         Progress(
-            completed: engine.completed, total: engine.total, pending: engine.pending,
-            stored: engine.stored, saved: engine.hasSaved ? engine.saved : nil,
-            isIdle: engine.isIdle,
-            safe: engine.safe)
+            examined: engine.examined, transferred: engine.transferred,
+            wanted: engine.wantedDocuments, pending: engine.unexamined, stored: engine.stored,
+            saved: engine.hasSaved ? engine.saved : nil, isIdle: engine.isIdle, safe: engine.safe)
     }
 }
 

@@ -26,6 +26,11 @@ struct DocumentErrors: Sendable {
     /// The last one.
     var newest: ReplicationError? { order.last.flatMap { errors[$0]?.error } }
 
+    /// The last ones, from the oldest to the newest.
+    func newest(_ count: Int) -> [ReplicationError] {
+        order.suffix(count).compactMap { errors[$0]?.error }
+    }
+
     /// Takes what became of a revision.
     ///
     /// - Returns: Whether that changes anything.

@@ -3,7 +3,9 @@
 /// What becomes of a document that a push sends to a server, when one of its attachments is too large there.
 ///
 /// ```swift
-/// push.oversizedAttachments = .leaveOut(above: 20_000_000)      // what a Sync Gateway takes
+/// let push = database.push(to: url) {
+///     $0.oversizedAttachments = .leaveOut(above: 20_000_000)      // what a Sync Gateway takes
+/// }
 /// ```
 public enum OversizedAttachments: Sendable, Hashable {
     /// The document does not go: it is told of as `.rejected`, and offered again when it changes.

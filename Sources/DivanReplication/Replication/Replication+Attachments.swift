@@ -7,7 +7,7 @@ extension Replication {
     /// Brings the content of an attachment that is not here, from the other end.
     ///
     /// ```swift
-    /// pull.downloadsAttachments = false                        // documents come without content
+    /// let pull = database.pull(from: url) { $0.downloadsAttachments = false }   // documents come without content
     /// …
     /// if let photo = note.attachment(named: "photo.jpg"), !photo.isContentAvailable {
     ///     try await pull.downloadAttachment(photo) { print($0.completed, "of", photo.length) }
@@ -21,7 +21,7 @@ extension Replication {
     /// says without progress. Cancelling the task ends it at once and keeps nothing; so does throwing from
     /// `progress`. What is here already is not fetched.
     ///
-    /// It needs no running replication, of either direction, and uses the settings as they are now.
+    /// It needs no running replication, of either direction.
     ///
     /// - Parameters:
     ///   - attachment: An attachment of a document that was read from this replication's database.
@@ -36,9 +36,8 @@ extension Replication {
     ) async throws {
         let wanted = try wanted(attachment)
         guard !attachment.isContentAvailable else { return }
-        let settings = settings
         let download = AttachmentDownload(
-            attachment: attachment, wanted: wanted, source: try attachmentSource(settings),
+            attachment: attachment, wanted: wanted, source: try attachmentSource(),
             database: database, policy: settings.retry, progress: progress)
         try await download.run()
     }
@@ -60,7 +59,7 @@ extension Replication {
         let wanted = try wanted(attachment)
         guard attachment.isContentAvailable else { return 0 }
         let database = database
-        let source = try attachmentSource(settings)
+        let source = try attachmentSource()
         do {
             let isThere = try await source.has(wanted) {
                 try await database.background { try attachment.storedMD5() }
@@ -88,9 +87,7 @@ extension Replication {
         return wanted
     }
 
-    private func attachmentSource(_ settings: ReplicationConfiguration) throws
-        -> any AttachmentSource
-    {
+    private func attachmentSource() throws -> any AttachmentSource {
         switch remote {
         case .database(let other): return LocalPeer(other)
         case .url(let url): return try RemotePeers.make(url, settings, for: database, isPush: false)

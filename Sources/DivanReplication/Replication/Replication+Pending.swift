@@ -14,11 +14,10 @@ extension Replication {
     /// - Throws: `DatabaseError` as reading does, `ReplicationError` when the filter is not registered.
     public func pendingDocumentIDs() async throws -> Set<String> {
         guard direction == .push else { return [] }
-        let settings = settings
         let filter = try SourceFilter(settings, database)
         var peer = LocalPeer(database)
         peer.filter = filter.function
-        var since = try await start(of: settings, peer)
+        var since = try await start(of: peer)
         var pending: Set<String> = []
         while true {
             let page = try await peer.changes(ChangesRequest(since: since))
@@ -36,9 +35,7 @@ extension Replication {
     }
 
     /// How far everything is safe: what the run knows, else what the last one noted in this life.
-    private func start(of settings: ReplicationConfiguration, _ peer: LocalPeer) async throws
-        -> RemoteSequence?
-    {
+    private func start(of peer: LocalPeer) async throws -> RemoteSequence? {
         if let safe = safeSequence { return safe }
         let stored = try await peer.checkpoint(Ends.id(self, settings))?.checkpoint
         let life = database.incarnation

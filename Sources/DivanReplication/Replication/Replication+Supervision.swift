@@ -6,10 +6,10 @@ internal import DivanLogging
 internal import DivanModel
 internal import Synchronization
 
-// One run after the other, until everything is transferred or somebody stops it.
+// One run after the other, until everything is transferred or it is stopped.
 extension Replication {
     /// Runs, waits after failures, and runs again.
-    func supervise(_ settings: ReplicationConfiguration, _ stop: StopSignal) async {
+    func supervise(_ stop: StopSignal) async {
         tellBeginning()
         var retries = RetryCount(settings.retry, isContinuous: settings.isContinuous)
         var isResetting = settings.customProperties["reset"]?.bool ?? false
@@ -19,7 +19,7 @@ extension Replication {
             let watch = RunWatch(after: lastSaved, countsStored: countsStored)
             do {
                 beginRun()
-                try await run(settings, stop, isResetting, watch)
+                try await run(stop, isResetting, watch)
                 // What delayed it before is over.
                 settleErrors()
                 return end(nil)
@@ -78,10 +78,7 @@ extension Replication {
     }
 
     /// One run, with peers of its own.
-    private func run(
-        _ settings: ReplicationConfiguration, _ stop: StopSignal, _ isResetting: Bool,
-        _ watch: RunWatch
-    ) async throws {
+    private func run(_ stop: StopSignal, _ isResetting: Bool, _ watch: RunWatch) async throws {
         let settings = settings.withOldNames
         let limits = try settings.limits
         let ends = try Ends(self, settings)

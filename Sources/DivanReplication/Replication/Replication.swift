@@ -5,16 +5,16 @@ internal import DivanLogging
 internal import DivanModel
 internal import Synchronization
 
-/// Transfers changes between a database and another one: a push or a pull, once or for ever.
+/// Transfers changes between a database and another one: a push or a pull, one-shot or continuous.
 ///
 /// ```swift
-/// let pull = database.createPullReplication(from: "https://example.com/notes")
-/// pull.isContinuous = true
-/// pull.start()
-/// for await status in pull.statuses { print(status.completed, "of", status.total) }
+/// let summary = try await database.createPullReplication(from: url).run()      // one-shot; waits to its end
+///
+/// let pull = database.pull(from: url) { $0.isContinuous = true }                // started; goes on
+/// for await status in pull.statuses { print(status.transferred, "of", status.total) }
 /// ```
 ///
-/// A one-shot replication stops when everything is transferred. A continuous one goes on: at the end of
+/// A one-shot replication ends when everything is transferred. A continuous one goes on: at the end of
 /// the feed it waits for changes, and whatever fails it tries again, sooner while things look good and
 /// at ever longer intervals while not. Only `stop()`, or closing the database, ends it.
 ///
@@ -23,13 +23,21 @@ internal import Synchronization
 ///        │ done, stop(),       ▼     │ after a while, or retryNow()
 ///        └── given up ◄───── offline ◄─────────┴──────────┘
 ///
-/// Every setting of `ReplicationConfiguration` is also a property here. They are frozen by `start()`:
-/// what is set later holds from the next start on.
+/// Its settings are given when it is made, and do not change: see `Database.pull(from:settings:configure:)`. Each can
+/// be read as a property, such as `pull.isContinuous`. For other settings, make another replication.
+///
+/// | call | starts it | waits |
+/// |---|---|---|
+/// | `run()` | unless it runs | until it ends; throws the error that ended it |
+/// | `start()` | unless it runs | no |
+/// | `finished()` | no | until it ends |
+/// | `stop()` | no; ends it | no |
+/// | `stopAndWait()` | no; ends it | until it has ended |
 ///
 /// Where it stands is kept in both databases (see `docs/replication.md`), so that a replication which
 /// was broken off, whatever broke it off, goes on where it was.
 ///
-/// State: `configuration` and `state`, each guarded by its mutex; no callback runs under either.
+/// State: `state`, guarded by its mutex; no callback runs under it.
 @dynamicMemberLookup
 public final class Replication: Sendable {
     /// What a replication is doing.
@@ -43,89 +51,62 @@ public final class Replication: Sendable {
         case pull
     }
 
-    private struct State {
-        var status = ReplicationStatus()
-        var stop: StopSignal?
-        var task: Task<Void, Never>?
-        var isSuspended = false
-        /// Whether it was started and has ended since.
-        var hasEnded = false
-        /// How far the running engine is safe; nil while none has begun.
-        var safe: RemoteSequence?
-        /// What was counted up to when it was last idle.
-        var countedCompleted = 0
-        var countedTotal = 0
-        var documentErrors = DocumentErrors()
-    }
-
     /// The database at this end.
     public let database: Database
     /// The other end.
     public let remote: ReplicationEndpoint
     /// Which way documents go.
     public let direction: Direction
+    /// The settings that it was made with.
+    public let settings: ReplicationConfiguration
 
-    private let configuration: Mutex<ReplicationConfiguration>
-    private let state = Mutex(State())
+    private let state = Mutex(ReplicationState())
     private let statusFollowers = Followers<ReplicationStatus>()
     let documentFollowers = Followers<ReplicatedDocument>()
     let wakeUp = Mutex(StopSignal())
 
     init(
         _ database: Database, _ remote: ReplicationEndpoint, _ direction: Direction,
-        _ configuration: ReplicationConfiguration = ReplicationConfiguration()
+        _ settings: ReplicationConfiguration
     ) {
         self.database = database
         self.remote = remote
         self.direction = direction
-        self.configuration = Mutex(configuration)
+        self.settings = settings
     }
 
     deinit { state.withLock { $0.task }?.cancel() }
 
-    /// Any setting of `ReplicationConfiguration`, such as `isContinuous`.
+    /// Any setting of `ReplicationConfiguration`, such as `isContinuous`; it can only be read.
     public subscript<Value>(
-        dynamicMember setting: WritableKeyPath<ReplicationConfiguration, Value>
-    ) -> Value {
-        get { settings[keyPath: setting] }
-        set {
-            configuration.withLock { $0[keyPath: setting] = newValue }
-            if isRunning {
-                Log.replication.warning(
-                    "A setting of the \(description) was changed while it runs; it holds from the "
-                        + "next start on.")
-            }
-        }
-    }
-
-    /// All settings.
-    public var settings: ReplicationConfiguration {
-        get { configuration.withLock { $0 } }
-        set { configuration.withLock { $0 = newValue } }
-    }
+        dynamicMember setting: KeyPath<ReplicationConfiguration, Value>
+    ) -> Value { settings[keyPath: setting] }
 
     // MARK: - Life
 
     /// Whether it was started and has not ended.
     public var isRunning: Bool { state.withLock { $0.task != nil } }
 
-    /// Starts with the settings as they are now; does nothing while it runs.
-    public func start() {
-        let settings = settings
+    /// Starts it, and returns at once; does nothing while it runs.
+    ///
+    /// `run()` also waits for the end, and tells what came of it.
+    public func start() { begin(keepsCounts: false) }
+
+    /// Starts one that was made to be started at once; a `run()` that comes late goes on with its counts.
+    func startAtOnce() {
+        start()
+        state.withLock { $0.wasStartedAtOnce = true }
+    }
+
+    private func begin(keepsCounts: Bool) {
         let stop = StopSignal()
         let isNew = state.withLock { state in
             guard state.task == nil else { return false }
-            state.status = ReplicationStatus(activity: .connecting)
-            (state.countedCompleted, state.countedTotal) = (0, 0)
-            state.safe = nil
-            state.documentErrors = DocumentErrors()
-            state.isSuspended = false
-            state.hasEnded = false
-            state.stop = stop
+            state.begin(stop, keepsCounts: keepsCounts)
             // Before the task, which may end before this returns.
             RunningTable.shared.add(self)
             // The task holds the replication while it runs, so an app need not.
-            state.task = Task { await self.supervise(settings, stop) }
+            state.task = Task { await self.supervise(stop) }
             return true
         }
         guard isNew else { return }
@@ -133,7 +114,49 @@ public final class Replication: Sendable {
         Log.replication.info("Started the \(description).")
     }
 
-    /// Ends it: what is being stored is still stored, and a last checkpoint saved, for two seconds at most.
+    /// Runs it to its end: starts it unless it runs already, waits until it ends, and returns what it has done.
+    ///
+    /// ```swift
+    /// let summary = try await database.createPushReplication(to: url).run()
+    /// print(summary.transferred, "documents transferred")
+    /// ```
+    ///
+    /// This is the call for one-shot replications. A continuous one ends only by `stop()`, so this waits until then.
+    /// Documents that the target refuses are no error: `refused` and `documentErrors` of the summary tell of them, and
+    /// the rest goes on. Cancelling the calling task stops the replication.
+    ///
+    /// - Returns: What was done since it was started.
+    /// - Throws: `ReplicationError`: the error that ended it, for example with code `.unauthorized`, `.unreachable`,
+    ///   `.notFound` or `.invalidSetting`, or with code `.cancelled` when a one-shot replication was stopped before it
+    ///   was done; `CancellationError` when the calling task was cancelled.
+    @discardableResult
+    public func run() async throws -> ReplicationSummary {
+        // One that was started as it was made may have ended already: its counts are part of the answer.
+        let keepsCounts = state.withLock { state in
+            defer { state.wasStartedAtOnce = false }
+            return state.wasStartedAtOnce
+        }
+        begin(keepsCounts: keepsCounts)
+        await withTaskCancellationHandler {
+            await finished()
+        } onCancel: {
+            stop()
+        }
+        try Task.checkCancellation()
+        let (failure, wasStopped, summary) = state.withLock {
+            ($0.failure, $0.wasStopped, $0.summary)
+        }
+        if let failure { throw failure }
+        guard settings.isContinuous || !wasStopped else {
+            throw ReplicationError(
+                .cancelled, "The \(description) was stopped before it was done; run it again.")
+        }
+        return summary
+    }
+
+    /// Begins to end it, and returns at once; see `stopAndWait()`.
+    ///
+    /// What is being stored is still stored, and a last checkpoint saved, for two seconds at most.
     public func stop() {
         let (stop, task) = state.withLock { ($0.stop, $0.task) }
         guard let stop, let task else { return }
@@ -147,31 +170,35 @@ public final class Replication: Sendable {
 
     private static let grace = Duration.seconds(2)
 
-    /// Ends it and waits until it has ended.
-    public func stopped() async {
+    /// Ends it, as `stop()` does, and waits until it has ended.
+    public func stopAndWait() async {
         stop()
         await finished()
     }
 
-    /// Waits until it ends, by itself or because somebody stops it.
+    /// Waits until it ends: a one-shot replication by itself, a continuous one by a call of `stop()`.
+    ///
+    /// It neither starts nor stops anything, and returns at once when it does not run. `failure` and `summary` then tell
+    /// what came of it.
     public func finished() async {
         let task = state.withLock { $0.task }
         await task?.value
     }
 
-    /// Stops it and starts it again, with the settings as they are then.
+    /// Stops it, waits until it has ended, and starts it again.
     public func restart() async {
-        await stopped()
+        await stopAndWait()
         start()
     }
 
     /// Whether it was suspended; see `suspend()`.
     public var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
-    /// Ends all traffic until `resume()`, as an app does that is put to sleep. Its status is then offline.
+    /// Ends all traffic until `resume()`, and waits until it has ended; for an app that is put to sleep. Its status is
+    /// then offline. Does nothing while it does not run.
     public func suspend() async {
         guard isRunning else { return }
-        await stopped()
+        await stopAndWait()
         state.withLock { state in
             state.isSuspended = true
             state.status.activity = .offline
@@ -179,7 +206,7 @@ public final class Replication: Sendable {
         statusFollowers.tell(status)
     }
 
-    /// Goes on after `suspend()`.
+    /// Starts it again after `suspend()`; does nothing unless it is suspended.
     public func resume() {
         if isSuspended { start() }
     }
@@ -196,9 +223,15 @@ public final class Replication: Sendable {
     public var activity: Activity { status.activity }
     /// The last error, of a document or of everything.
     public var lastError: ReplicationError? { status.error }
-    /// How many changes are done since it was last idle.
-    public var completedChangesCount: Int { status.completed }
-    /// How many changes are known of since it was last idle.
+    /// The error that ended it; nil while it runs, and when it ended well or was stopped. Documents that are refused end
+    /// nothing.
+    public var failure: ReplicationError? { state.withLock { $0.failure } }
+    /// What it has done since it was started.
+    public var summary: ReplicationSummary { state.withLock { $0.summary } }
+    /// How many documents were transferred since it was last idle.
+    public var completedChangesCount: Int { status.transferred }
+    /// How many documents are to be transferred in all since it was last idle, as far as it is known; 0 while nothing
+    /// is known. The ratio of both counts is its progress.
     public var changesCount: Int { status.total }
 
     /// Its status now, and whenever it changes; ends when it stops. A slow reader misses some, never the
@@ -232,7 +265,7 @@ public final class Replication: Sendable {
 
     // MARK: - From the supervisor
 
-    /// Tells that it begins. The task that does the work does so before anything else, so that nobody
+    /// Tells that it begins. The task that does the work does so before anything else, so that no listener
     /// hears of what comes later first.
     func tellBeginning() { statusFollowers.tell(status) }
 
@@ -243,9 +276,7 @@ public final class Replication: Sendable {
             change(&state.status)
             return (
                 state.status,
-                old.activity != state.status.activity || old.completed != state.status.completed
-                    || old.total != state.status.total || old.pending != state.status.pending
-                    || (old.error == nil) != (state.status.error == nil)
+                !old.tellsTheSame(as: state.status)
             )
         }
         if isNews { statusFollowers.tell(new) }
@@ -253,29 +284,26 @@ public final class Replication: Sendable {
 
     /// Takes the progress of a run.
     func take(_ progress: ReplicationRun.Progress) {
-        let (counted, isBackToIdle) = state.withLock { state in
-            let isBackToIdle = progress.isIdle && state.status.activity != .idle
-            // Both counts begin anew when it gets to work after being idle.
-            if state.status.activity == .idle, !progress.isIdle {
-                state.countedCompleted = progress.completed
-                state.countedTotal = min(progress.completed, progress.total)
-            }
+        let (recent, isBackToIdle) = state.withLock { state in
+            state.counts.take(progress)
             state.safe = progress.safe ?? state.safe
-            return ((state.countedCompleted, state.countedTotal), isBackToIdle)
+            return (state.counts.recent, progress.isIdle && state.status.activity != .idle)
         }
         if isBackToIdle { settleErrors() }
         update { status in
             status.activity = progress.isIdle ? .idle : .active
-            status.completed = max(0, progress.completed - counted.0)
-            status.total = max(status.completed, progress.total - counted.1)
+            status.examined = recent.examined
+            status.transferred = recent.transferred
+            status.refused = recent.refused
+            status.total = recent.transferred + progress.wanted
             status.pending = progress.pending
         }
     }
 
-    /// Forgets what was counted, since a new run counts anew.
+    /// Notes that a new run begins, which counts from zero and tells again of documents that fail.
     func beginRun() {
         state.withLock { state in
-            (state.countedCompleted, state.countedTotal) = (0, 0)
+            state.counts.beginRun()
             state.documentErrors.beginRun()
         }
     }
@@ -291,12 +319,20 @@ public final class Replication: Sendable {
 
     /// Takes what became of revisions.
     func take(_ reports: [ReplicationEngine.Report]) {
-        let (hasChanged, newest) = state.withLock { state in
+        let (hasChanged, newest, refused) = state.withLock { state in
             var hasChanged = false
-            for report in reports where state.documentErrors.take(report) { hasChanged = true }
-            return (hasChanged, state.documentErrors.newest)
+            for report in reports {
+                if report.isRefusal { state.counts.refuse(report.id) }
+                if state.documentErrors.take(report) { hasChanged = true }
+            }
+            return (hasChanged, state.documentErrors.newest, state.counts.recent.refused)
         }
-        if hasChanged { update { $0.error = newest } }
+        if hasChanged {
+            update { status in
+                status.error = newest
+                status.refused = refused
+            }
+        }
         for report in reports {
             if let error = report.error {
                 Log.replication.info("In the \(description): \(error)")
@@ -316,6 +352,10 @@ public final class Replication: Sendable {
         Log.replication.info(
             "Ended the \(description)\(error.map { ": \($0)" } ?? ".")")
         RunningTable.shared.remove(self)
+        state.withLock { state in
+            state.failure = error
+            state.wasStopped = state.stop?.isGiven ?? false
+        }
         update { status in
             status.activity = .stopped
             if let error { status.error = error }

@@ -6,7 +6,9 @@ internal import Synchronization
 /// How a replication tells a server who it is.
 ///
 /// ```swift
-/// pull.authenticator = .session(name: "ann", password: password)
+/// let pull = database.pull(from: url) {
+///     $0.authenticator = .session(name: "ann", password: password)
+/// }
 /// ```
 ///
 /// A name and password in the URL mean `.basic`. Credentials go to the URL's server only, never to where it sends
@@ -54,9 +56,11 @@ public struct ReplicationAuthenticator: Sendable {
     /// Logs in by OpenID Connect, as Sync Gateway offers it, with the app showing the login page.
     ///
     /// ```swift
-    /// pull.authenticator = .openIDConnect(refreshToken: keychain.token) { page in
-    ///     await browser.show(page)            // the URL to which the browser was sent in the end
-    /// } keepRefreshToken: { keychain.token = $0 }
+    /// let pull = database.pull(from: url) {
+    ///     $0.authenticator = .openIDConnect(refreshToken: keychain.token) { page in
+    ///         await browser.show(page)            // the URL to which the browser was sent in the end
+    ///     } keepRefreshToken: { keychain.token = $0 }
+    /// }
     /// ```
     ///
     /// The token of a login is renewed by its refresh token as long as the server takes that; then the page is

@@ -88,7 +88,18 @@ public enum ChangesFeedMode: String, Sendable, Hashable, CaseIterable {
     case webSocket
 }
 
-/// The settings of a replication; frozen when it starts.
+/// The settings of a replication. They are given when it is made, and do not change afterwards.
+///
+/// ```swift
+/// let (push, pull) = database.sync(with: url) {
+///     $0.authenticator = .session(name: "ann", password: password)
+///     $0.trust = .pinnedCertificates([certificate])
+/// }
+///
+/// var settings = ReplicationConfiguration()                   // or a value, for several replications
+/// settings.selector = ["type": "task"]
+/// let summary = try await database.createPullReplication(from: url, settings: settings).run()
+/// ```
 public struct ReplicationConfiguration: Sendable {
     /// Whether it goes on at the end of the feed and waits for changes.
     public var isContinuous = false
@@ -173,7 +184,7 @@ public struct ReplicationConfiguration: Sendable {
     /// How often a checkpoint is saved while it runs.
     public var checkpointInterval = Duration.seconds(5)
 
-    /// Makes the usual settings: one-shot, everything.
+    /// Makes the usual settings: a one-shot replication of everything.
     public init() {}
 }
 

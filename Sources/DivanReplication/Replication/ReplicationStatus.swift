@@ -18,14 +18,32 @@ public struct ReplicationStatus: Sendable {
 
     /// What it is doing.
     public var activity = Activity.stopped
-    /// How many changes are done since it was last idle; never more than `total`.
-    public var completed = 0
-    /// How many changes are known of since it was last idle; 0 while nothing is known.
+    /// How many changes were compared with the other end since it was last idle. A document that both ends have
+    /// already counts here only.
+    public var examined = 0
+    /// How many documents were transferred since it was last idle; never more than `total`.
+    public var transferred = 0
+    /// How many documents were refused since it was last idle: the target does not accept them, or the content of
+    /// an attachment is not here. They are tried again when they change.
+    public var refused = 0
+    /// How many documents are to be transferred in all, as far as it is known: those that were transferred since it
+    /// was last idle, and those that the target is known to lack. 0 while nothing is known.
     public var total = 0
-    /// How many more there are, where the source has told.
+    /// How many changes are still to be examined, as far as the source tells how many there are. Each of them may
+    /// turn out to be a document to transfer.
     public var pending = 0
     /// The last error, of a document or of everything; nil again after a run without one.
     public var error: ReplicationError?
+
+    /// How many changes are not done, as far as they are known of.
+    package var unfinished: Int { pending + total - transferred }
+
+    /// Whether there is nothing to tell those who know the other status.
+    func tellsTheSame(as other: ReplicationStatus) -> Bool {
+        activity == other.activity && examined == other.examined
+            && transferred == other.transferred && refused == other.refused && total == other.total
+            && pending == other.pending && (error == nil) == (other.error == nil)
+    }
 }
 
 /// What became of one document's revision in a replication.

@@ -33,7 +33,7 @@ extension Database {
     /// The replications of this database that run, in the order in which they were started.
     ///
     /// ```swift
-    /// for replication in database.replications { await replication.stopped() }
+    /// for replication in database.replications { await replication.stopAndWait() }
     /// ```
     ///
     /// One that has ended is no longer among them, and one that another database pulls from or pushes to

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What changes in a replication: how it stands, and what is known of its last start.
+struct ReplicationState: Sendable {
+    var status = ReplicationStatus()
+    var stop: StopSignal?
+    var task: Task<Void, Never>?
+    var isSuspended = false
+    /// Whether it was started and has ended since.
+    var hasEnded = false
+    /// The error that ended it; nil when it ended well, or was stopped.
+    var failure: ReplicationError?
+    /// Whether it ended because it was told to.
+    var wasStopped = false
+    /// Whether it was started as it was made, and `run()` was not called since.
+    var wasStartedAtOnce = false
+    /// How far the running engine is safe; nil while none has begun.
+    var safe: RemoteSequence?
+    var counts = ReplicationCounts()
+    var documentErrors = DocumentErrors()
+
+    /// Prepares for a start.
+    mutating func begin(_ stop: StopSignal, keepsCounts: Bool) {
+        status = ReplicationStatus(activity: .connecting)
+        if !keepsCounts { counts = ReplicationCounts() }
+        safe = nil
+        documentErrors = DocumentErrors()
+        isSuspended = false
+        hasEnded = false
+        failure = nil
+        wasStopped = false
+        wasStartedAtOnce = false
+        self.stop = stop
+    }
+
+    /// What was done since the start.
+    var summary: ReplicationSummary {
+        let all = counts.all
+        return ReplicationSummary(
+            examined: all.examined, transferred: all.transferred, refused: all.refused,
+            documentErrors: documentErrors.newest(ReplicationSummary.errorLimit))
+    }
+}
