@@ -55,6 +55,16 @@ package struct Checkpoint: Sendable, Equatable {
             self.incarnation = incarnation
             self.time = time
         }
+
+        /// Whether it stands for more than another one, which may be missing. Where the places cannot be compared,
+        /// the later one does.
+        func isFurther(than other: Entry?) -> Bool {
+            guard let other else { return true }
+            guard let mine = sequence.estimate, let theirs = other.sequence.estimate else {
+                return time > other.time
+            }
+            return mine > theirs
+        }
     }
 
     /// The entries, newest first.
@@ -91,6 +101,15 @@ package struct Checkpoint: Sendable, Equatable {
         local: Checkpoint?, remote: Checkpoint?, incarnation: String,
         lastSequence: SequenceNumber? = nil
     ) -> RemoteSequence? {
+        commonEntry(
+            local: local, remote: remote, incarnation: incarnation, lastSequence: lastSequence)?
+            .sequence
+    }
+
+    /// The newest saving that both ends know; see `common(local:remote:incarnation:lastSequence:)`.
+    static func commonEntry(
+        local: Checkpoint?, remote: Checkpoint?, incarnation: String, lastSequence: SequenceNumber?
+    ) -> Entry? {
         guard let local, let remote else { return nil }
         let sessions = Dictionary(
             remote.history.map { ($0.sessionID, $0.sequence) },
@@ -101,9 +120,14 @@ package struct Checkpoint: Sendable, Equatable {
             }
             // A sequence that was never given out is no place in this feed.
             if let lastSequence, (sequence.number ?? .max) > lastSequence { continue }
-            return sequence
+            return entry
         }
         return nil
+    }
+
+    /// The newest saving in a life of the local database.
+    func newest(in incarnation: String) -> Entry? {
+        history.first { $0.incarnation == incarnation }
     }
 }
 

@@ -6,13 +6,17 @@ internal import DivanModel
 
 /// Reads and saves the checkpoint of one run, in the order that `Checkpoint` demands.
 ///
-/// A server that lets nobody write, and so keeps no checkpoints, is no reason to fail: the next run then compares
-/// everything anew, which transfers nothing twice.
+/// One-shot and continuous replications of the same pair share one checkpoint. Earlier versions, and Couchbase Lite 1.4,
+/// kept one for each kind: what they have left under the other ID is read, too, and counts where it is further.
 ///
-/// State: the checkpoint as last saved, the remote document's revision, and whether the server keeps checkpoints;
-/// the actor guards them.
+/// A server that takes no checkpoints is no reason to fail: the next run then compares everything anew, which transfers
+/// nothing twice.
+///
+/// State: the checkpoint as last saved, the local document's newest session, the remote document's revision, and whether
+/// the server keeps checkpoints; the actor guards them.
 package actor CheckpointKeeper {
     private let id: ReplicationID
+    private let otherID: ReplicationID?
     private let local: any ReplicationPeer
     private let remote: any ReplicationPeer
     private let isPush: Bool
@@ -20,6 +24,7 @@ package actor CheckpointKeeper {
     private let runID: String
     private let now: @Sendable () -> Int64
     private var checkpoint = Checkpoint()
+    private var localSession: String?
     private var remoteRevision: String?
     private var isKept: Bool
 
@@ -27,6 +32,7 @@ package actor CheckpointKeeper {
     ///
     /// - Parameters:
     ///   - id: The replication.
+    ///   - otherID: Where a checkpoint of the same replication may have been left by others; it is only read.
     ///   - local: The database whose private UUID is in the ID.
     ///   - remote: The other end.
     ///   - isPush: Whether the local database is the source.
@@ -34,11 +40,13 @@ package actor CheckpointKeeper {
     ///   - isKept: Whether anything is read or saved at all.
     ///   - now: The time in milliseconds since 1970; only for people.
     package init(
-        _ id: ReplicationID, local: any ReplicationPeer, remote: any ReplicationPeer, isPush: Bool,
+        _ id: ReplicationID, alsoReading otherID: ReplicationID? = nil, local: any ReplicationPeer,
+        remote: any ReplicationPeer, isPush: Bool,
         incarnation: String, isKept: Bool = true, now: @escaping @Sendable () -> Int64 = { 0 }
     ) {
         self.isKept = isKept
         self.id = id
+        self.otherID = otherID
         self.local = local
         self.remote = remote
         self.isPush = isPush
@@ -53,27 +61,49 @@ package actor CheckpointKeeper {
         let mine = try await local.checkpoint(id)
         let theirs = try await remote.checkpoint(id)
         remoteRevision = theirs?.revision
+        localSession = mine?.checkpoint.history.first?.sessionID
+        guard !resetting else { return nil }
         let last = isPush ? try await local.information().updateSequence?.number : nil
-        let common =
-            resetting
-            ? nil
-            : Checkpoint.common(
-                local: mine?.checkpoint, remote: theirs?.checkpoint, incarnation: incarnation,
-                lastSequence: last)
+        let common = Checkpoint.commonEntry(
+            local: mine?.checkpoint, remote: theirs?.checkpoint, incarnation: incarnation,
+            lastSequence: last)
         // Entries above the common one tell of what one side has lost; they go with the next saving.
-        checkpoint = common == nil ? Checkpoint() : mine?.checkpoint ?? Checkpoint()
-        if let common {
+        if common != nil { checkpoint = mine?.checkpoint ?? Checkpoint() }
+        let start = try await other(furtherThan: common, last) ?? common
+        if let start {
             Log.replication.verbose(
-                "The replication with '\(remote.name)' goes on after \(common).")
+                "The replication with '\(remote.name)' goes on after \(start.sequence).")
         }
-        return common
+        return start?.sequence
+    }
+
+    /// What both ends know under the other ID, where it is further. The remote one is asked only if that may be.
+    private func other(furtherThan entry: Checkpoint.Entry?, _ last: SequenceNumber?) async throws
+        -> Checkpoint.Entry?
+    {
+        guard let otherID, let mine = try await local.checkpoint(otherID)?.checkpoint,
+            mine.newest(in: incarnation)?.isFurther(than: entry) ?? false
+        else { return nil }
+        let common = Checkpoint.commonEntry(
+            local: mine, remote: try await remote.checkpoint(otherID)?.checkpoint,
+            incarnation: incarnation, lastSequence: last)
+        return common.flatMap { $0.isFurther(than: entry) ? $0 : nil }
+    }
+
+    /// The checkpoint to add to: the one that this run has saved or read, unless another run of the same replication
+    /// has saved since. Then that one, which has the entries of both.
+    private func base() async throws -> Checkpoint {
+        guard let stored = try await local.checkpoint(id)?.checkpoint,
+            stored.history.first?.sessionID != localSession
+        else { return checkpoint }
+        return stored
     }
 
     /// Saves that everything up to a sequence is safe.
     package func save(_ sequence: RemoteSequence) async throws {
         if isPush { try await remote.ensureDurable() }
         guard isKept else { return }
-        let new = checkpoint.adding(
+        let new = try await base().adding(
             Checkpoint.Entry(
                 sessionID: ContentNames.random(), runID: runID, sequence: sequence,
                 incarnation: incarnation, time: now()))
@@ -81,6 +111,7 @@ package actor CheckpointKeeper {
         try await local.ensureDurable()
         // From here on this is what the local database says, whatever becomes of the remote one.
         checkpoint = new
+        localSession = new.history.first?.sessionID
         do {
             remoteRevision = try await remote.write(new, id, revision: remoteRevision)
         } catch let error as ReplicationError {

@@ -15,7 +15,8 @@ internal import DivanDatabase
 /// `docids` (sorted), `filter` and `filterParams` stand there only when they are set, and `remoteUUID`
 /// in place of `remoteURL` when there is one. Channels are the filter `sync_gateway/bychannel` with the
 /// parameter `channels`, a selector the filter `_selector` with the parameter `selector`. Credentials
-/// are taken out of the URL. `sinceSeq` and `winningRevsOnly` are Divan's, and there only when they are set.
+/// are taken out of the URL. Divan writes the checkpoint of a continuous replication for both kinds, and also reads that of
+/// a one-shot one. `sinceSeq` and `winningRevsOnly` are Divan's, and there only when they are set.
 package struct ReplicationID: Sendable, Hashable {
     /// 40 hexadecimal digits.
     package let text: String

@@ -37,11 +37,17 @@ package struct RemoteSequence: Sendable, Hashable {
     /// the same number before the hyphen.
     func isSamePlace(as other: RemoteSequence) -> Bool {
         if self == other { return true }
-        guard let mine = value.string?.split(separator: "-", maxSplits: 1).first,
-            let theirs = other.value.string?.split(separator: "-", maxSplits: 1).first
-        else { return false }
-        return mine == theirs && UInt64(mine) != nil
+        guard let mine = prefix, let theirs = other.prefix else { return false }
+        return mine == theirs
     }
+
+    /// The number before the hyphen of CouchDB's texts.
+    private var prefix: UInt64? {
+        value.string?.split(separator: "-", maxSplits: 1).first.flatMap { UInt64($0) }
+    }
+
+    /// How far along the feed it is, as far as can be told: a help to choose between places that are both good.
+    var estimate: UInt64? { number ?? prefix }
 
     /// The sequence of a feed's beginning.
     package static let zero = RemoteSequence(0 as SequenceNumber)

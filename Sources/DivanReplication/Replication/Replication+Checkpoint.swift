@@ -4,14 +4,15 @@ package import DivanJSON
 
 // What a server tells of a replication that it runs for others.
 extension Replication {
-    /// The name of its checkpoint: the same replication with the same settings, the same name.
-    package var checkpointID: String { Ends.id(self, settings).text }
+    /// The name of its checkpoint: the same replication with the same settings, the same name,
+    /// whether it is one-shot or continuous.
+    package var checkpointID: String { Ends.id(self).text }
 
     /// The entries of its checkpoint as the database here has them, newest first.
     ///
     /// - Throws: `DatabaseError` as reading does.
     package func checkpointHistory() async throws -> [JSONObject] {
-        let stored = try await LocalPeer(database).checkpoint(Ends.id(self, settings))?.checkpoint
+        let stored = try await LocalPeer(database).checkpoint(Ends.id(self))?.checkpoint
         return stored?.document["history"]?.array?.compactMap(\.object) ?? []
     }
 

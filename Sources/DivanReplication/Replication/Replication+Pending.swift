@@ -37,8 +37,12 @@ extension Replication {
     /// How far everything is safe: what the run knows, else what the last one noted in this life.
     private func start(of peer: LocalPeer) async throws -> RemoteSequence? {
         if let safe = safeSequence { return safe }
-        let stored = try await peer.checkpoint(Ends.id(self, settings))?.checkpoint
-        let life = database.incarnation
-        return stored?.history.first { $0.incarnation == life }?.sequence
+        var newest: Checkpoint.Entry?
+        for isContinuous in [true, false] {
+            let id = Ends.id(self, isContinuous: isContinuous)
+            let entry = try await peer.checkpoint(id)?.checkpoint.newest(in: database.incarnation)
+            if let entry, entry.isFurther(than: newest) { newest = entry }
+        }
+        return newest?.sequence
     }
 }

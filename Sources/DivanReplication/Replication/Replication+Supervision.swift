@@ -111,7 +111,7 @@ struct Ends {
         isPush = replication.direction == .push
         createsTarget = settings.createTarget && isPush
         let database = replication.database
-        id = Self.id(replication, settings)
+        id = Self.id(replication)
         startingSequence = try Self.start(replication, settings)
         var reception = Reception(source: replication.remote.description)
         reception.removal = settings.accessRemoval
@@ -138,7 +138,8 @@ struct Ends {
             remote = try RemotePeers.make(url, settings, for: database, isPush: isPush)
         }
         let keeper = CheckpointKeeper(
-            id, local: local, remote: remote, isPush: isPush, incarnation: database.incarnation,
+            id, alsoReading: Self.id(replication, isContinuous: false), local: local,
+            remote: remote, isPush: isPush, incarnation: database.incarnation,
             isKept: settings.usesCheckpoints, now: { ReplicationClock.now })
         var worker = ReplicationWorker(
             source: isPush ? local : remote, target: isPush ? remote : local, keeper: keeper)
@@ -179,14 +180,14 @@ struct Ends {
         return sequence
     }
 
-    static func id(_ replication: Replication, _ settings: ReplicationConfiguration)
-        -> ReplicationID
-    {
+    /// The name of the checkpoint: that of a continuous replication, for both kinds.
+    static func id(_ replication: Replication, isContinuous: Bool = true) -> ReplicationID {
+        let settings = replication.settings
         var made = ReplicationID.Settings(
             localUUID: replication.database.privateUUID, remoteURL: replication.remote.identity,
             isPush: replication.direction == .push)
         made.remoteUUID = settings.remoteUUID ?? settings.customProperties["remoteUUID"]?.string
-        made.isContinuous = settings.isContinuous
+        made.isContinuous = isContinuous
         made.filter = settings.filter
         if !settings.filterParameters.isEmpty { made.filterParameters = settings.filterParameters }
         if !settings.channels.isEmpty {

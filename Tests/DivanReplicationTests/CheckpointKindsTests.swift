@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanReplication
+import DivanTestSupport
+import FoundationEssentials
+import Synchronization
+import Testing
+
+/// One-shot and continuous replications of the same pair go on where the other kind has come to.
+@Suite(.timeLimit(.minutes(10))) struct CheckpointKindsTests {
+    let here: Database
+    let there: Database
+
+    init() throws {
+        here = try Database.inMemory(named: "here")
+        there = try Database.inMemory(named: "there")
+    }
+
+    private func fill(_ ids: Range<Int>, in database: Database? = nil) throws {
+        for n in ids {
+            try (database ?? there).put("d\(n)", ["n": .integer(Int64(n))], parent: nil)
+        }
+    }
+
+    private func forget(_ purged: String, expired: String? = nil) throws {
+        try here.purge(purged)
+        if let expired { try here.setExpiration(of: expired, at: Date(timeIntervalSince1970: 1)) }
+    }
+
+    private func isHere(_ id: String) throws -> Bool { try here.contains(id) }
+
+    /// Pulls everything, and gives how many changes were compared.
+    private func pull(isContinuous: Bool) async throws -> Int {
+        let pull = here.createPullReplication(from: there) { $0.isContinuous = isContinuous }
+        return try await examined(pull)
+    }
+
+    private func examined(_ replication: Replication) async throws -> Int {
+        guard replication.isContinuous else { return try await replication.run().examined }
+        replication.start()
+        try await eventually { replication.activity == .idle }
+        await replication.stopAndWait()
+        return replication.summary.examined
+    }
+
+    @Test(arguments: [false, true])
+    func `what was purged or has expired stays away when the other kind of pull follows`(
+        continuousFirst: Bool
+    ) async throws {
+        try fill(0..<6)
+        #expect(try await pull(isContinuous: continuousFirst) == 6)
+        try forget("d1", expired: "d2")
+        try await eventually { try here.revisionTree(of: "d2") == nil }
+        #expect(try await pull(isContinuous: !continuousFirst) == 0)
+        #expect(try here.documentCount == 4)
+        // The first kind knows what the other one has brought since.
+        try fill(6..<8)
+        #expect(try await pull(isContinuous: !continuousFirst) == 2)
+        #expect(try await pull(isContinuous: continuousFirst) == 0)
+        #expect(try here.documentCount == 6)
+        #expect(try !isHere("d1") && !isHere("d2"))
+    }
+
+    @Test(arguments: [false, true])
+    func `both kinds of push share their checkpoint, and know what is pending`(
+        continuousFirst: Bool
+    ) async throws {
+        try fill(0..<5, in: here)
+        let first = here.createPushReplication(to: there) { $0.isContinuous = continuousFirst }
+        let second = here.createPushReplication(to: there) { $0.isContinuous = !continuousFirst }
+        #expect(first.checkpointID == second.checkpointID)
+        #expect(try await examined(first) == 5)
+        #expect(try await second.pendingDocumentIDs().isEmpty)
+        #expect(try await examined(second) == 0)
+    }
+
+    @Test func `replications that differ in a filter share nothing`() async throws {
+        let plain = here.createPullReplication(from: there)
+        let some = here.createPullReplication(from: there) { $0.documentIDs = ["d1"] }
+        #expect(plain.checkpointID != some.checkpointID)
+    }
+
+    // MARK: - What earlier versions have left
+
+    private func id(isContinuous: Bool) -> ReplicationID {
+        var settings = ReplicationID.Settings(
+            localUUID: here.privateUUID, remoteURL: "divan:\(there.publicUUID)", isPush: false)
+        settings.isContinuous = isContinuous
+        return ReplicationID(settings)
+    }
+
+    private func checkpoint(isContinuous: Bool, in database: Database) throws -> JSONObject? {
+        try database.localDocument(id(isContinuous: isContinuous).localDocumentID)
+    }
+
+    private func set(_ document: JSONObject?, isContinuous: Bool, in database: Database) throws {
+        let id = id(isContinuous: isContinuous).localDocumentID
+        guard let document else { return try database.deleteLocalDocument(id) }
+        try database.putLocalDocument(id, document)
+    }
+
+    /// Lets the checkpoint at both ends be one of a one-shot replication, as an earlier version wrote it.
+    private func moveCheckpointToOneShot() throws {
+        for database in [here, there] {
+            let document = try #require(try checkpoint(isContinuous: true, in: database))
+            try set(document, isContinuous: false, in: database)
+            try set(nil, isContinuous: true, in: database)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a checkpoint that an earlier version made for one-shot pulls counts for both kinds`(
+        isContinuous: Bool
+    ) async throws {
+        try fill(0..<4)
+        #expect(try await pull(isContinuous: false) == 4)
+        try moveCheckpointToOneShot()
+        try forget("d1")
+        #expect(try await pull(isContinuous: isContinuous) == 0)
+        try fill(4..<6)
+        #expect(try await pull(isContinuous: isContinuous) == 2)
+        // From now on it is the common one.
+        #expect(try checkpoint(isContinuous: true, in: here) != nil)
+        #expect(try await pull(isContinuous: !isContinuous) == 0)
+        #expect(try !isHere("d1"))
+    }
+
+    @Test(arguments: [false, true])
+    func `of two checkpoints that earlier versions have left, the further one counts`(
+        oneShotIsFurther: Bool
+    ) async throws {
+        try fill(0..<4)
+        #expect(try await pull(isContinuous: false) == 4)
+        let ends = [here, there]
+        let early = try ends.map { try checkpoint(isContinuous: true, in: $0) }
+        try fill(4..<6)
+        #expect(try await pull(isContinuous: true) == 2)
+        for (index, database) in ends.enumerated() {
+            let late = try checkpoint(isContinuous: true, in: database)
+            try set(oneShotIsFurther ? late : early[index], isContinuous: false, in: database)
+            try set(oneShotIsFurther ? early[index] : late, isContinuous: true, in: database)
+        }
+        try forget("d5")
+        #expect(try await pull(isContinuous: true) == 0)
+        #expect(try await pull(isContinuous: false) == 0)
+        #expect(try !isHere("d5"))
+    }
+
+    @Test func `a checkpoint that only one end has left counts for nothing`() async throws {
+        try fill(0..<4)
+        #expect(try await pull(isContinuous: false) == 4)
+        try moveCheckpointToOneShot()
+        try set(nil, isContinuous: false, in: there)
+        #expect(try await pull(isContinuous: true) == 4)
+    }
+
+    // MARK: - Both at once
+
+    @Test func `a saving that fails half way leaves what another run of the pair has saved`()
+        async throws
+    {
+        let (local, remote) = (LocalPeer(here), FaultyPeer(LocalPeer(there)))
+        func keeper() -> CheckpointKeeper {
+            CheckpointKeeper(
+                id(isContinuous: true), local: local, remote: remote, isPush: false,
+                incarnation: here.incarnation)
+        }
+        let (first, second) = (keeper(), keeper())
+        _ = try await first.load()
+        _ = try await second.load()
+        try await first.save(RemoteSequence(10))
+        // The other one has not heard of that, and gets no further than the local database.
+        remote.faults.withLock { $0 = 1 }
+        await #expect(throws: ReplicationError.self) { try await second.save(RemoteSequence(20)) }
+        remote.faults.withLock { $0 = 0 }
+        let common = try await keeper().load()
+        #expect([10, 20].contains(common?.number))
+    }
+}
