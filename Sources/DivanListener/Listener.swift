@@ -69,7 +69,8 @@ public final class Listener: Sendable {
             let made = try MicroHTTPServer(
                 socket, Router(site: site), options.limits, tls: options.tls,
                 clientCertificates: options.clientCertificates)
-            site.begin(hosts: Self.hosts(options.host).map { "\($0):\(made.port)" })
+            let hosts = ReachableHosts.all(options.host, LocalAddresses.all)
+            site.begin(hosts: hosts.map { "\($0):\(made.port)" })
             running = Running(server: made, site: site)
             Log.listener.info("Listening on port \(made.port) of '\(options.host)'.")
         }
@@ -97,27 +98,27 @@ public final class Listener: Sendable {
     /// How many connections are open.
     public var connectionCount: Int { running.withLock { $0?.server.connectionCount ?? 0 } }
 
-    /// The URLs under which clients reach it, that for this machine first; empty while it does not listen.
+    /// The URLs under which clients reach it; empty while it does not listen.
+    ///
+    /// A listener on one address has its one URL. One on all interfaces (`0.0.0.0` or `::`) has a URL for each address
+    /// that another device can use, IPv4 first: those of the loopback are left out, and those that are good on one
+    /// network only where there are others. They are looked up at each call, since a machine changes its networks.
     public var urls: [URL] {
         guard let port else { return [] }
         let scheme = options.tls == nil ? "http" : "https"
-        return Self.hosts(options.host).compactMap { URL(string: "\(scheme)://\($0):\(port)/") }
+        return ReachableHosts.of(options.host, LocalAddresses.all).compactMap {
+            URL(string: "\(scheme)://\($0):\(port)/")
+        }
     }
 
-    /// The names of this machine under which clients reach an address.
-    private static func hosts(_ host: String) -> [String] {
-        let isAny = ["0.0.0.0", "::", ""].contains(host)
-        let hosts = isAny ? ["127.0.0.1"] + LocalAddresses.all : [host]
-        return hosts.map { $0.contains(":") ? "[\($0)]" : $0 }
-    }
-
-    /// The URL of a database; nil while it does not listen.
+    /// The URL of a database by the first of ``urls``, which is one that another device can use unless the listener
+    /// listens on the loopback; nil while it does not listen.
     public func url(of database: Database) -> URL? {
         urls.first.flatMap {
             URL(string: $0.absoluteString + PercentEncoding.encode(database.name))
         }
     }
 
-    /// What clients that pin the certificate compare; nil without TLS.
+    /// What clients that pin the certificate compare, as `TrustPolicy.fingerprints(_:)` takes it; nil without TLS.
     public var fingerprint: String? { options.tls?.fingerprint }
 }
