@@ -13,7 +13,7 @@ public struct ListenerTLS: Sendable {
     let key: String
     /// The certificate and those that lead to its authority, PEM.
     let certificate: String
-    /// The SHA-256 of the certificate, in hexadecimal digits: what clients pin.
+    /// The SHA-256 of the certificate, in hexadecimal digits: what clients pin by `TrustPolicy.fingerprints(_:)`.
     public let fingerprint: String
 
     /// Takes a key and a certificate chain as PEM texts.
@@ -60,7 +60,10 @@ public struct ListenerTLS: Sendable {
         return try ListenerTLS(key: made.key, certificate: made.certificate)
     }
 
-    private static func make(_ hosts: [String]) throws -> (key: String, certificate: String) {
+    /// Makes a key and a certificate for a time from now on, which a test may have ended.
+    static func make(_ hosts: [String], days: Int = 3_650) throws -> (
+        key: String, certificate: String
+    ) {
         let names = ["localhost", "127.0.0.1", "::1"] + hosts
         let alternatives = names.map { name in
             let isAddress =
@@ -74,7 +77,7 @@ public struct ListenerTLS: Sendable {
         // SAFETY: both texts are ours after the call, end in zero, and are freed once.
         let isMade =
             unsafe divan_identity_create(
-                "Divan listener", alternatives, 3_650, &key, &certificate) == 1
+                "Divan listener", alternatives, days, &key, &certificate) == 1
         defer {
             unsafe divan_text_free(key)
             unsafe divan_text_free(certificate)

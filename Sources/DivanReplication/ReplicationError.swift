@@ -9,7 +9,8 @@ internal import DivanDatabase
 /// ```
 ///
 /// A replication ends with a *permanent* error; a continuous one tries again all the same, now and
-/// then, since what is wrong may be put right at the other end. A *transient* error only delays it.
+/// then, since what is wrong may be put right at the other end, unless the other end's certificate has changed. A
+/// *transient* error only delays it.
 public struct ReplicationError: Error, Sendable {
     /// The kinds of failure, by what a caller can do about them.
     @nonexhaustive
@@ -31,6 +32,9 @@ public struct ReplicationError: Error, Sendable {
         case server
         /// The other end's certificate is not trusted.
         case untrusted
+        /// The other end's certificate is another one than at the first contact; see `KnownHosts`. The replication ends,
+        /// also a continuous one: to go on is for people to decide.
+        case certificateChanged
         /// What answered does not speak the protocol.
         case invalidAnswer
         /// The other end does not take a document: it is too large, or not valid there.

@@ -104,4 +104,91 @@ struct ReplicateCommandTests {
         child.interrupt()
         #expect(try child.wait().status == 0)
     }
+
+    // MARK: - TLS
+
+    /// Serves the folder `data` over TLS; its URL, and the fingerprint that it prints.
+    private func serve(_ port: String = "0") throws -> (
+        child: TestTool.Child, url: String, fingerprint: String
+    ) {
+        let child = try tool.start(["serve", "data", "--everybody", "--tls", "--port", port])
+        let end = Date() + 60
+        var lines: [Substring] = []
+        // The second line is whole when another one would begin.
+        while lines.count < 3, Date() < end {
+            lines = child.output.split(separator: "\n", omittingEmptySubsequences: false)
+            usleep(20_000)
+        }
+        try #require(lines.count == 3)
+        let fingerprint = try #require(lines[1].split(separator: " ").last)
+        return (child, String(lines[0]), String(fingerprint))
+    }
+
+    @Test
+    func `a server's own certificate is trusted by what it prints, or kept, or as an authority`()
+        throws
+    {
+        try tool.run("create", "data/notes.divan")
+        let (server, url, fingerprint) = try serve()
+        let other = url + "notes"
+        #expect(try tool.run("sync", "a.divan", other).status == 1)
+        #expect(try tool.run("sync", "a.divan", other, "--pin", fingerprint).status == 0)
+        #expect(try tool.run("ls", "data/notes.divan").lines.count == 3)
+        let authority = try tool.run("replicate", other, "b.divan", "--ca", "data/listener.pem")
+        #expect(authority.status == 0)
+        let wrong = String(repeating: "5f", count: 32)
+        let refused = try tool.run("replicate", other, "c.divan", "--pin", wrong)
+        #expect(refused.status == 1)
+        #expect(refused.err.contains(fingerprint))
+        #expect(try tool.run("ls", "c.divan").lines.isEmpty)
+        let first = try tool.run("replicate", other, "c.divan", "--trust-first", "known")
+        #expect(first.status == 0)
+        #expect(first.err.contains("First contact with 127.0.0.1:"))
+        #expect(first.err.contains(fingerprint))
+        let again = try tool.run("replicate", other, "c.divan", "--trust-first", "known")
+        #expect(again.status == 0)
+        #expect(!again.err.contains("First contact"))
+        server.interrupt()
+        #expect(try server.wait().status == 0)
+    }
+
+    @Test func `a server that shows another certificate than before is told as ssh tells it`()
+        throws
+    {
+        try tool.run("create", "data/notes.divan")
+        let (first, url, old) = try serve()
+        #expect(
+            try tool.run("replicate", "a", url + "notes", "--trust-first", "known").status == 0)
+        first.interrupt()
+        #expect(try first.wait().status == 0)
+        try FileManager.default.removeItem(atPath: tool.path("data/listener.pem"))
+        let port = try #require(URLComponents(string: url)?.port)
+        let (second, _, new) = try serve(String(port))
+        // Continuous, and it ends all the same.
+        let result = try tool.run(
+            "sync", "a", url + "notes", "--trust-first", "known", "--continuous")
+        #expect(result.status == 1)
+        for part in [old, new, "line 1 of", "known", "127.0.0.1:\(port)"] {
+            #expect(result.err.contains(part), "\(part)")
+        }
+        second.interrupt()
+        #expect(try second.wait().status == 0)
+    }
+
+    @Test func `a way to trust servers that cannot be used is refused before anything is sent`()
+        throws
+    {
+        let pin = ["--pin", String(repeating: "5f", count: 32)]
+        let cases = [
+            ["a", "http://127.0.0.1:1/x"] + pin, ["a", "b"] + pin,
+            ["a", "https://127.0.0.1:1/x", "--trust-first", "k"] + pin,
+            ["a", "https://127.0.0.1:1/x", "--pin", "5f:5f"],
+            ["a", "https://127.0.0.1:1/x", "--ca", "a.divan/lock"],
+        ]
+        for arguments in cases {
+            #expect(try tool.start(["replicate"] + arguments).wait().status == 2, "\(arguments)")
+        }
+        #expect(
+            try tool.run("replicate", "a", "https://127.0.0.1:1/x", "--ca", "none").status == 3)
+    }
 }

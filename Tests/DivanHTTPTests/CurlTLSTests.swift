@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DivanHTTP
 import DivanJSON
 import DivanTestSupport
 import Foundation
 import Synchronization
 import Testing
+
+@testable import DivanHTTP
 
 /// A server with TLS, by the `openssl` program, with a certificate of its own making.
 private final class TLSServer {
@@ -21,8 +22,19 @@ private final class TLSServer {
         return Base64.decode(lines.joined()) ?? []
     }
 
+    /// The fingerprint as the program prints it: in upper case, with colons.
+    var fingerprint: String {
+        let digest = CertificatePin.sha256(of: der[...]) ?? []
+        return digest.map { String($0 / 16, radix: 16) + String($0 % 16, radix: 16) }
+            .joined(separator: ":").uppercased()
+    }
+
     /// Makes keys and starts the program.
-    init(wantsClientCertificate: Bool = false, options: [String] = []) throws {
+    ///
+    /// `redirecting` is where `/start` leads to; nil for a page of the program's.
+    init(
+        wantsClientCertificate: Bool = false, redirecting: String? = nil, options: [String] = []
+    ) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for name in ["server", "client"] {
@@ -41,11 +53,16 @@ private final class TLSServer {
             certificate: try String(
                 contentsOf: folder.appending(path: "client.pem"), encoding: .utf8),
             key: try String(contentsOf: folder.appending(path: "client.key"), encoding: .utf8))
+        if let redirecting {
+            // The program answers with a file, head and all.
+            let head = "HTTP/1.0 302 Found\r\nLocation: \(redirecting)\r\nContent-Length: 0\r\n\r\n"
+            try head.write(to: folder.appending(path: "start"), atomically: false, encoding: .utf8)
+        }
         let output = Pipe()
         process = try Self.run(
             [
                 "s_server", "-accept", "127.0.0.1:0", "-cert", "server.pem", "-key", "server.key",
-                "-www",
+                redirecting == nil ? "-www" : "-HTTP",
             ]
                 + (wantsClientCertificate
                     ? ["-Verify", "1", "-CAfile", "client.pem", "-verify_return_error"] : [])
@@ -80,9 +97,10 @@ private final class TLSServer {
 
     /// The code of the failure to talk to it; `nil` when it answered.
     func outcome(
-        host: String = "localhost", _ change: (inout CurlTransport.Options) -> Void
+        host: String = "localhost", path: String = "",
+        _ change: (inout CurlTransport.Options) -> Void
     ) async throws -> HTTPError.Code? {
-        let url = try HTTPURL("https://\(host):\(port)/")
+        let url = try HTTPURL("https://\(host):\(port)/\(path)")
         let transport = try CurlTransport.direct(change)
         return await failure {
             let response = try await transport.send(HTTPRequest(.get, url))
@@ -148,6 +166,7 @@ private final class TLSServer {
         #expect(try await server.outcome { $0.trust = .decision(decision) } == nil)
         let first = try #require(seen.withLock { $0.first })
         #expect(first.host == "localhost")
+        #expect(first.port == server.port)
         #expect(first.certificates == [server.der])
         #expect(!first.isTrustedBySystem)
         #expect(first.problem?.contains("self") == true)
@@ -189,9 +208,37 @@ private final class TLSServer {
         #expect(try await outcome(.decision(ServerTrustDecision { _ in false })) == .untrusted)
         #expect(try await outcome(.pinnedCertificates([der])) == nil)
         #expect(try await outcome(.pinnedCertificates([other.der])) == .untrusted)
+        #expect(try await outcome(.fingerprints([server.fingerprint])) == nil)
+        #expect(try await outcome(.fingerprints([other.fingerprint])) == .untrusted)
+        let known = KnownHosts(
+            path: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path)
+        defer { unlink(known.path) }
+        #expect(try await outcome(.firstUse(known)) == nil)
+        #expect(try known.entries().map(\.host) == ["localhost:\(server.port)"])
         #expect(try await outcome(.anchors(pem: server.certificate, only: true)) == nil)
         #expect(try await outcome(.system) == .untrusted)
         #expect(Set(asked.all) == ["CONNECT localhost:\(server.port)"])
+    }
+
+    @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
+    func `a pin holds for the server that a redirect leads to, too`() async throws {
+        let target = try TLSServer()
+        let server = try TLSServer(redirecting: "https://127.0.0.1:\(target.port)/")
+        func outcome(_ trust: TrustPolicy) async throws -> HTTPError.Code? {
+            try await server.outcome(path: "start") { $0.trust = trust }
+        }
+        #expect(try await outcome(.fingerprints([server.fingerprint])) == .untrusted)
+        #expect(try await outcome(.fingerprints([target.fingerprint])) == .untrusted)
+        #expect(
+            try await outcome(.fingerprints([server.fingerprint, target.fingerprint])) == nil)
+        let known = KnownHosts(
+            path: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path)
+        defer { unlink(known.path) }
+        #expect(try await outcome(.firstUse(known)) == nil)
+        #expect(
+            try known.entries().map(\.host) == [
+                "localhost:\(server.port)", "127.0.0.1:\(target.port)",
+            ])
     }
 
     @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
@@ -200,7 +247,7 @@ private final class TLSServer {
         for trust in [
             TrustPolicy.pinnedKeys(sha256: [], validates: false),
             .pinnedKeys(sha256: [[1, 2, 3]], validates: false), .pinnedCertificates([]),
-            .pinnedCertificates([[0x30, 0x82]]),
+            .pinnedCertificates([[0x30, 0x82]]), .fingerprints([]), .fingerprints(["5f"]),
         ] {
             #expect(try await server.outcome { $0.trust = trust } == .untrusted)
         }

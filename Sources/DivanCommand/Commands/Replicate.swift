@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanHTTP
 internal import FoundationEssentials
 
 extension Command {
@@ -14,6 +15,8 @@ extension Command {
                 one of them here. A second run goes on where the first one was. A target here is made \
                 when it is missing; one behind a URL with --create-target. Documents that the target \
                 refuses are listed, and the exit code is then 5.
+                A server with a certificate of its own making, such as "divan serve --tls", is trusted by \
+                --pin with the fingerprint that it prints, or by --trust-first.
                 """,
             arguments: [
                 ArgumentSchema(
@@ -55,7 +58,10 @@ extension Command {
                     completion: .database),
             ],
             options: ReplicationOptions.schema,
-            examples: ["divan sync notes.divan http://localhost:5984/notes --continuous"]),
+            examples: [
+                "divan sync notes.divan http://localhost:5984/notes --continuous",
+                "divan sync notes.divan https://ann@192.168.1.7:6984/notes --trust-first known-hosts",
+            ]),
         waiting: { invocation in
             let ends = try ReplicationEnds(
                 invocation, try invocation.arguments.argument("DB"),
@@ -77,9 +83,22 @@ enum ReplicationOptions {
         .value("doc", nil, "ID", "Only this document; may be given again.", repeats: true),
         .value("channel", nil, "NAME", "Only a channel of a Sync Gateway.", repeats: true),
         .value("header", nil, "NAME: VALUE", "A field for each HTTP request.", repeats: true),
+        .value(
+            "pin", nil, "SHA256",
+            "Trust the server whose certificate has this fingerprint, and no other; may be given again.",
+            repeats: true),
+        .value(
+            "ca", nil, "FILE",
+            "Trust what the authorities of this PEM file vouch for, and no other.",
+            completion: .file),
+        .value(
+            "trust-first", nil, "FILE",
+            "Trust the certificate that the server showed at the first contact, which FILE keeps.",
+            completion: .file),
     ]
 
-    static func settings(_ arguments: ParsedArguments) throws -> ReplicationConfiguration {
+    static func settings(_ invocation: Invocation) throws -> ReplicationConfiguration {
+        let arguments = invocation.arguments
         var settings = ReplicationConfiguration()
         settings.isContinuous = arguments.flag("continuous")
         settings.createTarget = arguments.flag("create-target")
@@ -97,7 +116,24 @@ enum ReplicationOptions {
             let value = text[text.index(after: colon)...].drop { $0 == " " }
             settings.headers[String(text[..<colon])] = String(value)
         }
+        if let trust = try trust(invocation) { settings.trust = trust }
         return settings
+    }
+
+    /// Which servers to trust; nil when no option says so.
+    private static func trust(_ invocation: Invocation) throws -> TrustPolicy? {
+        let arguments = invocation.arguments
+        let pins = arguments.strings("pin")
+        switch (pins.isEmpty, arguments.string("ca"), arguments.string("trust-first")) {
+        case (true, nil, nil): return nil
+        case (false, nil, nil): return .fingerprints(pins)
+        case (true, let file?, nil):
+            let input = try InputSource(path: file, interruption: invocation.interruption)
+            return .anchors(pem: String(decoding: try input.readAll(), as: UTF8.self), only: true)
+        case (true, nil, let file?):
+            return .trustOnFirstUse(keptAt: URL(filePath: file))
+        default: throw UsageError("--pin, --ca and --trust-first do not go together.")
+        }
     }
 }
 
@@ -151,6 +187,17 @@ struct ReplicationEnds {
         }
     }
 
+    /// Refuses a way to trust servers where there is none, or none over TLS.
+    func check(_ trust: TrustPolicy) throws {
+        guard trust != .system else { return }
+        guard case .url(let text) = remote else {
+            throw UsageError("--pin, --ca and --trust-first are for a database behind https://.")
+        }
+        if let url = try? HTTPURL(text), let problem = trust.problem(for: url) {
+            throw UsageError(problem)
+        }
+    }
+
     func replications(isBoth: Bool, _ settings: ReplicationConfiguration) -> [Replication] {
         let push = local.createPushReplication(to: remote, settings: settings)
         let pull = local.createPullReplication(from: remote, settings: settings)
@@ -161,7 +208,10 @@ struct ReplicationEnds {
 extension Invocation {
     /// Runs one or two replications with a bar, and tells what came of them.
     fileprivate func run(_ ends: ReplicationEnds, isBoth: Bool) async throws {
-        let settings = try ReplicationOptions.settings(arguments)
+        let settings = try ReplicationOptions.settings(self)
+        try ends.check(settings.trust)
+        let known = FirstContacts(settings.trust)
+        defer { known.tell(output) }
         let replications = ends.replications(isBoth: isBoth, settings)
         let bar = ProgressBar("Replicating", noun: "document", output: output)
         let tally = ReplicationTally(bar)
@@ -201,6 +251,27 @@ extension Invocation {
             for replication in replications { group.addTask { try await replication.run() } }
             // Leaving by an error cancels the others.
             for try await _ in group {}
+        }
+    }
+}
+
+/// The servers that a run meets for the first time.
+private struct FirstContacts {
+    private let file: KnownHosts?
+    private let before: Set<KnownHosts.Entry>
+
+    init(_ trust: TrustPolicy) {
+        file = if case .firstUse(let file) = trust { file } else { nil }
+        before = Set((try? file?.entries()) ?? [])
+    }
+
+    /// Says whose certificates were taken as they were, so that people can compare them.
+    func tell(_ output: Output) {
+        guard let file, let entries = try? file.entries() else { return }
+        for entry in entries where !before.contains(entry) {
+            output.remark(
+                "First contact with \(entry.host): its certificate \(entry.fingerprint) is kept in "
+                    + "\(file.path).")
         }
     }
 }

@@ -56,9 +56,7 @@ struct CurlDriver {
         while let (identity, result) = multi.nextDone() {
             guard let handle = handles[identity] else { continue }
             handle.transfer.finish(
-                result == DIVAN_CURL_OK
-                    ? .success(())
-                    : .failure(HTTPError.curl(result, handle.message, handle.transfer.url)))
+                result == DIVAN_CURL_OK ? .success(()) : .failure(handle.failure(result)))
             remove(identity)
         }
         if let nextCheck, nextCheck <= .now { checkDeadlines() }

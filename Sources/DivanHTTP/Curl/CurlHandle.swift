@@ -60,9 +60,12 @@ final class CurlHandle {
     }
 
     /// Has a closure decide whether the server is trusted; false where the TLS library cannot ask.
-    func setTrust(host: String, _ decision: ServerTrustDecision) -> Bool {
-        let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        let question = TrustQuestion(host: name, decision)
+    ///
+    /// The closure answers why the server is not trusted, or nil when it is.
+    func setTrust(of url: HTTPURL, _ judge: @escaping (ServerTrust) -> HTTPError?) -> Bool {
+        let isBracketed = url.host.hasPrefix("[")
+        let name = isBracketed ? String(url.host.dropFirst().dropLast()) : url.host
+        let question = TrustQuestion(host: name, port: url.port, judge)
         trust = question
         // SAFETY: the question lives as long as this object, and so longer than any handshake of its transfer. The
         // certificates are lent for the call.
@@ -142,24 +145,34 @@ final class CurlHandle {
             multi.pointer, easy, writing ? 1 : 0, Int32(clamping: milliseconds)) == 0
     }
 
-    /// What libcurl says about a failure.
-    var message: String { unsafe String(cString: divan_curl_message(easy)) }
+    /// The error of a transfer that failed: why its server is not trusted, or else what libcurl says.
+    func failure(_ result: divan_curl_result) -> HTTPError {
+        trust?.refusal
+            ?? HTTPError.curl(
+                result, unsafe String(cString: divan_curl_message(easy)), transfer.url)
+    }
 }
 
 /// What a handshake asks about its server.
 private final class TrustQuestion {
     private let host: String
-    private let decision: ServerTrustDecision
+    private let port: Int
+    private let judge: (ServerTrust) -> HTTPError?
+    /// Why the server is not trusted.
+    private(set) var refusal: HTTPError?
 
-    init(host: String, _ decision: ServerTrustDecision) {
+    init(host: String, port: Int, _ judge: @escaping (ServerTrust) -> HTTPError?) {
         self.host = host
-        self.decision = decision
+        self.port = port
+        self.judge = judge
     }
 
     func isTrusted(_ chain: [[UInt8]], _ isTrusted: Bool, _ problem: String?) -> Bool {
-        decision.decide(
+        refusal = judge(
             ServerTrust(
-                host: host, certificates: chain, isTrustedBySystem: isTrusted, problem: problem))
+                host: host, port: port, certificates: chain, isTrustedBySystem: isTrusted,
+                problem: problem))
+        return refusal == nil
     }
 }
 

@@ -93,10 +93,23 @@ struct CurlSettings: Sendable {
             return pin(keys, validates: false, handle) ? nil : failure
         case .pinnedKeys(let keys, let validates):
             return pin(keys, validates: validates, handle) ? nil : failure
+        case .fingerprints(let texts):
+            let pins = texts.compactMap(CertificateFingerprint.normalized)
+            guard !pins.isEmpty, pins.count == texts.count else { return failure }
+            return judge(handle) { pins.contains($0.fingerprint) ? nil : .otherFingerprint($0) }
+        case .firstUse(let known):
+            let place = "\(request.url.host):\(request.url.port)"
+            return judge(handle) { known.refusal(of: place, showing: $0.fingerprint) }
         case .decision(let decision):
-            let host = request.url.host
-            return handle.setTrust(host: host, decision) ? nil : failure
+            return judge(handle) { decision.decide($0) ? nil : .distrusted($0) }
         }
+    }
+
+    private func judge(_ handle: CurlHandle, _ judge: @escaping (ServerTrust) -> HTTPError?)
+        -> HTTPError?
+    {
+        handle.setTrust(of: request.url, judge)
+            ? nil : HTTPError(.untrusted, "The TLS library of libcurl cannot ask whom to trust.")
     }
 
     private func pin(_ keys: [[UInt8]], validates: Bool, _ handle: CurlHandle) -> Bool {

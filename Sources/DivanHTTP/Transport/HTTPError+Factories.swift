@@ -22,6 +22,42 @@ extension HTTPError {
         }
     }
 
+    /// A server that shows a certificate that none of the policy's fingerprints is of.
+    static func otherFingerprint(_ server: ServerTrust) -> HTTPError {
+        HTTPError(
+            .untrusted,
+            "The certificate of \(server.host), port \(server.port), has the fingerprint "
+                + "\(server.fingerprint), which is none of those that are trusted; nothing was sent, ask "
+                + "who runs the server for its fingerprint.")
+    }
+
+    /// A server that the app's closure does not trust.
+    static func distrusted(_ server: ServerTrust) -> HTTPError {
+        let why = server.problem.map { " (the system says: \($0))" } ?? ""
+        return HTTPError(
+            .untrusted,
+            "The app does not trust the certificate of \(server.host), port \(server.port)\(why).")
+    }
+
+    /// What ssh says when the key of a host has changed, for TLS.
+    static func certificateChanged(
+        _ host: String, known: KnownHosts.Entry, shown: String, file: String
+    ) -> HTTPError {
+        HTTPError(
+            .certificateChanged,
+            "The certificate of \(host) is another one than at the first contact, so another server may "
+                + "be answering in its place, and nothing was sent: known is \(known.fingerprint) (line "
+                + "\(known.line) of '\(file)'), shown is \(shown); ask who runs the server whether its "
+                + "certificate was renewed, and only then remove that line.")
+    }
+
+    static func knownHosts(_ file: String, _ problem: String) -> HTTPError {
+        HTTPError(
+            .untrusted,
+            "The file of known hosts '\(file)' \(problem), so no server is trusted and nothing was sent."
+        )
+    }
+
     static func silent(_ url: HTTPURL, _ time: Duration, awaiting: String) -> HTTPError {
         HTTPError(
             .timedOut, "\(url.origin) was silent for \(time) while its \(awaiting) was awaited.",

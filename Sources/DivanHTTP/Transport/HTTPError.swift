@@ -24,6 +24,8 @@ public struct HTTPError: Error, Sendable {
         case proxyFailed
         /// The server's certificate is not trusted, or is not the one that was pinned.
         case untrusted
+        /// The server's certificate is another one than at the first contact; see ``KnownHosts``.
+        case certificateChanged
         /// The server and this could not agree on TLS, or the client certificate is unusable.
         case tlsFailed
         /// The server was silent for longer than allowed.

@@ -4,6 +4,8 @@
 public struct ServerTrust: Sendable {
     /// The host that was asked for.
     public let host: String
+    /// The port that was asked for.
+    public let port: Int
     /// The certificates that the server has sent, its own first, in DER form.
     public let certificates: [[UInt8]]
     /// Whether the system trusts them for this host: what ``TrustPolicy/system`` would say.
@@ -26,11 +28,10 @@ public struct ServerTrust: Sendable {
 /// A closure of the app that decides which servers are trusted.
 ///
 /// ```swift
-/// // Trust on first use.
 /// let decision = ServerTrustDecision { server in
-///     server.isTrustedBySystem || known.isFirstOrSame(server.host, server.fingerprint)
+///     server.isTrustedBySystem || paired.contains(server.fingerprint)
 /// }
-/// let pull = database.pull(from: url) { $0.trust = .decision(decision) }
+/// database.sync(with: url) { $0.trust = .decision(decision) }
 /// ```
 ///
 /// It is asked once for each connection that is made, before anything of the request is sent, credentials least of all,

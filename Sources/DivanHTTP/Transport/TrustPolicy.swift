@@ -2,7 +2,14 @@
 
 /// Which servers to trust over TLS.
 ///
-/// Every policy has connections of its own: one that was opened under another policy is never used.
+/// ```swift
+/// // What the other app's `listener.fingerprint` tells.
+/// database.sync(with: url) { $0.trust = .fingerprints(["3f0c51…"]) }
+/// ```
+///
+/// A policy holds for all requests of a replication, also where the server redirects to another one, and behind a
+/// proxy it is the server that is judged. Every policy has connections of its own: one that was opened under another
+/// policy is never used. A policy other than `system` beside an `http://` URL is an error, since it would not be asked.
 public enum TrustPolicy: Sendable, Hashable {
     /// The certificates that the system trusts, and the host's name in the server's certificate.
     case system
@@ -17,6 +24,15 @@ public enum TrustPolicy: Sendable, Hashable {
     /// With `validates` the certificate must also be one that the system trusts, for this host; without, the key
     /// alone decides, as for a self-signed peer.
     case pinnedKeys(sha256: [[UInt8]], validates: Bool)
+    /// Servers whose certificate has one of these SHA-256 fingerprints, whoever issued it, whatever host it names and
+    /// whether it has ended.
+    ///
+    /// A fingerprint is what `Listener.fingerprint` tells and `divan serve --tls` prints: 64 hexadecimal digits. Upper
+    /// case, colons and spaces are taken, too, as other programs print them. A replication with one that is malformed
+    /// ends with `.invalidSetting` before it connects.
+    case fingerprints([String])
+    /// Servers that show the certificate that they showed at the first contact, which a file keeps; see ``KnownHosts``.
+    case firstUse(KnownHosts)
     /// Servers that a closure of the app trusts.
     case decision(ServerTrustDecision)
 }

@@ -83,7 +83,7 @@ final class WebSocketThread: Sendable {
             if state.hasEnded { throw CancellationError() }
             if let (_, result) = multi.nextDone() {
                 guard result == DIVAN_CURL_OK else {
-                    throw HTTPError.curl(result, handle.message, request.url)
+                    throw handle.failure(result)
                 }
                 return
             }

@@ -11,6 +11,12 @@ extension Replication {
     /// Runs, waits after failures, and runs again.
     func supervise(_ stop: StopSignal) async {
         tellBeginning()
+        // What no try can mend is told at once.
+        if case .url(let url) = remote {
+            do { _ = try RemotePeers.address(url, settings) } catch {
+                return end(ReplicationError(error))
+            }
+        }
         var retries = RetryCount(settings.retry, isContinuous: settings.isContinuous)
         var isResetting = settings.customProperties["reset"]?.bool ?? false
         let countsStored = !settings.withOldNames.assumesAllNew

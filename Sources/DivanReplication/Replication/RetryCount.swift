@@ -44,6 +44,8 @@ struct RetryCount: Sendable {
     mutating func fail(_ error: ReplicationError, after run: Run, random: Double) -> Duration? {
         let hasWorked = run.hasMoved || run.idle.map { $0 >= lastDelay } ?? false
         failures = hasWorked ? 1 : failures + 1
+        // Another server may be in the place of the known one: people decide, not time.
+        guard error.code != .certificateChanged else { return nil }
         guard isContinuous || (error.isTransient && failures < policy.maximumAttempts) else {
             return nil
         }

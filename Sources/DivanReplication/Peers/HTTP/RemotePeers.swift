@@ -13,10 +13,7 @@ enum RemotePeers {
     static func make(
         _ url: String, _ settings: ReplicationConfiguration, for local: Database, isPush: Bool
     ) throws -> HTTPPeer {
-        let address: HTTPURL
-        do { address = try HTTPURL(url) } catch {
-            throw ReplicationError(.invalidSetting, "The URL of a replication is none: \(error)")
-        }
+        let address = try address(url, settings)
         var headers = HTTPHeaders()
         for (name, value) in settings.headers.sorted(by: { $0.key < $1.key }) {
             guard HTTPHeaders.isName(name), !value.utf8.contains(where: { $0 < 0x20 }) else {
@@ -39,6 +36,20 @@ enum RemotePeers {
         return HTTPPeer(
             connection, for: local, feed: isPush ? HTTPPeer.Feed() : feed(settings),
             attachmentLimit: isPush ? settings.oversizedAttachments.limit : nil)
+    }
+
+    /// Reads a URL, and checks that its servers can be judged as the settings say.
+    ///
+    /// - Throws: `ReplicationError` with code `.invalidSetting`.
+    static func address(_ url: String, _ settings: ReplicationConfiguration) throws -> HTTPURL {
+        let address: HTTPURL
+        do { address = try HTTPURL(url) } catch {
+            throw ReplicationError(.invalidSetting, "The URL of a replication is none: \(error)")
+        }
+        if let problem = settings.trust.problem(for: address) {
+            throw ReplicationError(.invalidSetting, problem)
+        }
+        return address
     }
 
     private static func timeouts(_ settings: ReplicationConfiguration) -> HTTPTimeouts {

@@ -165,6 +165,7 @@ extension ReplicationError {
         let code: Code =
             switch error.code {
             case .untrusted, .tlsFailed: .untrusted
+            case .certificateChanged: .certificateChanged
             case .timedOut: .timeout
             case .unauthorized: .unauthorized
             case .cannotResolve, .cannotConnect, .proxyFailed, .connectionLost, .closed:
