@@ -100,7 +100,8 @@ public struct AttachmentMetadata: Sendable, Hashable {
         }
     }
 
-    private static let knownKeys: Set<String> = [
+    /// The properties of a stub that have a meaning here, and those that bring content.
+    package static let knownKeys: Set<String> = [
         "digest", "length", "revpos", "content_type", "encoding", "encoded_length", "stub",
         // Content, where it comes along: no part of the metadata.
         "data", "follows",

@@ -94,4 +94,25 @@ import Testing
         #expect(json.out.contains(#""attachments_removed":1"#))
         #expect(try tool.run("compact", "db").out.hasPrefix("Deleted 0 old bodies"))
     }
+
+    @Test
+    func `a name that other databases refuse is refused, and told where it came from elsewhere`()
+        throws
+    {
+        try tool.run("create", "u.divan")
+        try tool.run("put", "u.divan", "a", input: "{}")
+        try tool.write("hello", to: "file")
+        let refused = try tool.run("attach", "u.divan", "a", "file", "--name", "_x")
+        #expect(refused.status == ExitCode.badInput.rawValue)
+        #expect(refused.err.contains("underscore"))
+        let inline = #"{"_attachments":{"_x":{"data":"aGVsbG8="}}}"#
+        #expect(try tool.run("put", "u.divan", "b", input: inline).status != 0)
+        #expect(
+            try tool.run("put", "u.divan", "b", "--history", "1-a", input: inline).status == 0)
+        #expect(try tool.run("attachment", "get", "u.divan", "b", "_x").out == "hello")
+        let verified = try tool.run("verify", "u.divan")
+        #expect(verified.status == 0)
+        #expect(verified.out == "")
+        #expect(verified.err.contains("'_x' of document 'b'"))
+    }
 }

@@ -465,4 +465,42 @@ import Testing
         await push.finished()
         #expect(push.lastError?.code == .invalidSetting)
     }
+
+    @Test(arguments: [10, 100_000])
+    func `attachments whose names differ in their bytes only replicate both ways`(length: Int)
+        async throws
+    {
+        let contents: [(name: String, bytes: [UInt8])] = [
+            ("\u{E9}", [UInt8](repeating: 1, count: length)),
+            ("e\u{301}", [UInt8](repeating: 2, count: length)),
+        ]
+        func save(_ database: Database, _ id: String) throws {
+            let document = MutableDocument([:], id: id)
+            for (name, bytes) in contents {
+                document.setAttachment(named: name, contentType: nil, .bytes(bytes))
+            }
+            try database.save(document)
+        }
+        func hasBoth(_ database: Database, _ id: String) throws -> Bool {
+            let document = try database.document(withID: id)
+            return try contents.allSatisfy { name, bytes in
+                try document?.attachment(named: name)?.content() == bytes
+            }
+        }
+        try save(there, "pulled")
+        try save(here, "pushed")
+        let listener = try listen()
+        defer { listener.stop() }
+        for replication in [
+            here.createPullReplication(from: try url(listener)),
+            here.createPushReplication(to: try url(listener)),
+        ] {
+            try await replication.run()
+        }
+        #expect(try hasBoth(here, "pulled"))
+        #expect(try hasBoth(there, "pushed"))
+        let other = try Database.inMemory(named: "other")
+        try await here.createPushReplication(to: other).run()
+        #expect(try hasBoth(other, "pulled"))
+    }
 }

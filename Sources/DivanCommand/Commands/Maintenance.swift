@@ -50,7 +50,8 @@ extension Command {
             discussion: """
                 Every row is read: the engine's structure and checksums, each document's tree and \
                 bodies, the counters. Nothing is changed. Each problem is a line; the exit code is \
-                5 if there are any.
+                5 if there are any. Names of attachments that other databases refuse are told, and \
+                are no problem.
                 """,
             arguments: [.database],
             options: [.flag("json", nil, "Print each problem as a JSON object.")],
@@ -58,10 +59,14 @@ extension Command {
     ) { invocation in
         let database = try invocation.openDatabase()
         defer { database.close() }
-        let problems = try invocation.withProgress("Verifying") { progress in
-            try database.verify(progress: progress)
+        let report = try invocation.withProgress("Verifying") { progress in
+            try database.verificationReport(progress: progress)
         }
+        let problems = report.problems
         try invocation.show(problems)
+        for notice in report.notices {
+            invocation.output.remark(PrintableText.escaping(notice.message))
+        }
         guard problems.isEmpty else {
             throw CommandFailure(
                 .problemsFound,

@@ -6,13 +6,18 @@ internal import DivanModel
 /// What an edit does to the attachments of a document, besides the stubs in its body.
 struct PendingAttachments {
     /// Content to add, by name; it takes the place of a stub.
-    var contents: [String: PendingAttachment] = [:]
+    var contents: [ExactString: PendingAttachment] = [:]
     /// Stubs to leave out.
-    var removed: Set<String> = []
+    var removed: Set<ExactString> = []
     /// The content of blobs in the body.
     var blobs: [Blob] = []
     /// Whether an empty `_attachments` is stored, as the body had one.
     var keepsEmpty = false
+
+    /// Whether the stub of a name is left out, or has other content in its place.
+    func replacesStub(_ name: String) -> Bool {
+        removed.contains(ExactString(name)) || contents[ExactString(name)] != nil
+    }
 
     /// Without the blobs that are no longer in the body.
     func needed(by body: PackedValue) -> PendingAttachments {
@@ -30,6 +35,16 @@ struct PendingAttachments {
     }
 }
 
+/// What counts of an entry of `_attachments` that comes with its content in place.
+package enum InlineClaims: Sendable {
+    /// All that it declares: content that has another length or digest is refused. It is how replications and imports
+    /// know that content has arrived unaltered.
+    case verified
+    /// The content and its media type. Whoever replaces the content of a document that was read leaves the old length
+    /// and digest beside it, so CouchDB passes them over, and with them whatever else stands there.
+    case passedOver
+}
+
 extension RevisionContent {
     /// A body as REST and replication give it: with stubs, and with content inline.
     ///
@@ -39,12 +54,12 @@ extension RevisionContent {
     ///         "c": {"follows": true, "length": 5}                  content in `following`
     ///     }
     ///
-    /// `following` is content that comes apart, by name.
+    /// `following` is content that comes apart, by name; what is declared of it always counts.
     ///
     /// - Throws: `.invalidDocument` when an entry is none of these.
     init(
-        given body: PackedValue, isDeleted: Bool, following: [String: AttachmentContent] = [:],
-        id: DocumentID
+        given body: PackedValue, isDeleted: Bool,
+        following: [ExactString: AttachmentContent] = [:], claims: InlineClaims, id: DocumentID
     ) throws {
         self.init(body: body, isDeleted: isDeleted)
         let given = body["_attachments"]
@@ -63,17 +78,21 @@ extension RevisionContent {
             guard case .object(let entry) = value else {
                 throw DatabaseError.attachmentsMalformed(id.text)
             }
-            guard let content = try Self.content(entry, name, following[name], id.text) else {
+            let key = ExactString(name)
+            guard
+                let (content, given) = try Self.content(
+                    entry, name, following[key], claims, id.text)
+            else {
                 stubs[name] = value
                 continue
             }
-            pending.contents[name] = PendingAttachment(
+            pending.contents[key] = PendingAttachment(
                 content, contentType: entry["content_type"]?.string,
-                label: DatabaseError.label(ofAttachment: name), given: entry)
+                label: DatabaseError.label(ofAttachment: name), given: given)
         }
-        for (name, content) in following where entries[name] == nil {
+        for (name, content) in following where entries[name.text] == nil {
             pending.contents[name] = PendingAttachment(
-                content, contentType: nil, label: DatabaseError.label(ofAttachment: name))
+                content, contentType: nil, label: DatabaseError.label(ofAttachment: name.text))
         }
         self.pending = pending
         if !pending.contents.isEmpty {
@@ -81,21 +100,38 @@ extension RevisionContent {
         }
     }
 
-    /// The content of an entry, inline or following, with what it declares; nil for a stub.
+    /// The content of an entry, inline or following, and what else counts of the entry; nil for a stub.
     private static func content(
-        _ entry: JSONObject, _ name: String, _ following: AttachmentContent?, _ id: String
-    ) throws -> AttachmentContent? {
-        var content: AttachmentContent
-        if let data = entry["data"] {
-            guard let text = data.string, let bytes = Base64.decode(text) else {
-                throw DatabaseError.attachmentMalformed(name, id, "has data that is not base64")
-            }
-            content = .bytes(bytes)
-        } else if let following {
-            content = following
-        } else {
-            return nil
+        _ entry: JSONObject, _ name: String, _ following: AttachmentContent?,
+        _ claims: InlineClaims, _ id: String
+    ) throws -> (AttachmentContent, JSONObject)? {
+        if let following, entry["data"] == nil || entry["follows"]?.bool == true {
+            return (try declared(following, entry, name, id), entry)
         }
+        guard let data = entry["data"] else { return nil }
+        guard let text = data.string, let bytes = Base64.decode(text) else {
+            throw DatabaseError.attachmentMalformed(name, id, "has data that is not base64")
+        }
+        switch claims {
+        case .verified: return (try declared(.bytes(bytes), entry, name, id), entry)
+        case .passedOver:
+            let position = entry["revpos"].map { ["revpos": $0] as JSONObject } ?? [:]
+            return (isCoded(bytes, entry) ? .bytes(bytes).gzipped() : .bytes(bytes), position)
+        }
+    }
+
+    /// Whether content in place is coded as its entry says, and not plain content beside an old entry.
+    private static func isCoded(_ bytes: [UInt8], _ entry: JSONObject) -> Bool {
+        guard entry["encoding"]?.string == AttachmentEncoding.gzip else { return false }
+        let length = entry["encoded_length"]
+        return bytes.starts(with: [0x1F, 0x8B])
+            && (length == nil || length?.int64 == Int64(bytes.count))
+    }
+
+    /// Content that must be as its entry declares.
+    private static func declared(
+        _ content: AttachmentContent, _ entry: JSONObject, _ name: String, _ id: String
+    ) throws -> AttachmentContent {
         let length = try declaredLength("length", entry, name, id)
         guard let encoding = entry["encoding"] else {
             return content.expecting(length: length, digest: entry["digest"]?.string)
@@ -103,8 +139,7 @@ extension RevisionContent {
         guard encoding.string == AttachmentEncoding.gzip else {
             throw DatabaseError.attachmentMalformed(name, id, "has an encoding other than gzip")
         }
-        content = content.gzipped(decodedLength: length)
-        return content.expecting(
+        return content.gzipped(decodedLength: length).expecting(
             length: try declaredLength("encoded_length", entry, name, id),
             digest: entry["digest"]?.string)
     }
@@ -116,6 +151,6 @@ extension RevisionContent {
         guard let length = value.int64, length >= 0 else {
             throw DatabaseError.attachmentMalformed(name, id, "has a '\(key)' that is no length")
         }
-        return Int(length)
+        return Int(clamping: length)
     }
 }

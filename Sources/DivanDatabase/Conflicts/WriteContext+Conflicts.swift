@@ -42,7 +42,7 @@ extension WriteContext {
             let content = try resolve(
                 merged, of: id,
                 AttachmentRules(
-                    generation: live[0].generation + 1,
+                    generation: live[0].generation + 1, isMerge: true,
                     parent: stubs(id, record.tree.node(live[0]))))
             edits = live.dropFirst().map { LeafEdit(parent: $0, content: tombstone) }
             if content.body != conflict.winner.body {

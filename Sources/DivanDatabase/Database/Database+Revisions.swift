@@ -27,7 +27,8 @@ extension Database {
         _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
         allowConflict: Bool = false, attachments: [String: AttachmentContent] = [:]
     ) throws -> Document {
-        let content = try WriteTransaction.content(id, properties, isDeleted, attachments)
+        let content = try WriteTransaction.content(
+            id, properties, isDeleted, attachments, .passedOver)
         try stage(content, for: id)
         return try operation {
             try $0.put(id, content, parent: parent, allowConflict: allowConflict)
@@ -53,7 +54,8 @@ extension Database {
         _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject,
         attachments: [String: AttachmentContent] = [:]
     ) throws -> Bool {
-        let content = try WriteTransaction.content(id, properties, isDeleted, attachments)
+        let content = try WriteTransaction.content(
+            id, properties, isDeleted, attachments, .verified)
         try stage(content, for: id)
         return try operation { try $0.putExistingRevision(id, history: history, content) }
     }

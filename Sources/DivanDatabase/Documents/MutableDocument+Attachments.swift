@@ -13,8 +13,9 @@ extension MutableDocument {
     /// ```
     ///
     /// The content is read by the save, in pieces of 256 kB and before the save waits for other
-    /// writers, unless that is part of a batch. The save refuses an empty name and one with NUL; any
-    /// other text will do, since a name is never a path.
+    /// writers, unless that is part of a batch. The save refuses an empty name, one with NUL, and one that
+    /// begins with an underscore, which other databases refuse; any other text will do, since a name is
+    /// never a path.
     ///
     /// - Parameters:
     ///   - name: The name, unique within the document.
@@ -27,8 +28,8 @@ extension MutableDocument {
             content, contentType: contentType, label: DatabaseError.label(ofAttachment: name))
         state.withLock { state in
             state.pending = state.pending ?? PendingAttachments()
-            state.pending?.contents[name] = pending
-            state.pending?.removed.remove(name)
+            state.pending?.contents[ExactString(name)] = pending
+            state.pending?.removed.remove(ExactString(name))
             state.noteEdit()
         }
     }
@@ -38,12 +39,12 @@ extension MutableDocument {
     /// Earlier revisions keep it until they are compacted away.
     public func removeAttachment(named name: String) {
         state.withLock { state in
-            let isPending = state.pending?.contents.removeValue(forKey: name) != nil
+            let isPending = state.pending?.contents.removeValue(forKey: ExactString(name)) != nil
             let isStored = state.properties.stubs?[name] != nil
             guard isPending || isStored else { return }
             if isStored {
                 state.pending = state.pending ?? PendingAttachments()
-                state.pending?.removed.insert(name)
+                state.pending?.removed.insert(ExactString(name))
             }
             state.noteEdit()
         }
@@ -53,7 +54,7 @@ extension MutableDocument {
     public var attachmentNames: [String] {
         state.withLock { state in
             let stored = (state.properties.stubs?.keys ?? []).filter { !state.hidesStub($0) }
-            return (stored + (state.pending?.contents.keys.map(\.self) ?? [])).sorted()
+            return (stored + (state.pending?.contents.keys.map(\.text) ?? [])).sorted()
         }
     }
 
@@ -91,8 +92,5 @@ extension MutableDocument.State {
     }
 
     /// Whether the stub of a name was removed or replaced.
-    func hidesStub(_ name: String) -> Bool {
-        guard let pending else { return false }
-        return pending.removed.contains(name) || pending.contents[name] != nil
-    }
+    func hidesStub(_ name: String) -> Bool { pending?.replacesStub(name) ?? false }
 }

@@ -7,10 +7,14 @@ extension DatabaseError {
     static func label(ofAttachment name: String) -> String { "Attachment '\(name.prefix(200))'" }
 
     static func attachmentName(_ name: String, _ id: String) -> DatabaseError {
-        let problem = name.isEmpty ? "is empty" : "holds the character NUL"
+        let problem =
+            name.isEmpty
+            ? "is empty"
+            : name.utf8.contains(0) ? "holds the character NUL" : "begins with an underscore"
         return DatabaseError(
             .invalidDocument,
-            "The name of an attachment of document '\(id)' \(problem); give it another one.",
+            "The name of an attachment of document '\(id)' \(problem), which other databases refuse; give "
+                + "it another one.",
             documentID: id)
     }
 

@@ -30,7 +30,7 @@ package struct ExistingRevision: Sendable {
     /// - Throws: `DatabaseError` with code `.invalidDocument` or `.invalidID`.
     package init(
         id: DocumentID, history: RevisionHistory, isDeleted: Bool, body: PackedValue,
-        attachments: [String: AttachmentContent] = [:]
+        attachments: [ExactString: AttachmentContent] = [:]
     ) throws {
         guard !id.isLocal else {
             throw DatabaseError(
@@ -40,7 +40,8 @@ package struct ExistingRevision: Sendable {
         self.id = id
         self.history = history
         content = try RevisionContent(
-            given: body, isDeleted: isDeleted, following: attachments, id: id)
+            given: body, isDeleted: isDeleted, following: attachments, claims: .verified,
+            id: id)
     }
 
     /// Whether the stub of an attachment tells enough to download the content later and to know it then.

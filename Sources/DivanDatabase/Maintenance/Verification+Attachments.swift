@@ -46,6 +46,24 @@ struct AttachmentAudit {
 }
 
 extension Verification {
+    /// Tells of attachments whose names other databases refuse. New edits refuse them here, too.
+    func noteNames(in body: PackedValue, of id: DocumentID) {
+        body["_attachments"]?.forEachProperty { name, _ in
+            let isEmpty = name.isEmpty
+            guard isEmpty || name.utf8.first == UInt8(ascii: "_"),
+                notices.count < Self.problemLimit
+            else { return }
+            let problem = isEmpty ? "is empty" : "begins with an underscore"
+            notices.append(
+                VerificationNotice(
+                    message:
+                        "The name of the attachment '\(name.prefix(200))' of document '\(id)' \(problem); "
+                        + "it is kept, but other databases refuse it, and a PouchDB that pulls it stops "
+                        + "there; save it under another name.",
+                    documentID: id.text))
+        }
+    }
+
     /// Compares the rows of `attachmentReferences` with what bodies refer to.
     func checkReferences(_ snapshot: Snapshot) throws {
         for sequence in attachments.marked.symmetricDifference(attachments.referring.keys) {

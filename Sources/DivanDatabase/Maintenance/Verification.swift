@@ -16,6 +16,26 @@ public struct VerificationProblem: Sendable, CustomStringConvertible {
     public var description: String { message }
 }
 
+/// Something about a database that is no damage, and that its owner may want to change.
+public struct VerificationNotice: Sendable, CustomStringConvertible {
+    /// One sentence.
+    public var message: String
+    /// The document concerned.
+    public var documentID: String
+
+    /// The sentence.
+    public var description: String { message }
+}
+
+/// What a verification found.
+public struct VerificationReport: Sendable {
+    /// What is wrong; empty when all is well. At most 1,000.
+    public var problems: [VerificationProblem]
+    /// What is right and other databases may refuse: names of attachments that begin with an underscore, or are
+    /// empty, which came from elsewhere. At most 1,000.
+    public var notices: [VerificationNotice]
+}
+
 extension Database {
     /// Checks everything the database's rules demand and lists what is wrong.
     ///
@@ -43,10 +63,24 @@ extension Database {
     public func verify(
         readsAttachments: Bool, progress: ProgressHandler? = nil
     ) throws -> [VerificationProblem] {
+        try verificationReport(readsAttachments: readsAttachments, progress: progress).problems
+    }
+
+    /// As `verify(readsAttachments:progress:)`, with what is no damage and worth knowing.
+    ///
+    /// - Parameters:
+    ///   - readsAttachments: Whether the content of attachments is read and compared with its digest.
+    ///   - progress: Gets reports; throwing stops the work.
+    /// - Returns: The problems and the notices.
+    /// - Throws: As `verify(progress:)`.
+    public func verificationReport(
+        readsAttachments: Bool = true, progress: ProgressHandler? = nil
+    ) throws -> VerificationReport {
         try checkOpen()
         let verification = Verification(
             core: core, readsAttachments: readsAttachments, progress: progress)
-        return try verification.run()
+        let problems = try verification.run()
+        return VerificationReport(problems: problems, notices: verification.notices)
     }
 }
 
@@ -72,12 +106,14 @@ extension Database {
 /// 10. A stored revision and `attachmentReferences` name the same contents, and each content is there
 ///    with its length and its digest. A file that nothing refers to is no problem.
 final class Verification {
-    private static let problemLimit = 1_000
+    static let problemLimit = 1_000
 
     let core: DatabaseCore
     let readsAttachments: Bool
     let progress: ProgressHandler?
     private var problems: [VerificationProblem] = []
+    /// What is no problem and worth knowing.
+    var notices: [VerificationNotice] = []
     private var tally = DatabaseState()
     /// What `revisions` and `superseded` must hold: nil for a row in the feed.
     private var expected: [SequenceNumber: SupersededMark?] = [:]
@@ -259,6 +295,7 @@ final class Verification {
             switch body {
             case .some(.some(let body)):
                 attachments.note(body, of: id, sequence)
+                if node.isLeaf { noteNames(in: body, of: id) }
                 do { try body.validate() } catch {
                     add("The body of revision \(node.id) of document '\(id)' is malformed.", id)
                 }

@@ -37,7 +37,8 @@ extension UnsavedRevision {
     private func content() throws -> RevisionContent {
         var stored = stored
         var content = try RevisionContent(
-            given: try stored.pack(id: documentID), isDeleted: isDeletion, id: id)
+            given: try stored.pack(id: documentID), isDeleted: isDeletion, claims: .passedOver,
+            id: id)
         if let pending {
             // Additions take the place of what the properties say.
             content.pending = content.pending ?? PendingAttachments()

@@ -14,8 +14,15 @@ struct AttachmentRules {
     var allowsMissing = false
     /// Whether such a stub must tell enough to fetch the content later, and to know it then.
     var isDeferring = false
+    /// Whether the revision joins branches: a stub may be that of any of them.
+    var isMerge = false
     /// The stubs of the parent, or of the nearest stored ancestor; nil when its body is not here.
     var parent: JSONObject?
+
+    /// Whether an edit has a stub from elsewhere, rather than from its parent.
+    func isNewStub(_ name: String) -> Bool {
+        !isExisting && !isMerge && parent.map { $0[name] == nil } ?? false
+    }
 }
 
 // Attachments in a write: final stubs, files, rows. All of it comes before the edit's first row, so
@@ -63,17 +70,16 @@ extension WriteContext {
         }
         var final: JSONObject = [:]
         let pending = content.pending ?? PendingAttachments()
-        for (name, stub) in stubs
-        where pending.contents[name] == nil && !pending.removed.contains(name) {
-            try checkName(name, id)
+        for (name, stub) in stubs where !pending.replacesStub(name) {
+            try checkName(name, isNew: rules.isNewStub(name), id)
             guard case .object(let stub) = stub else {
                 throw DatabaseError.attachmentsMalformed(id.text)
             }
             final[name] = .object(try resolve(stub, name, id, rules))
         }
         for (name, addition) in pending.contents {
-            try checkName(name, id)
-            final[name] = .object(try add(addition, name, id, rules))
+            try checkName(name.text, isNew: !rules.isExisting, id)
+            final[name.text] = .object(try add(addition, name.text, id, rules))
         }
         guard final != stubs || (final.isEmpty && !pending.keepsEmpty) else { return }
         // A literal nil would be JSON's null.
@@ -82,8 +88,13 @@ extension WriteContext {
         content.body = content.body.replacing(["_attachments": value])
     }
 
-    private func checkName(_ name: String, _ id: DocumentID) throws {
-        guard !name.isEmpty, !name.utf8.contains(0) else {
+    /// Refuses a name that no attachment may have, and one that no new attachment may have.
+    ///
+    /// CouchDB refuses names that begin with an underscore, and a PouchDB that pulls one stops there, for all
+    /// documents behind it. Those that are here or come from elsewhere stay.
+    private func checkName(_ name: String, isNew: Bool, _ id: DocumentID) throws {
+        let isRefused = isNew && (name.isEmpty || name.utf8.first == UInt8(ascii: "_"))
+        guard !isRefused, !name.utf8.contains(0) else {
             throw DatabaseError.attachmentName(name, id.text)
         }
     }
@@ -95,6 +106,12 @@ extension WriteContext {
         _ given: JSONObject, _ name: String, _ id: DocumentID, _ rules: AttachmentRules
     ) throws -> JSONObject {
         var stub = given
+        if !rules.isExisting, !rules.isMerge {
+            // What means nothing here is the parent's to say, as far as an edit goes.
+            for key in given.keys where !AttachmentMetadata.knownKeys.contains(key) {
+                stub[key] = nil
+            }
+        }
         stub["follows"] = nil
         stub["stub"] = true
         let former: JSONObject? =
@@ -182,7 +199,10 @@ extension WriteContext {
             JSONValue(UInt64(staged.attachment.length))
         }
         stub["stub"] = true
-        stub["revpos"] = revisionPosition(pending.given, rules)
+        // Content that an edit brings is new, whatever it says.
+        stub["revpos"] =
+            rules.isExisting
+            ? revisionPosition(pending.given, rules) : JSONValue(rules.generation)
         // Setting what is there already changes nothing.
         if !rules.isExisting, case .object(let former)? = rules.parent?[name],
             former["digest"] == stub["digest"], former["content_type"] == stub["content_type"]

@@ -9,11 +9,24 @@ extension WriteTransaction {
     @discardableResult
     package func put(
         _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
-        attachments: [String: AttachmentContent] = [:]
+        attachments: [ExactString: AttachmentContent] = [:]
     ) throws -> Document {
         let content = try RevisionContent(
-            given: body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+            given: body, isDeleted: isDeleted, following: attachments, claims: .passedOver,
+            id: DocumentID.parse(id))
         return try put(id, content, parent: parent, allowConflict: false)
+    }
+
+    /// Stores a revision made elsewhere from its packed body, as a client gives it.
+    ///
+    /// What stands beside content in place is passed over, as CouchDB does.
+    @discardableResult
+    package func putClientRevision(
+        _ id: String, history: [String], isDeleted: Bool, body: PackedValue
+    ) throws -> Bool {
+        let content = try RevisionContent(
+            given: body, isDeleted: isDeleted, claims: .passedOver, id: DocumentID.parse(id))
+        return try putExistingRevision(id, history: history, content)
     }
 
     /// Replaces a local document if its revision number is what the caller thinks.
@@ -45,24 +58,26 @@ extension Database {
     @discardableResult
     package func put(
         _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
-        attachments: [String: AttachmentContent] = [:]
+        attachments: [ExactString: AttachmentContent] = [:]
     ) throws -> Document {
         let content = try RevisionContent(
-            given: body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+            given: body, isDeleted: isDeleted, following: attachments, claims: .passedOver,
+            id: DocumentID.parse(id))
         try stage(content, for: id)
         return try operation { try $0.put(id, content, parent: parent, allowConflict: false) }
     }
 
-    /// Stores a revision made elsewhere from its packed body; see `putExistingRevision`.
+    /// Stores a revision made elsewhere from its packed body, as a client gives it; see `putExistingRevision`.
     ///
-    /// Content of attachments is read before the writer is waited for.
+    /// What stands beside content in place is passed over, as CouchDB does. Content of attachments is read before the writer is waited for.
     @discardableResult
-    package func putExistingRevision(
+    package func putClientRevision(
         _ id: String, history: [String], isDeleted: Bool, body: PackedValue,
-        attachments: [String: AttachmentContent] = [:]
+        attachments: [ExactString: AttachmentContent] = [:]
     ) throws -> Bool {
         let content = try RevisionContent(
-            given: body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+            given: body, isDeleted: isDeleted, following: attachments, claims: .passedOver,
+            id: DocumentID.parse(id))
         try stage(content, for: id)
         return try operation { try $0.putExistingRevision(id, history: history, content) }
     }

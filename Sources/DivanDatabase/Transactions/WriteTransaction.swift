@@ -135,7 +135,7 @@ public struct WriteTransaction: ~Copyable {
         _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
         allowConflict: Bool = false, attachments: [String: AttachmentContent] = [:]
     ) throws -> Document {
-        let content = try Self.content(id, properties, isDeleted, attachments)
+        let content = try Self.content(id, properties, isDeleted, attachments, .passedOver)
         return try put(id, content, parent: parent, allowConflict: allowConflict)
     }
 
@@ -153,10 +153,12 @@ public struct WriteTransaction: ~Copyable {
     /// What `put` and `putExistingRevision` store, made before there is a transaction.
     static func content(
         _ id: String, _ properties: JSONObject, _ isDeleted: Bool,
-        _ attachments: [String: AttachmentContent]
+        _ attachments: [String: AttachmentContent], _ claims: InlineClaims
     ) throws -> RevisionContent {
-        try RevisionContent(
-            given: packed(properties, id), isDeleted: isDeleted, following: attachments,
+        let following = attachments.map { (ExactString($0), $1) }
+        return try RevisionContent(
+            given: packed(properties, id), isDeleted: isDeleted,
+            following: Dictionary(uniqueKeysWithValues: following), claims: claims,
             id: DocumentID.parse(id))
     }
 
@@ -166,7 +168,7 @@ public struct WriteTransaction: ~Copyable {
         _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject,
         attachments: [String: AttachmentContent] = [:]
     ) throws -> Bool {
-        let content = try Self.content(id, properties, isDeleted, attachments)
+        let content = try Self.content(id, properties, isDeleted, attachments, .verified)
         return try putExistingRevision(id, history: history, content)
     }
 
@@ -177,7 +179,9 @@ public struct WriteTransaction: ~Copyable {
         attachments: [String: AttachmentContent] = [:]
     ) throws -> Bool {
         let content = try RevisionContent(
-            given: body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+            given: body, isDeleted: isDeleted,
+            following: Dictionary(uniqueKeysWithValues: attachments.map { (ExactString($0), $1) }),
+            claims: .verified, id: DocumentID.parse(id))
         return try putExistingRevision(id, history: history, content)
     }
 

@@ -4,18 +4,27 @@
 ///
 /// Swift's own `==` holds `"é"` in one scalar and in two for the same text. In a database they are
 /// two keys, and neither may replace the other.
-struct ExactString: Hashable {
-    let text: String
+package struct ExactString: Hashable, Sendable, ExpressibleByStringLiteral {
+    /// The string.
+    package let text: String
 
-    init(_ text: String) {
+    /// Takes a string.
+    package init(_ text: String) {
         self.text = text
     }
 
-    static func == (left: ExactString, right: ExactString) -> Bool {
+    /// Takes a literal.
+    package init(stringLiteral text: String) {
+        self.text = text
+    }
+
+    /// Whether both have the same bytes.
+    package static func == (left: ExactString, right: ExactString) -> Bool {
         left.text.hasSameBytes(as: right.text)
     }
 
-    func hash(into hasher: inout Hasher) {
+    /// Hashes the bytes.
+    package func hash(into hasher: inout Hasher) {
         for byte in text.utf8 { hasher.combine(byte) }
         hasher.combine(0xFF as UInt8)
     }

@@ -55,7 +55,7 @@ extension Call {
         guard let history = document.history else {
             throw HTTPFailure.badRequest("A revision made elsewhere needs `_rev`.")
         }
-        try transaction.putExistingRevision(
+        try transaction.putClientRevision(
             id, history: history, isDeleted: document.isDeleted, body: document.body)
         return history[0]
     }

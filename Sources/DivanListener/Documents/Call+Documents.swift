@@ -96,7 +96,7 @@ extension Call {
         return try save(id, received, attachments)
     }
 
-    private func receiveDocument() throws -> (ReceivedDocument, [String: AttachmentContent]) {
+    private func receiveDocument() throws -> (ReceivedDocument, [ExactString: AttachmentContent]) {
         if let boundary = MultipartReader.boundary(in: headers["Content-Type"]) {
             return try MultipartDocument.receive(
                 request.body, boundary: boundary, limits: site.options.limits)
@@ -105,7 +105,7 @@ extension Call {
     }
 
     private func save(
-        _ id: String, _ received: ReceivedDocument, _ attachments: [String: AttachmentContent]
+        _ id: String, _ received: ReceivedDocument, _ attachments: [ExactString: AttachmentContent]
     ) throws -> ListenerResponse {
         try received.checkContents(atMost: site.options.limits.attachment)
         let received = try prepared(id, received)
@@ -119,7 +119,7 @@ extension Call {
                 throw HTTPFailure.badRequest("A revision made elsewhere needs `_rev`.")
             }
             _ = try Self.naming(id) {
-                try database.putExistingRevision(
+                try database.putClientRevision(
                     id, history: history, isDeleted: received.isDeleted, body: received.body,
                     attachments: attachments)
             }
@@ -130,7 +130,7 @@ extension Call {
 
     /// Makes a revision, and sets when its document expires if the client says so.
     private func put(
-        _ id: String, _ received: ReceivedDocument, _ attachments: [String: AttachmentContent],
+        _ id: String, _ received: ReceivedDocument, _ attachments: [ExactString: AttachmentContent],
         base: String?
     ) throws -> String {
         let database = try database
@@ -198,9 +198,9 @@ extension Call {
         try checkWriting(id, received)
         let base = try target.query["rev"].map(Self.checked)
         // The stubs name content that is here already, so none travels.
-        var contents: [String: AttachmentContent] = [:]
+        var contents: [ExactString: AttachmentContent] = [:]
         for attachment in document.attachments {
-            contents[attachment.name] = attachment.transferContent
+            contents[ExactString(attachment.name)] = attachment.transferContent
         }
         let body = contents.isEmpty ? document.body : try Self.following(document)
         let saved = try Self.naming(id) {

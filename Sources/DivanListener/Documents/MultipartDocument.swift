@@ -12,7 +12,7 @@ enum MultipartDocument {
     /// - Throws: `HTTPFailure` 400 when the body is malformed, or parts and entries do not match; 413 when one is
     ///   longer than `limits` says.
     static func receive(_ body: RequestBody, boundary: String, limits: ListenerLimits) throws -> (
-        ReceivedDocument, [String: AttachmentContent]
+        ReceivedDocument, [ExactString: AttachmentContent]
     ) {
         let parts = try MultipartIndex(body, boundary: boundary).parts
         guard let first = parts.first else {
@@ -21,15 +21,16 @@ enum MultipartDocument {
         guard first.range.count <= limits.jsonBody else { throw HTTPFailure.bodyTooLarge }
         let text = try BodyReader(body, first.range).readAll()
         let document: ReceivedDocument
-        let names: [String]
+        let names: [ExactString]
         do {
             document = try ReceivedDocument(PackedValue(parsing: text))
             names = following(try JSONParser.parse(text))
         } catch is JSONParser.Failure { throw HTTPFailure.invalidJSON }
 
-        var contents: [String: AttachmentContent] = [:]
+        var contents: [ExactString: AttachmentContent] = [:]
         for (index, part) in parts.dropFirst().enumerated() {
             let given = part.disposition.flatMap { HeaderParameters($0)["filename"] }
+                .map { ExactString($0) }
             let name =
                 given.flatMap { names.contains($0) ? $0 : nil }
                 ?? (names.indices.contains(index) ? names[index] : nil)
@@ -37,7 +38,7 @@ enum MultipartDocument {
                 throw HTTPFailure.badRequest("A part of the body belongs to no attachment.")
             }
             guard part.range.count <= limits.attachment else {
-                throw HTTPFailure.attachmentTooLarge(name)
+                throw HTTPFailure.attachmentTooLarge(name.text)
             }
             contents[name] = .stream(BodyReader(body, part.range))
         }
@@ -48,8 +49,8 @@ enum MultipartDocument {
     }
 
     /// The names of the attachments whose content follows, in the order of the text.
-    private static func following(_ value: JSONValue) -> [String] {
+    private static func following(_ value: JSONValue) -> [ExactString] {
         (value["_attachments"]?.object ?? [:])
-            .filter { $0.value["follows"]?.bool == true }.map(\.key)
+            .filter { $0.value["follows"]?.bool == true }.map { ExactString($0.key) }
     }
 }

@@ -142,7 +142,7 @@ package struct LocalPeer: ReplicationPeer {
         }
         let ids = tree.history(of: revision)
         let known = ids.first { wanted.possibleAncestors.contains($0) }?.generation ?? 0
-        var contents: [String: AttachmentContent] = [:]
+        var contents: [ExactString: AttachmentContent] = [:]
         for attachment in document.attachments
         where sendsContents && attachment.revisionPosition > known {
             // Begun and broken off, it would be tried again for ever; sent without, it would be damage.
@@ -151,7 +151,7 @@ package struct LocalPeer: ReplicationPeer {
                     id: wanted.id, revision: revision,
                     .failed(.contentMissing(attachment.name, wanted.id.text, revision.description)))
             }
-            contents[attachment.name] = attachment.transferContent
+            contents[ExactString(attachment.name)] = attachment.transferContent
         }
         return FetchedRevision(
             id: wanted.id, revision: revision,

@@ -38,7 +38,7 @@ package struct WireDocument: Sendable {
     /// The stored form of the rest. Its `_attachments`, if any, hold no content.
     package var body: PackedValue
     /// The content that stood in place, by the attachment's name.
-    package var inlineContents: [String: AttachmentContent]
+    package var inlineContents: [ExactString: AttachmentContent]
     /// The names of the attachments whose content follows in later parts, in the order of names.
     package var followingNames: [String]
 
@@ -95,7 +95,7 @@ package struct WireDocument: Sendable {
     /// Makes a document of its parts, for a peer that needs no text.
     package init(
         id: DocumentID, history: RevisionHistory, isDeleted: Bool, body: PackedValue,
-        contents: [String: AttachmentContent] = [:]
+        contents: [ExactString: AttachmentContent] = [:]
     ) {
         self.id = id
         self.history = history
@@ -211,7 +211,7 @@ private struct WireDocumentReader {
 extension WireDocumentReader {
     /// What becomes of `_attachments`.
     struct Attachments {
-        var contents: [String: AttachmentContent] = [:]
+        var contents: [ExactString: AttachmentContent] = [:]
         var following: [String] = []
         /// The entries without the content that stood in them; nil when none did.
         var changed: JSONObject?
@@ -236,7 +236,7 @@ extension WireDocumentReader {
             }
             stub["data"] = nil
             Self.settleCoding(of: bytes, &stub)
-            attachments.contents[name] = .bytes(bytes)
+            attachments.contents[ExactString(name)] = .bytes(bytes)
             attachments.changed = attachments.changed ?? entries
             attachments.changed?[name] = .object(stub)
         }

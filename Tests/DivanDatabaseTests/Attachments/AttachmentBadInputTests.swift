@@ -68,7 +68,7 @@ import Testing
         try expectNothing()
     }
 
-    @Test(arguments: ["", "a\u{0}b"]) func `an empty name and one with NUL are refused`(
+    @Test(arguments: ["", "a\u{0}b", "_", "_x"]) func `names that others do not take are refused`(
         _ name: String
     ) throws {
         #expect(code { try save(.bytes([1]), named: name) } == .invalidDocument)

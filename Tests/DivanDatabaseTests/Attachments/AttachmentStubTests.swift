@@ -80,9 +80,18 @@ import Testing
             ["data": 5], ["length": -1], ["length": "5"], ["encoding": "brotli"],
             ["encoding": "gzip"],
         ] as [JSONObject])
-    func `inline data that is not as declared is refused`(_ extra: JSONObject) throws {
-        #expect(code { try database.put("a", inline(extra), parent: nil) } == .invalidDocument)
+    func `inline data that is not as declared is refused of a revision made elsewhere`(
+        _ extra: JSONObject
+    ) throws {
+        #expect(
+            code { try database.putExistingRevision("a", history: ["1-a"], inline(extra)) }
+                == .invalidDocument)
         #expect(try database.lastSequence == 0)
+    }
+
+    @Test(arguments: [["data": "aGVsbG8"], ["data": 5], ["data": .null]] as [JSONObject])
+    func `inline data that is no base64 is refused`(_ extra: JSONObject) throws {
+        #expect(code { try database.put("a", inline(extra), parent: nil) } == .invalidDocument)
     }
 
     @Test(arguments: [1, [], ["x": 1], ["x": "data"]] as [JSONValue])
@@ -167,8 +176,9 @@ import Testing
         try Blob(contentType: nil, Sample.hello).makeReader()
     }
 
-    @Test func `properties of a stub that mean nothing here are kept`() throws {
-        let document = try database.put("a", inline(["extra": [1]]), parent: nil)
+    @Test func `properties of a received stub that mean nothing here are kept`() throws {
+        try database.putExistingRevision("a", history: ["1-a"], inline(["extra": [1]]))
+        let document = try database.existing("a")
         #expect(document.attachment(named: "t")?.metadata["extra"] == [1])
     }
 

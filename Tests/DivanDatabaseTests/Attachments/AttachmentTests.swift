@@ -96,7 +96,7 @@ import Testing
 
     @Test func `odd names are names, never paths`() throws {
         let names = [
-            "a/b", "../../../escape", "..", ".", "a b\tc", "/etc/passwd", "_x", "\u{1F600}\u{0301}",
+            "a/b", "../../../escape", "..", ".", "a b\tc", "/etc/passwd", "x_", "\u{1F600}\u{0301}",
             String(repeating: "\u{00E9}\u{4E2D}", count: 820),
         ]
         let before = try sandbox.contents().keys.count

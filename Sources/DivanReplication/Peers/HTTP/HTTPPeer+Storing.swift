@@ -219,7 +219,7 @@ extension HTTPPeer {
             return text
         }
         return try await database.background {
-            var contents: [String: WireDocument.Written] = [:]
+            var contents: [ExactString: WireDocument.Written] = [:]
             for (name, content) in document.inlineContents {
                 contents[name] = .inline(try content.allBytes())
             }
@@ -233,12 +233,12 @@ extension HTTPPeer {
 extension WireDocument {
     /// Takes out attachments by their content, and gives their names.
     fileprivate mutating func leaveOut(_ isLeftOut: (AttachmentContent) -> Bool) -> [String] {
-        let names = inlineContents.filter { isLeftOut($0.value) }.keys.sorted()
+        let names = inlineContents.filter { isLeftOut($0.value) }.keys.map(\.text).sorted()
         guard !names.isEmpty, var entries = body["_attachments"]?.jsonValue().object else {
             return []
         }
         for name in names {
-            inlineContents[name] = nil
+            inlineContents[ExactString(name)] = nil
             entries[name] = nil
         }
         let rest: JSONValue? = entries.isEmpty ? JSONValue?.none : .some(.object(entries))
@@ -260,7 +260,7 @@ extension WireDocument {
     }
 
     /// Appends the document as a target takes it, with the content that is given.
-    func appendJSON(to text: inout [UInt8], contents: [String: Written]) {
+    func appendJSON(to text: inout [UInt8], contents: [ExactString: Written]) {
         text.append(ascii: #"{"_id":"#)
         text.append(jsonString: id?.text ?? "")
         if let history {
@@ -279,7 +279,7 @@ extension WireDocument {
         var body = body
         if !contents.isEmpty, case .object(var entries)? = body["_attachments"]?.jsonValue() {
             for (name, written) in contents {
-                guard var entry = entries[name]?.object else { continue }
+                guard var entry = entries[name.text]?.object else { continue }
                 entry["stub"] = nil
                 switch written {
                 case .inline(let bytes):
@@ -287,7 +287,7 @@ extension WireDocument {
                     entry["data"] = .string(Base64.encode(bytes))
                 case .follows: entry["follows"] = true
                 }
-                entries[name] = .object(entry)
+                entries[name.text] = .object(entry)
             }
             body = body.replacing(["_attachments": .object(entries)])
         }

@@ -12,17 +12,19 @@ enum MultipartDocument {
     /// - Throws: `DatabaseError` when the length of content is not known.
     static func body(_ document: WireDocument, in database: Database) throws -> WireRequest.Body {
         // The order of names, in which the text has them.
-        let names = document.inlineContents.keys.sorted { KeyOrderByUTF16.isBefore($0, $1) }
+        let names = document.inlineContents.keys.map(\.text)
+            .sorted { KeyOrderByUTF16.isBefore($0, $1) }
         var text: [UInt8] = []
         document.appendJSON(
-            to: &text, contents: Dictionary(uniqueKeysWithValues: names.map { ($0, .follows) }))
+            to: &text, contents: document.inlineContents.mapValues { _ in .follows })
         let writer = MultipartWriter(subtype: "related")
         var parts: [(headers: HTTPHeaders, length: Int)] = [
             (["Content-Type": "application/json"], text.count)
         ]
         var contents: [AttachmentContent] = []
         for name in names {
-            guard let content = document.inlineContents[name], let length = content.knownLength
+            guard let content = document.inlineContents[ExactString(name)],
+                let length = content.knownLength
             else {
                 throw DatabaseError(
                     .attachmentNotFound,

@@ -188,8 +188,8 @@ struct PartAssembler {
         var open = document.followingNames
         for (headers, content) in group.contents {
             guard let name = Self.name(headers, content, open, document) else { continue }
-            open.removeAll { $0 == name }
-            document.inlineContents[name] = content
+            open.removeAll { $0.utf8.elementsEqual(name.utf8) }
+            document.inlineContents[ExactString(name)] = content
         }
         documents.append(try HTTPPeer.fetched(document))
     }
@@ -199,7 +199,11 @@ struct PartAssembler {
         _ document: WireDocument
     ) -> String? {
         let disposition = HeaderParameters(headers["Content-Disposition"] ?? "")
-        if let name = disposition["filename"], open.contains(name) { return name }
+        if let name = disposition["filename"],
+            open.contains(where: { $0.utf8.elementsEqual(name.utf8) })
+        {
+            return name
+        }
         let stubs = document.body["_attachments"]
         let byDigest = open.first { name in
             stubs?[name]?["digest"]?.string.map(content.hasDigest) ?? false

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanJSON
+import Testing
+
+@testable import DivanListener
+
+/// What clients may write of attachments, compared with what CouchDB takes.
+@Suite struct AttachmentRouteTests {
+    private let site: TestSite
+    private let database: Database
+
+    init() throws {
+        site = try TestSite()
+        database = try site.manager.database(named: "db")
+    }
+
+    /// A document as a client that read it gives it back: new content, and the old words beside it.
+    private func stale(_ id: String, _ revision: String) -> String {
+        #"""
+        {"_id":"\#(id)","_rev":"\#(revision)","_attachments":{"t":{"content_type":"text/plain",
+        "digest":"sha1-AAAAAAAAAAAAAAAAAAAAAAAAAAA=","length":99,"revpos":1,"stub":false,"foo":1,
+        "data":"aGVsbG8="}}}
+        """#
+    }
+
+    private func made(_ id: String) -> String {
+        let answer = site.send(
+            "PUT", "/db/\(id)", #"{"_attachments":{"t":{"data":"YmVmb3Jl"}}}"#)
+        return answer.json["rev"]?.string ?? ""
+    }
+
+    private func content(_ id: String, _ name: String = "t") -> String {
+        site.send("GET", "/db/\(id)/\(name)").text
+    }
+
+    @Test func `content in place counts, in an edit as in a revision made elsewhere`() throws {
+        #expect(site.send("PUT", "/db/a", stale("a", made("a"))).status == 201)
+        #expect(site.send("POST", "/db", stale("b", made("b"))).status == 201)
+        let bulk = site.send("POST", "/db/_bulk_docs", #"{"docs":[\#(stale("c", made("c")))]}"#)
+        #expect(bulk.json[0]?["ok"]?.bool == true)
+        #expect(site.send("PUT", "/db/d?new_edits=false", stale("d", "2-b")).status == 201)
+        let copied = #"{"new_edits":false,"docs":[\#(stale("e", "2-b"))]}"#
+        #expect(site.send("POST", "/db/_bulk_docs", copied).json == [])
+        for id in ["a", "b", "c", "d", "e"] {
+            #expect(content(id) == "hello", "\(id)")
+            let stub = site.send("GET", "/db/\(id)").json["_attachments"]?["t"]
+            #expect(stub?["length"]?.int64 == 5)
+            #expect(stub?["digest"]?.string == "sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00=")
+            #expect(stub?["foo"] == nil)
+            // An edit's content is new; a revision made elsewhere says since when it is there.
+            #expect(stub?["revpos"]?.int64 == (["d", "e"].contains(id) ? 1 : 2), "\(id)")
+        }
+    }
+
+    private func multipart(_ document: String, _ parts: [(name: String, content: String)]) -> String
+    {
+        let parts = parts.map { name, content in
+            "--b\r\nContent-Disposition: attachment; filename=\"\(name)\"\r\n\r\n\(content)\r\n"
+        }
+        return "--b\r\nContent-Type: application/json\r\n\r\n\(document)\r\n" + parts.joined()
+            + "--b--"
+    }
+
+    private func put(_ id: String, _ body: String) -> TestAnswer {
+        site.send(
+            "PUT", "/db/\(id)", body, ["Content-Type": "multipart/related; boundary=b"])
+    }
+
+    @Test func `content in a part is compared with what was declared, in place it is not`() {
+        let follows = #"{"follows":true,"length":5,"digest":"md5-AAAAAAAAAAAAAAAAAAAAAA=="}"#
+        let wrong = put("a", multipart(#"{"_attachments":{"t":\#(follows)}}"#, [("t", "hello")]))
+        #expect(wrong.status == 400)
+        // As in CouchDB, the part counts of an entry that says that its content follows.
+        let both =
+            #"{"_attachments":{"t":{"follows":true,"length":5,"data":"YmVmb3Jl"},"#
+            + #""u":{"data":"aGVsbG8=","length":77}}}"#
+        #expect(put("a", multipart(both, [("t", "hello")])).status == 201)
+        #expect(content("a") == "hello")
+        #expect(content("a", "u") == "hello")
+    }
+
+    @Test func `parts whose names differ in their bytes only are two attachments`() throws {
+        let document =
+            #"{"_attachments":{"\u00e9":{"follows":true,"length":3},"e\u0301":{"follows":true,"length":3}}}"#
+        let body = multipart(document, [("e\u{301}", "two"), ("\u{E9}", "one")])
+        #expect(put("a", body).status == 201)
+        #expect(content("a", "%C3%A9") == "one")
+        #expect(content("a", "e%CC%81") == "two")
+    }
+
+    @Test func `a name that begins with an underscore is refused in every way of writing one`()
+        throws
+    {
+        let inline = #"{"_attachments":{"_x":{"data":"aGVsbG8="}}}"#
+        let follows = #"{"_attachments":{"_x":{"follows":true,"length":5}}}"#
+        let answers = [
+            site.send("PUT", "/db/a/_x", "hello"), site.send("PUT", "/db/a", inline),
+            site.send("POST", "/db", inline), put("a", multipart(follows, [("_x", "hello")])),
+        ]
+        for answer in answers {
+            #expect(answer.status == 400)
+            #expect(answer.json["reason"]?.string?.contains("underscore") == true)
+        }
+        let bulk = site.send("POST", "/db/_bulk_docs", #"{"docs":[\#(inline)]}"#)
+        #expect(bulk.json[0]?["error"]?.string == "doc_validation")
+        #expect(try database.documentCount == 0)
+        // What comes from elsewhere is kept, read, carried on and removed.
+        let elsewhere =
+            #"{"new_edits":false,"docs":[{"_id":"a","_rev":"1-a","_attachments":{"_x":{"data":"aGVsbG8="}}}]}"#
+        #expect(site.send("POST", "/db/_bulk_docs", elsewhere).json == [])
+        #expect(content("a", "_x") == "hello")
+        var document = site.send("GET", "/db/a").json.object ?? [:]
+        document["n"] = 1
+        let edited = site.send("PUT", "/db/a", JSONWriter.string(.object(document)))
+        #expect(edited.status == 201)
+        #expect(content("a", "_x") == "hello")
+        let revision = edited.json["rev"]?.string ?? ""
+        #expect(site.send("DELETE", "/db/a/_x?rev=\(revision)").status == 200)
+    }
+}
