@@ -196,7 +196,7 @@ import Testing
                 }
             }
         }
-        began.wait()
+        try await offPool { _ = began.wait() }
         task.cancel()
         goOn.open()
         await #expect(throws: CancellationError.self) { try await task.value }

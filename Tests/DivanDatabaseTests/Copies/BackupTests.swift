@@ -172,7 +172,7 @@ import Testing
                 }
             }
         }
-        begun.wait()
+        try await offPool { _ = begun.wait() }
         task.cancel()
         cancelled.open()
         await #expect(throws: CancellationError.self) { try await task.value }

@@ -177,7 +177,7 @@ import Testing
                 return try manager.importCouchbaseLite(at: url)
             }
         }
-        began.wait()
+        try await offPool { _ = began.wait() }
         task.cancel()
         goOn.open()
         await #expect(throws: CancellationError.self) { try await task.value }
