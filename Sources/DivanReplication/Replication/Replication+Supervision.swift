@@ -112,18 +112,21 @@ struct Ends {
     let startingSequence: RemoteSequence?
     private let isPush: Bool
     private let createsTarget: Bool
+    /// The checkpoint that earlier versions had for one-shot replications alone.
+    private let otherID: ReplicationID
 
     init(_ replication: Replication, _ settings: ReplicationConfiguration) throws {
         isPush = replication.direction == .push
         createsTarget = settings.createTarget && isPush
         let database = replication.database
         id = Self.id(replication)
+        otherID = Self.id(replication, isContinuous: false)
         startingSequence = try Self.start(replication, settings)
         var reception = Reception(source: replication.remote.description)
         reception.removal = settings.accessRemoval
         reception.resolver = settings.conflictResolver
         reception.isDeferring = !isPush && !settings.downloadsAttachments
-        reception.noteID = "pull-conflicts-\(id.text)"
+        reception.noteID = Self.note(id)
         var local = LocalPeer(database, reception: reception)
         let filter = try SourceFilter(settings, isPush ? database : replication.remote.database)
         if isPush {
@@ -144,8 +147,8 @@ struct Ends {
             remote = try RemotePeers.make(url, settings, for: database, isPush: isPush)
         }
         let keeper = CheckpointKeeper(
-            id, alsoReading: Self.id(replication, isContinuous: false), local: local,
-            remote: remote, isPush: isPush, incarnation: database.incarnation,
+            id, alsoReading: otherID, local: local, remote: remote, isPush: isPush,
+            incarnation: database.incarnation,
             isKept: settings.usesCheckpoints, now: { ReplicationClock.now })
         var worker = ReplicationWorker(
             source: isPush ? local : remote, target: isPush ? remote : local, keeper: keeper)
@@ -169,8 +172,15 @@ struct Ends {
             }
             try await remote.create()
         }
-        try await local.reception.resolveNoted(in: local.database)
+        var reception = local.reception
+        for note in [id, otherID].map(Self.note) {
+            reception.noteID = note
+            try await reception.resolveNoted(in: local.database)
+        }
     }
+
+    /// The local document that notes conflicts to be resolved.
+    private static func note(_ id: ReplicationID) -> String { "pull-conflicts-\(id.text)" }
 
     /// Where it begins without a checkpoint.
     private static func start(_ replication: Replication, _ settings: ReplicationConfiguration)
