@@ -47,7 +47,8 @@ import Testing
         )
         #expect(put.status == 201)
         func attachments(_ options: String) -> JSONValue? {
-            site.send("GET", "/db/a?" + options).json["_attachments"]
+            site.send("GET", "/db/a?" + options, "", ["Accept": "application/json"])
+                .json["_attachments"]
         }
         let plain = attachments("attachments=true")
         #expect(plain?["old"]?["data"] == "aGVsbG8=")
