@@ -140,9 +140,12 @@ public final class ModelEditor<Model: DocumentModel>: EditedModel, Observable, I
     // MARK: - What is not saved
 
     /// Whether there are edits to save; always true for a model that was never saved.
+    ///
+    /// It becomes false when a save is committed; the thread that runs a batch sees its own saves before.
     public var needsSave: Bool {
         registrar.access(self, keyPath: \.model)
-        return held.isEdited
+        let held = held
+        return held.isEdited || !held.isSettled && !database.core.isInTransaction
     }
 
     /// Whether the document has changed under unsaved edits, so that a save would be a conflict.
