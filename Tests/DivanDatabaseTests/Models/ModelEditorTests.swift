@@ -181,6 +181,26 @@ struct Chore: DocumentModel, Equatable {
         #expect(try database.existing(editor.id).generation == 2)
     }
 
+    @Test func `an editor needs a save until that is committed`() throws {
+        let editor = try editor()
+        editor.title = "b"
+        let (saved, mayEnd) = (Gate(), Gate())
+        let writer = Running { [database] in
+            try database.inBatch {
+                try editor.save()
+                saved.open()
+                mayEnd.wait()
+                return editor.needsSave
+            }
+        }
+        saved.wait()
+        #expect(editor.needsSave && editor.title == "b")
+        mayEnd.open()
+        #expect(try writer.value() == false)
+        #expect(!editor.needsSave && editor.title == "b")
+        #expect(try title(editor) == "b")
+    }
+
     @Test func `an edit after a save that is undone stands on what was there before`() throws {
         let editor = try editor()
         #expect(throws: Whim.self) {
