@@ -108,19 +108,18 @@ struct ReplicateCommandTests {
     // MARK: - TLS
 
     /// Serves the folder `data` over TLS; its URL, and the fingerprint that it prints.
-    private func serve(_ port: String = "0") throws -> (
+    private func serve(_ port: String = "0", host: String = "127.0.0.1") throws -> (
         child: TestTool.Child, url: String, fingerprint: String
     ) {
-        let child = try tool.start(["serve", "data", "--everybody", "--tls", "--port", port])
+        let who = host == "127.0.0.1" ? ["--everybody"] : ["--user", "ann:secret"]
+        let child = try tool.start(
+            ["serve", "data", "--host", host, "--tls", "--port", port] + who)
         let end = Date() + 60
-        var lines: [Substring] = []
-        // The second line is whole when another one would begin.
-        while lines.count < 3, Date() < end {
-            lines = child.output.split(separator: "\n", omittingEmptySubsequences: false)
+        while !child.output.contains("SHA-256: ") || child.output.last != "\n", Date() < end {
             usleep(20_000)
         }
-        try #require(lines.count == 3)
-        let fingerprint = try #require(lines[1].split(separator: " ").last)
+        let lines = child.output.split(separator: "\n")
+        let fingerprint = try #require(lines.last?.split(separator: " ").last)
         return (child, String(lines[0]), String(fingerprint))
     }
 
@@ -190,5 +189,30 @@ struct ReplicateCommandTests {
         }
         #expect(
             try tool.run("replicate", "a", "https://127.0.0.1:1/x", "--ca", "none").status == 3)
+        // No database is made for options that cannot be.
+        #expect(
+            try tool.start(["replicate", "https://x/a", "new", "--pin", "5f"]).wait().status == 2)
+        #expect(try tool.run("ls", "new").status == 3)
+    }
+
+    @Test func `processes that meet servers at the same time lose no line of the file they share`()
+        throws
+    {
+        try tool.run("create", "data/notes.divan")
+        let (server, url, fingerprint) = try serve(host: "0.0.0.0")
+        let port = try #require(URLComponents(string: url)?.port)
+        // All of the loopback's addresses lead here, and each is a host of its own.
+        let hosts = (1...6).map { "127.0.0.\($0):\(port)" }
+        let children = try hosts.enumerated().map { n, host in
+            try tool.start([
+                "replicate", "https://ann:secret@\(host)/notes", "copy\(n).divan",
+                "--trust-first", "known", "-q",
+            ])
+        }
+        for child in children { #expect(try child.wait().status == 0) }
+        let lines = try tool.read("known").split(separator: "\n").map(String.init)
+        #expect(lines.sorted() == hosts.map { "\($0) \(fingerprint)" })
+        server.interrupt()
+        #expect(try server.wait().status == 0)
     }
 }

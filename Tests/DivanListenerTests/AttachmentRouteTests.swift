@@ -103,6 +103,9 @@ import Testing
             #expect(answer.status == 400)
             #expect(answer.json["reason"]?.string?.contains("underscore") == true)
         }
+        // So is one without a name.
+        #expect(site.send("PUT", "/db/a", #"{"_attachments":{"":{"data":""}}}"#).status == 400)
+        #expect(site.send("PUT", "/db/a/", "hello").status >= 400)
         let bulk = site.send("POST", "/db/_bulk_docs", #"{"docs":[\#(inline)]}"#)
         #expect(bulk.json[0]?["error"]?.string == "doc_validation")
         #expect(try database.documentCount == 0)

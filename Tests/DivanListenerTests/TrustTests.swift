@@ -2,6 +2,7 @@
 
 import Divan
 import Foundation
+import Synchronization
 import Testing
 
 @testable import DivanListener
@@ -13,6 +14,7 @@ import Testing
     private let here: Database
     private let identity: ListenerTLS
     private let knownHosts: URL
+    private let requests = RequestCount()
 
     init() throws {
         site = try TestSite()
@@ -31,6 +33,10 @@ import Testing
         options.host = host
         options.port = port
         options.tls = identity
+        options.authorization.request = { [requests] _, _, _ in
+            requests.count.add(1, ordering: .relaxed)
+            return true
+        }
         let listener = Listener(site.manager, options)
         try listener.start()
         return listener
@@ -92,6 +98,7 @@ import Testing
         #expect(error?.code == .untrusted)
         #expect(error?.message.contains(identity.fingerprint) == true)
         #expect(try !hasPulled())
+        #expect(requests.number == 0)
     }
 
     @Test(arguments: [false, true])
@@ -128,6 +135,8 @@ import Testing
         let second = try listen(other, port: port)
         defer { second.stop() }
         try Self.put("later", there)
+        let served = requests.number
+        #expect(served > 0)
         let error = await pull(url, trust, isContinuous: isContinuous)
         #expect(error?.code == .certificateChanged)
         let path = knownHosts.path(percentEncoded: false)
@@ -135,12 +144,19 @@ import Testing
             #expect(error?.message.contains(part) == true, "\(part)")
         }
         #expect(try !Self.contains("later", here))
+        #expect(requests.number == served)
         #expect(try String(contentsOf: knownHosts, encoding: .utf8) == lines)
 
         // The people who run it say that it is right.
         try FileManager.default.removeItem(at: knownHosts)
         #expect(await pull(url, trust)?.message == nil)
         #expect(try Self.contains("later", here))
+    }
+
+    /// The requests that a listener has got.
+    private final class RequestCount: Sendable {
+        let count = Atomic(0)
+        var number: Int { count.load(ordering: .relaxed) }
     }
 
     private static func put(_ id: String, _ database: Database) throws {

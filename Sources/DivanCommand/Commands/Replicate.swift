@@ -35,11 +35,10 @@ extension Command {
                 "divan replicate notes.divan copy.divan --doc n1 --doc n2",
             ]),
         waiting: { invocation in
-            let ends = try ReplicationEnds(
-                invocation, try invocation.arguments.argument("SOURCE"),
-                try invocation.arguments.argument("TARGET"))
-            defer { ends.close() }
-            try await invocation.run(ends, isBoth: invocation.arguments.flag("both"))
+            try await invocation.replicate(
+                try invocation.arguments.argument("SOURCE"),
+                try invocation.arguments.argument("TARGET"),
+                isBoth: invocation.arguments.flag("both"))
         })
 
     /// `divan sync`: both ways.
@@ -63,11 +62,9 @@ extension Command {
                 "divan sync notes.divan https://ann@192.168.1.7:6984/notes --trust-first known-hosts",
             ]),
         waiting: { invocation in
-            let ends = try ReplicationEnds(
-                invocation, try invocation.arguments.argument("DB"),
-                try invocation.arguments.argument("OTHER"))
-            defer { ends.close() }
-            try await invocation.run(ends, isBoth: true)
+            try await invocation.replicate(
+                try invocation.arguments.argument("DB"),
+                try invocation.arguments.argument("OTHER"), isBoth: true)
         })
 }
 
@@ -120,6 +117,18 @@ enum ReplicationOptions {
         return settings
     }
 
+    /// Refuses a way to trust servers where there is none, or none over TLS.
+    static func check(_ trust: TrustPolicy, between ends: [String]) throws {
+        guard trust != .system else { return }
+        let urls = ends.filter(ReplicationEnds.isURL)
+        guard !urls.isEmpty else {
+            throw UsageError("--pin, --ca and --trust-first are for a database behind https://.")
+        }
+        for url in urls.compactMap({ try? HTTPURL($0) }) {
+            if let problem = trust.problem(for: url) { throw UsageError(problem) }
+        }
+    }
+
     /// Which servers to trust; nil when no option says so.
     private static func trust(_ invocation: Invocation) throws -> TrustPolicy? {
         let arguments = invocation.arguments
@@ -168,7 +177,7 @@ struct ReplicationEnds {
         if case .database(let database) = remote { database.close() }
     }
 
-    private static func isURL(_ text: String) -> Bool {
+    static func isURL(_ text: String) -> Bool {
         let lower = text.lowercased()
         return lower.hasPrefix("http://") || lower.hasPrefix("https://")
     }
@@ -187,17 +196,6 @@ struct ReplicationEnds {
         }
     }
 
-    /// Refuses a way to trust servers where there is none, or none over TLS.
-    func check(_ trust: TrustPolicy) throws {
-        guard trust != .system else { return }
-        guard case .url(let text) = remote else {
-            throw UsageError("--pin, --ca and --trust-first are for a database behind https://.")
-        }
-        if let url = try? HTTPURL(text), let problem = trust.problem(for: url) {
-            throw UsageError(problem)
-        }
-    }
-
     func replications(isBoth: Bool, _ settings: ReplicationConfiguration) -> [Replication] {
         let push = local.createPushReplication(to: remote, settings: settings)
         let pull = local.createPullReplication(from: remote, settings: settings)
@@ -206,10 +204,19 @@ struct ReplicationEnds {
 }
 
 extension Invocation {
-    /// Runs one or two replications with a bar, and tells what came of them.
-    fileprivate func run(_ ends: ReplicationEnds, isBoth: Bool) async throws {
+    /// Reads the options before a database is made for them, opens both ends, and replicates.
+    fileprivate func replicate(_ source: String, _ target: String, isBoth: Bool) async throws {
         let settings = try ReplicationOptions.settings(self)
-        try ends.check(settings.trust)
+        try ReplicationOptions.check(settings.trust, between: [source, target])
+        let ends = try ReplicationEnds(self, source, target)
+        defer { ends.close() }
+        try await run(ends, settings, isBoth: isBoth)
+    }
+
+    /// Runs one or two replications with a bar, and tells what came of them.
+    private func run(_ ends: ReplicationEnds, _ settings: ReplicationConfiguration, isBoth: Bool)
+        async throws
+    {
         let known = FirstContacts(settings.trust)
         defer { known.tell(output) }
         let replications = ends.replications(isBoth: isBoth, settings)
