@@ -36,7 +36,7 @@ extension DivanWork {
             .select(.property("age"), .expression(Function.count()))
             .from(.database(database)).groupBy(.property("age"))
         return try measuring {
-            try query.execute().reduce(0) { $0 + ($1[1].int ?? 0) }
+            try query.run().reduce(0) { $0 + ($1[1].int ?? 0) }
         }
     }
 

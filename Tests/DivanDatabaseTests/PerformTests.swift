@@ -278,11 +278,12 @@ struct LongWork: Sendable, CustomTestStringConvertible {
             database.setFilter(named: "none") { _, _ in false }
             _ = try database.changes(filter: "none")
         },
-        LongWork("find") { database, _ in _ = try database.find(selector: ["n": ["$gte": 0]]) },
+        LongWork("find") { database, _ in _ = try database.find(selector: ["n": ["$gte": 0]]).run()
+        },
         LongWork("select") { database, _ in
             let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
                 .where(.property("n").greaterThan(5))
-            _ = try query.execute()
+            _ = try query.run()
         },
         LongWork("query of a view") { database, _ in
             let view = database.view(named: "numbers")
@@ -302,7 +303,6 @@ struct LongWork: Sendable, CustomTestStringConvertible {
         },
         LongWork("verify") { database, _ in _ = try database.verify() },
         LongWork("compact") { database, _ in try database.compact() },
-        LongWork("purgeExpired") { database, _ in try database.purgeExpired() },
         LongWork("resolveConflicts") { database, _ in
             try database.resolveConflicts(with: .keepWinner)
         },

@@ -20,7 +20,7 @@ import Testing
         let selector = try Selector(json: ["n": .integer(n)])
         return [
             try view.query(.keys(.integer(n))).run().compactMap(\.documentID),
-            try database.find(FindQuery(selector)).map(\.id),
+            try FindQuery(selector, in: database).run().map(\.id),
             try database.allDocuments().filter { try database.existing($0.id)["n"].int64 == n }
                 .map(\.id),
         ]

@@ -46,37 +46,34 @@ extension Command {
             ]), waiting: runQuery)
 
     private static func runQuery(_ invocation: Invocation) async throws {
-        let request = try QueryRequest(invocation)
         let arguments = invocation.arguments
         let database = try invocation.openDatabase(forWriting: arguments.flag("update"))
         defer { database.close() }
+        let request = try QueryRequest(invocation, database)
         if arguments.flag("explain") {
-            for line in try request.explanation(database).split(separator: "\n") {
+            for line in try request.explanation().split(separator: "\n") {
                 try invocation.output.line(PrintableText.escaping(String(line)))
             }
         } else if arguments.flag("live") {
-            try await follow(request, database, invocation)
+            try await follow(request, invocation)
         } else {
-            try request.run(database, invocation)
+            try request.run(invocation)
         }
     }
 
     /// Prints each result until it is interrupted.
-    private static func follow(
-        _ request: QueryRequest, _ database: Database, _ invocation: Invocation
-    ) async throws {
+    private static func follow(_ request: QueryRequest, _ invocation: Invocation) async throws {
         let output = invocation.output
         let table = invocation.arguments.flag("table")
         let task = Task {
             switch request.question {
             case .selector(let query):
-                for try await found in database.live(query) {
+                for try await found in query.live() {
                     let rows = QueryRows(found, fields: query.fields)
                     try table ? rows.printTable(output) : rows.printLine(output)
                     try output.out.flush()
                 }
-            case .expressions(let json):
-                let query = try SelectQuery(json: json, from: .database(database))
+            case .expressions(let query):
                 for try await found in query.live() {
                     let rows = QueryRows(found)
                     try table ? rows.printTable(output) : rows.printLine(output)

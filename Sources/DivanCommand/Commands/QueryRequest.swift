@@ -7,7 +7,7 @@ struct QueryRequest {
     /// A selector, or a query of expressions in its JSON form.
     enum Question {
         case selector(FindQuery)
-        case expressions(JSONValue)
+        case expressions(SelectQuery)
     }
 
     let question: Question
@@ -17,7 +17,7 @@ struct QueryRequest {
         "WHAT", "DISTINCT", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET",
     ]
 
-    init(_ invocation: Invocation) throws {
+    init(_ invocation: Invocation, _ database: Database) throws {
         let arguments = invocation.arguments
         let argument = arguments.optionalArgument("QUERY")
         let text =
@@ -33,10 +33,11 @@ struct QueryRequest {
                 throw UsageError(
                     "--\(option) is for selectors; a query of expressions says it itself.")
             }
-            question = .expressions(.object(object))
+            question = .expressions(
+                try SelectQuery(json: .object(object), from: .database(database)))
             return
         }
-        var query = try Self.query(object)
+        var query = try Self.query(object, database)
         if let fields = Self.list(arguments.string("fields")) { query.fields = fields }
         if let sort = Self.list(arguments.string("sort")) {
             query.sort = sort.map { path in
@@ -59,11 +60,11 @@ struct QueryRequest {
     }
 
     /// A selector by itself, or what stands around one.
-    private static func query(_ object: JSONObject) throws -> FindQuery {
+    private static func query(_ object: JSONObject, _ database: Database) throws -> FindQuery {
         guard let selector = object["selector"]?.object else {
-            return FindQuery(try Selector(json: .object(object)))
+            return try database.find(selector: .object(object))
         }
-        var query = FindQuery(try Selector(json: .object(selector)))
+        var query = try database.find(selector: .object(selector))
         for (key, value) in object {
             switch key {
             case "selector": break
@@ -83,29 +84,27 @@ struct QueryRequest {
 
     // MARK: - Asking
 
-    func explanation(_ database: Database) throws -> String {
+    func explanation() throws -> String {
         switch question {
-        case .selector(let query): try database.explain(query).text
-        case .expressions(let json):
-            try SelectQuery(json: json, from: .database(database)).explain().text
+        case .selector(let query): try query.explain().text
+        case .expressions(let query): try query.explain().text
         }
     }
 
     /// Runs the query once and prints what it finds.
-    func run(_ database: Database, _ invocation: Invocation) throws {
+    func run(_ invocation: Invocation) throws {
         let output = invocation.output
         var (rows, remarks): (QueryRows, [String])
         switch question {
         case .selector(let query):
-            let found = try database.find(query)
+            let found = try query.run()
             (rows, remarks) = (QueryRows(found, fields: query.fields), [])
             if let warning = found.warning { remarks.append(warning) }
             if query.limit != nil, let bookmark = found.bookmark {
                 remarks.append("Go on with --bookmark \(bookmark)")
             }
-        case .expressions(let json):
-            let query = try SelectQuery(json: json, from: .database(database))
-            (rows, remarks) = (QueryRows(try query.execute()), [])
+        case .expressions(let query):
+            (rows, remarks) = (QueryRows(try query.run()), [])
         }
         if invocation.arguments.flag("table") {
             try rows.printTable(output)

@@ -11,7 +11,7 @@ public import DivanJSON
 ///     .where(.property("type").equalTo("post").and(.property("stars").greaterThan(3)))
 ///     .orderBy(.property("createdAt").descending())
 ///     .limit(20)
-/// for row in try query.execute() { print(row["title"].string ?? "untitled") }
+/// for row in try query.run() { print(row["title"].string ?? "untitled") }
 /// ```
 ///
 /// Any property may be asked for; an index (``PropertyIndex``, with the collation `.raw` unless the query says
@@ -120,11 +120,11 @@ public struct SelectQuery: Sendable {
     /// - Throws: `DatabaseError` with code `.invalidQuery` when a path, a pattern, a source, a parameter or a
     ///   join makes no sense; `.databaseClosed`, `.io`, `.corrupted`, or as
     ///   `Database.updateIndexes(progress:)`.
-    public func execute() throws -> SelectRows { try SelectRun(self).run() }
+    public func run() throws -> SelectRows { try SelectRun(self).run() }
 
     /// Runs the query and tells in words what it read.
     ///
     /// - Returns: The index or indexes used, rows expected and read, and how the order came about.
-    /// - Throws: As `execute()`.
+    /// - Throws: As ``run()``.
     public func explain() throws -> FindExplanation { try SelectRun(self).explain() }
 }

@@ -2,20 +2,20 @@
 
 public import DivanJSON
 
-/// A question to a database by selector: CouchDB's `_find` as a value.
+/// A query of documents by selector: CouchDB's `_find` as a value.
 ///
 /// ```swift
-/// var query = FindQuery(try Selector(json: ["type": "post", "stars": ["$gte": 3]]))
+/// var query = try database.find(selector: ["type": "post", "stars": ["$gte": 3]])
 /// query.sort = [.descending("createdAt"), .ascending("title")]
 /// query.fields = ["_id", "title", "author.name"]
 /// query.limit = 20
-/// let page = try database.find(query)
+/// let page = try query.run()
 /// query.bookmark = page.bookmark
-/// let next = try database.find(query)
+/// let next = try query.run()
 /// ```
 ///
 /// Indexes make it fast and change nothing else: any selector and any order work without one. See
-/// ``PropertyIndex``, and `Database.explain(_:)` for what a query does.
+/// ``PropertyIndex``, and ``explain()`` for what a query does.
 ///
 /// ## Order
 ///
@@ -25,6 +25,7 @@ public import DivanJSON
 ///
 /// Design documents are not found.
 public struct FindQuery: Sendable {
+    let database: Database
     /// What documents must match.
     public var selector: Selector
     /// What they are sorted by; empty for any order.
@@ -44,7 +45,29 @@ public struct FindQuery: Sendable {
     public var updatesIndexes = true
 
     /// Makes a query.
-    public init(_ selector: Selector) { self.selector = selector }
+    public init(_ selector: Selector, in database: Database) {
+        self.selector = selector
+        self.database = database
+    }
+
+    /// Runs the query.
+    ///
+    /// - Returns: The documents, with a bookmark for the next page.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for a path, a bookmark or an index that cannot be,
+    ///   `.databaseClosed`, `.io`, `.corrupted`, or as `Database.updateIndexes(progress:)`.
+    public func run() throws -> FindResult {
+        try database.checkOpen()
+        return try FindRun(self).run()
+    }
+
+    /// Runs the query and tells how: which index was chosen, at what price, and what was read in fact.
+    ///
+    /// - Returns: What was done, in words and numbers.
+    /// - Throws: As ``run()``.
+    public func explain() throws -> FindExplanation {
+        try database.checkOpen()
+        return try FindRun(self).explain()
+    }
 }
 
 /// A property to sort by.

@@ -10,7 +10,7 @@ struct FindRun {
     let projection: Projection?
     private let fingerprint: String
 
-    init(_ query: FindQuery, _ core: DatabaseCore) throws {
+    init(_ query: FindQuery) throws {
         guard query.skip >= 0, query.limit ?? 0 >= 0 else {
             throw DatabaseError(.invalidQuery, "skip and limit count documents; use 0 or more.")
         }
@@ -21,7 +21,8 @@ struct FindRun {
         }
         let node = query.selector.node
         var planned = PlannedQuery(
-            core: core, constraint: node.constraint, collation: .unicode, order: order,
+            core: query.database.core, constraint: node.constraint, collation: .unicode,
+            order: order,
             isWanted: { document, _ in node.matches(SelectorSubject(document)) })
         (planned.skip, planned.limit) = (query.skip, query.limit)
         planned.indexName = query.useIndex

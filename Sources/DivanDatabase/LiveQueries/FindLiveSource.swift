@@ -5,9 +5,9 @@ internal import Synchronization
 /// A query by selector as the question of a live query.
 struct FindLiveSource: LiveSource {
     let query: FindQuery
-    let core: DatabaseCore
-    let registry: ViewRegistry
 
+    var core: DatabaseCore { query.database.core }
+    var registry: ViewRegistry { query.database.views }
     var isClosed: Bool { core.isClosed || registry.isClosed }
 
     func follow(_ changed: @escaping @Sendable () -> Void) -> [any Sendable] {
@@ -16,7 +16,7 @@ struct FindLiveSource: LiveSource {
 
     func fetch() throws -> LiveFetch<FindResult> {
         let examined = ExaminedDocuments()
-        var run = try FindRun(query, core)
+        var run = try FindRun(query)
         run.planned.examined = examined
         let tokens = try run.planned.followIndexes()
         let (rows, path) = try run.runReporting()
@@ -31,38 +31,30 @@ struct FindLiveSource: LiveSource {
     }
 }
 
-extension Database {
-    /// Makes a live query of a selector: its documents at once, and again whenever they have changed.
+extension FindQuery {
+    /// Makes a live query: its documents at once, and again whenever they have changed.
     ///
     /// ```swift
-    /// let open = database.live(FindQuery(try Selector(json: ["type": "task", "done": false])))
-    /// for try await page in open { show(page.map(\.properties)) }
+    /// let open = try database.find(selector: ["type": "task", "done": false])
+    /// for try await page in open.live() { show(page.map(\.properties)) }
     /// ```
     ///
     /// See ``LiveQuery``. Where indexes answer the query alone, a commit that touches neither a row in
     /// what was read of them nor a document that was looked at does not run it.
     ///
-    /// - Parameters:
-    ///   - query: What to find.
-    ///   - interval: The least time from one look at changes to the next; 0 looks at each commit.
+    /// - Parameter interval: The least time from one look at changes to the next; 0 looks at each
+    ///   commit.
     /// - Returns: The live query, which has not begun.
-    public func live(
-        _ query: FindQuery, interval: Duration = .milliseconds(200)
-    ) -> LiveQuery<FindResult> {
-        LiveQuery(FindLiveSource(query: query, core: core, registry: views), interval: interval)
+    public func live(interval: Duration = .milliseconds(200)) -> LiveQuery<FindResult> {
+        LiveQuery(FindLiveSource(query: self), interval: interval)
     }
 }
 
 extension LiveQuery where Rows == FindResult {
-    /// The query. Setting another one runs it at once; who follows gets its documents with the
-    /// difference from those before.
+    /// The query. Setting another one, of the same database, runs it at once; who follows gets its
+    /// documents with the difference from those before.
     public var query: FindQuery? {
         get { state.withLock { ($0.source as? FindLiveSource)?.query } }
-        set {
-            guard let newValue, let old = state.withLock({ $0.source }) as? FindLiveSource else {
-                return
-            }
-            replace(FindLiveSource(query: newValue, core: old.core, registry: old.registry))
-        }
+        set { if let newValue { replace(FindLiveSource(query: newValue)) } }
     }
 }

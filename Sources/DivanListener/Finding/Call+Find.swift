@@ -10,7 +10,7 @@ extension Call {
         let database = try database
         let request = try FindRequest(try objectBody(), database)
         try request.checkIndex(in: database)
-        let result = try database.find(request.query)
+        let result = try request.query.run()
         var text = JSONText()
         text.raw("{\"docs\":[\n")
         var isFirst = true
@@ -62,7 +62,7 @@ extension Call {
     func explain() throws -> ListenerResponse {
         let database = try database
         let request = try FindRequest(try objectBody(), database)
-        let explanation = try database.explain(request.query)
+        let explanation = try request.query.explain()
         let fields = request.query.fields
         return .json([
             "dbname": .string(database.name),

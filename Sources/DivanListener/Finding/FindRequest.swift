@@ -25,7 +25,7 @@ struct FindRequest: Sendable {
         guard selector.object != nil else {
             throw HTTPFailure(400, "invalid_selector_json", "Selector must be a JSON object")
         }
-        query = FindQuery(try Selector(json: selector))
+        query = FindQuery(try Selector(json: selector), in: database)
         limit = try Self.count(body, "limit") ?? Self.defaultLimit
         query.limit = limit
         query.skip = try Self.count(body, "skip") ?? 0
@@ -69,7 +69,7 @@ struct FindRequest: Sendable {
         guard missingIndex == nil else { throw refusal }
         // Reading everything may be cheaper than an index that would do, and one whose rows are all in
         // question is no narrower way; what counts is that there is one.
-        let explanation = try database.explain(query)
+        let explanation = try query.explain()
         let asked = query.selector.json.object ?? [:]
         var serving = Set(explanation.candidates.flatMap(\.indexNames))
         if let read = explanation.index { serving.insert(read.name) }

@@ -9,7 +9,7 @@ import Testing
         let database = try Database.inMemory()
         try database.create("d", ["n": -7, "x": 2.5, "s": " Oslo ", "a": [1, 2], "z": .null])
         return try QueryBuilder.select(.expression(expression).as("v")).from(.database(database))
-            .execute()[0]["v"].value
+            .run()[0]["v"].value
     }
 
     @Test func `arithmetic keeps integers while it can`() throws {

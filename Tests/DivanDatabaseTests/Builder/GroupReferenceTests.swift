@@ -65,7 +65,7 @@ struct GroupReferenceTests {
             ] + grouping.map { .property($0) }
         let query = QueryBuilder.select(columns).from(.database(database))
             .groupBy(grouping.map { .property($0) })
-        let rows = try query.execute()
+        let rows = try query.run()
         return rows.map { row in
             #expect(row[1].int == row[3].int)
             return Group(

@@ -28,7 +28,7 @@ import Testing
 
     private func ids(_ condition: QueryExpression) throws -> [String] {
         try QueryBuilder.select(.expression(Meta.id)).from(.database(database))
-            .where(condition).orderBy(.expression(Meta.id)).execute()
+            .where(condition).orderBy(.expression(Meta.id)).run()
             .compactMap { $0["id"].string }
     }
 
@@ -43,7 +43,7 @@ import Testing
             .select(SelectResult.expression(Meta.id))
             .from(DataSource.database(database))
             .where(Meta.expiration.lessThan(QueryExpression.double(fiveMinutesFromNow)))
-        #expect(try query.execute().compactMap { $0["id"].string }.sorted() == ["ann", "cat"])
+        #expect(try query.run().compactMap { $0["id"].string }.sorted() == ["ann", "cat"])
         #expect(try query.explain().text.contains("expire"))
         // In milliseconds, and with a date, it is the same.
         let milliseconds = Meta.expiration.lessThan(.double(fiveMinutesFromNow * 1_000))
@@ -107,7 +107,7 @@ import Testing
                 .expression(.property("age").add(1)).as("next"),
                 .expression(.property("age").multiply(2)), .property("tags[0]")
             )
-            .from(.database(database)).where(Meta.id.equalTo("ann")).execute()
+            .from(.database(database)).where(Meta.id.equalTo("ann")).run()
         #expect(rows.keys == ["id", "age", "next", "$1", "$2"])
         #expect(
             rows.map(\.properties) == [["id": "ann", "age": 30, "next": 31, "$1": 60, "$2": "a"]])
@@ -123,7 +123,7 @@ import Testing
         }
         let rows = try QueryBuilder.select(.expression(Meta.id), .property("age"))
             .from(.database(database)).where(.property("city").equalTo("Oslo"))
-            .orderBy(.expression(Meta.id)).execute()
+            .orderBy(.expression(Meta.id)).run()
         #expect(
             try rows.decode(Person.self) == [
                 Person(id: "ann", age: 30), Person(id: "dan", age: nil),
@@ -134,10 +134,10 @@ import Testing
 
     @Test func `a whole document is a column, distinct rows come once`() throws {
         let whole = try QueryBuilder.select(.all()).from(.database(database))
-            .where(Meta.id.equalTo("p1")).execute()
+            .where(Meta.id.equalTo("p1")).run()
         #expect(whole[0]["*"]["title"].string == "One")
         let cities = try QueryBuilder.selectDistinct(.property("city")).from(.database(database))
-            .where(.property("city").isValued()).orderBy(.property("city")).execute()
+            .where(.property("city").isValued()).orderBy(.property("city")).run()
         #expect(cities.map { $0["city"].string } == ["Oslo", "Rome"])
     }
 
@@ -145,7 +145,7 @@ import Testing
         let people = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
             .where(.property("type").equalTo("person"))
         func ids(_ query: SelectQuery) throws -> [String] {
-            try query.execute().compactMap { $0["id"].string }
+            try query.run().compactMap { $0["id"].string }
         }
         #expect(
             try ids(people.orderBy(.property("age"), .property("name").descending()))
@@ -175,13 +175,13 @@ import Testing
             .groupBy(.property("city"))
             .orderBy(.expression(Function.count()).descending())
         #expect(
-            try query.execute().map(\.properties) == [
+            try query.run().map(\.properties) == [
                 ["city": "Oslo", "people": 3, "age": 30.0, "last": "Eve"],
                 ["city": "Rome", "people": 2, "age": 27.75, "last": "bob"],
             ])
         let large = query.having(Function.count().greaterThan(2))
-        #expect(try large.execute().map { $0["city"].string } == ["Oslo"])
-        #expect(try query.limit(1, offset: 1).execute().map { $0["city"].string } == ["Rome"])
+        #expect(try large.run().map { $0["city"].string } == ["Oslo"])
+        #expect(try query.limit(1, offset: 1).run().map { $0["city"].string } == ["Rome"])
     }
 
     @Test func `groups are of equal values, however they are written`() throws {
@@ -198,7 +198,7 @@ import Testing
         func counts(_ node: QueryExpression) throws -> [Int] {
             try QueryBuilder
                 .select(.expression(node), .expression(Function.count()))
-                .from(.database(database)).groupBy(node).execute()
+                .from(.database(database)).groupBy(node).run()
                 .map { $0[1].int ?? 0 }
         }
         // In the order of the least ID in each.
@@ -230,7 +230,7 @@ import Testing
         func groups(_ aggregate: QueryExpression) throws -> [[String]] {
             try QueryBuilder
                 .select(.property("kind"), .property("of"), .expression(aggregate))
-                .from(.database(database)).groupBy(.property("kind")).execute()
+                .from(.database(database)).groupBy(.property("kind")).run()
                 .map { [$0[0].string ?? "", $0[1].string ?? "", "\($0[2].int ?? 0)"] }
         }
         let expected = [["x", "a", "4"], ["z", "c", "2"], ["y", "f", "1"]]
@@ -247,7 +247,7 @@ import Testing
                     == [["y", "0", "2"], ["z", "c", "2"], ["x", "d", "3"]])
         }
         let sorted = try QueryBuilder.select(.expression(Meta.id)).from(.database(database))
-            .orderBy(.property("kind").descending()).execute().map { $0[0].string ?? "" }
+            .orderBy(.property("kind").descending()).run().map { $0[0].string ?? "" }
         #expect(sorted == ["h", "c", "f", "0", "g", "e", "d"])
     }
 
@@ -260,7 +260,7 @@ import Testing
                     .expression(Function.sum(.property("age"))).as("sum"),
                     .expression(Function.minimum(.property("age"))).as("min")
                 )
-                .from(.database(database)).where(condition).execute().map(\.properties)
+                .from(.database(database)).where(condition).run().map(\.properties)
         }
         #expect(
             try aggregate(.property("type").equalTo("person"))
@@ -280,10 +280,10 @@ import Testing
         let isWriter = Meta.id.from("writer").equalTo(.property("author").from("post"))
         let source = DataSource.database(database).as("writer")
         #expect(
-            try posts.join(.inner(source, on: isWriter)).execute().map(\.properties)
+            try posts.join(.inner(source, on: isWriter)).run().map(\.properties)
                 == [["title": "One", "name": "Ann"]])
         #expect(
-            try posts.join(.leftOuter(source, on: isWriter)).execute().map(\.properties)
+            try posts.join(.leftOuter(source, on: isWriter)).run().map(\.properties)
                 == [["title": "One", "name": "Ann"], ["title": "Two"]])
     }
 
@@ -291,9 +291,9 @@ import Testing
         let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
             .where(.property("age").greaterThan(.parameter("age")))
             .orderBy(.expression(Meta.id))
-        #expect(try query.bind(["age": 29]).execute().count == 2)
-        #expect(try query.bind(["age": 30]).execute().compactMap { $0["id"].string } == ["cat"])
-        #expect(code { try query.execute() } == .invalidQuery)
+        #expect(try query.bind(["age": 29]).run().count == 2)
+        #expect(try query.bind(["age": 30]).run().compactMap { $0["id"].string } == ["cat"])
+        #expect(code { try query.run() } == .invalidQuery)
     }
 
     @Test func `deleted documents are found by queries that ask`() throws {
@@ -322,12 +322,12 @@ import Testing
         #expect(explanation.index == raw)
         #expect(explanation.actualRows == 3)
         #expect(
-            try query.orderBy(.property("n").descending()).execute()
+            try query.orderBy(.property("n").descending()).run()
                 .compactMap { $0["id"].string } == ["x12", "x11", "x10"])
         let unicode = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
             .where(.property("n").collate(.unicode).greaterThan(47))
         #expect(try unicode.explain().index?.collation == .unicode)
-        #expect(try unicode.execute().count == 2)
+        #expect(try unicode.run().count == 2)
     }
 
     @Test func `what makes no sense is refused`() throws {
@@ -341,8 +341,8 @@ import Testing
             base.join(.inner(.database(database).as("x"), on: .property("a").equalTo(1))),
             base.join(.inner(.database(other).as("x"), on: Meta.id.from("x").equalTo("a"))),
         ]
-        for query in bad { #expect(code { try query.execute() } == .invalidQuery) }
+        for query in bad { #expect(code { try query.run() } == .invalidQuery) }
         database.close()
-        #expect(code { try base.execute() } == .databaseClosed)
+        #expect(code { try base.run() } == .databaseClosed)
     }
 }

@@ -20,7 +20,7 @@ import Testing
     }
 
     private func rows(_ json: JSONValue, _ parameters: JSONObject = [:]) throws -> [JSONValue] {
-        try SelectQuery(json: json, from: .database(database)).bind(parameters).execute()
+        try SelectQuery(json: json, from: .database(database)).bind(parameters).run()
             .map { .object($0.properties) }
     }
 

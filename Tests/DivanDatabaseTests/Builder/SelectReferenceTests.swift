@@ -57,9 +57,9 @@ import Testing
                 return left.id.utf8.lexicographicallyPrecedes(right.id.utf8) != isDescending
             }
             .map(\.id)
-        let found = try query.execute().compactMap { $0["id"].string }
+        let found = try query.run().compactMap { $0["id"].string }
         #expect(found == expected, "round \(round)")
-        let limited = try query.limit(limit, offset: 1).execute().compactMap { $0["id"].string }
+        let limited = try query.limit(limit, offset: 1).run().compactMap { $0["id"].string }
         #expect(limited == Array(expected.dropFirst().prefix(limit)), "round \(round)")
     }
 

@@ -60,13 +60,13 @@ import Testing
     ) throws {
         let json = RandomSelector.selector(2, &random)
         let reference = ReferenceSelector(json)
-        var query = FindQuery(try Selector(json: json))
+        var query = try database.find(selector: json)
         query.sort = (0..<random.below(3)).map { _ in
             SortKey(RandomSelector.path(&random), isDescending: random.oneIn(2))
         }
         let expected = documents.filter { reference.matches($0.value) }
         let sorted = expected.sorted { comesBefore($0, $1, query.sort) }.map(\.key)
-        let found = try database.find(query).map(\.id)
+        let found = try query.run().map(\.id)
         if query.sort.isEmpty {
             #expect(found.sorted() == sorted.sorted(), "round \(round): \(json)")
         } else {
@@ -77,7 +77,7 @@ import Testing
         query.limit = random.below(4) + 1
         var paged: [String] = []
         while true {
-            let page = try database.find(query)
+            let page = try query.run()
             paged += page.map(\.id)
             guard let bookmark = page.bookmark, paged.count <= found.count else { break }
             query.bookmark = bookmark

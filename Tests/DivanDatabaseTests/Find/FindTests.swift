@@ -26,7 +26,7 @@ import Testing
     private func ids(_ selector: JSONValue, _ sort: SortKey..., limit: Int? = nil) throws
         -> [String]
     {
-        try database.find(selector: selector, sort: sort, limit: limit).map(\.id)
+        try database.find(selector: selector, sort: sort, limit: limit).run().map(\.id)
     }
 
     @Test func `documents are found without an index, design documents are not`() throws {
@@ -52,10 +52,10 @@ import Testing
         try database.createIndex(PropertyIndex(on: "age"))
         #expect(try ids(everybody, .descending("age")) == before)
         try database.createIndex(PropertyIndex(on: "city", "age"))
-        var query = FindQuery(try Selector(json: ["city": "Oslo"]))
+        var query = try database.find(selector: ["city": "Oslo"])
         query.sort = [.ascending("age")]
-        #expect(try database.find(query).map(\.id) == ["dan", "eve", "ann"])
-        let explanation = try database.explain(query)
+        #expect(try query.run().map(\.id) == ["dan", "eve", "ann"])
+        let explanation = try query.explain()
         #expect(explanation.index?.name == "city, age")
         #expect(!explanation.isSorted)
         #expect(explanation.actualRows == 3)
@@ -63,10 +63,11 @@ import Testing
 
     @Test func `fields are given at their places`() throws {
         let found = try database.find(
-            selector: ["_id": "ann"], fields: ["_id", "address.zip", "age", "nothing"])
+            selector: ["_id": "ann"], fields: ["_id", "address.zip", "age", "nothing"]
+        ).run()
         #expect(
             found.map(\.properties) == [["_id": "ann", "address": ["zip": "1"], "age": 30]])
-        let whole = try #require(try database.find(selector: ["_id": "bob"]).first)
+        let whole = try #require(try database.find(selector: ["_id": "bob"]).run().first)
         #expect(whole.properties["_rev"]?.string == whole.document.revisionID)
         #expect(whole.properties["name"] == "bob")
     }
@@ -75,14 +76,14 @@ import Testing
     func `pages follow each other without gaps`(_ sort: [String], _ indexing: String) throws {
         if indexing == "age" { try database.createIndex(PropertyIndex(on: "age")) }
         if indexing == "city-age" { try database.createIndex(PropertyIndex(on: "city", "age")) }
-        var query = FindQuery(try Selector(json: ["city": ["$exists": true]]))
+        var query = try database.find(selector: ["city": ["$exists": true]])
         query.sort = sort.flatMap { $0.split(separator: ", ").map { SortKey(String($0)) } }
-        let all = try database.find(query).map(\.id)
+        let all = try query.run().map(\.id)
         #expect(all.count == 5)
         query.limit = 2
         var pages: [String] = []
         for _ in 0..<4 {
-            let page = try database.find(query)
+            let page = try query.run()
             pages += page.map(\.id)
             guard let bookmark = page.bookmark else { break }
             query.bookmark = bookmark
@@ -91,65 +92,68 @@ import Testing
     }
 
     @Test func `a page goes on behind its bookmark though documents came before it`() throws {
-        var query = FindQuery(try Selector(json: ["city": ["$exists": true]]))
+        var query = try database.find(selector: ["city": ["$exists": true]])
         (query.sort, query.limit) = ([.ascending("name")], 2)
-        let first = try database.find(query)
+        let first = try query.run()
         try database.create("aaa", ["name": "Aaa", "city": "Oslo"])
         query.bookmark = first.bookmark
-        #expect(try database.find(query).map(\.id) == ["cat", "dan"])
+        #expect(try query.run().map(\.id) == ["cat", "dan"])
     }
 
     @Test func `a bookmark of another query is refused`() throws {
-        let page = try database.find(selector: ["city": "Oslo"], limit: 1)
+        let page = try database.find(selector: ["city": "Oslo"], limit: 1).run()
         #expect(
             code {
-                try database.find(selector: ["city": "Rome"], bookmark: page.bookmark)
+                try database.find(selector: ["city": "Rome"], bookmark: page.bookmark).run()
             } == .invalidQuery)
         #expect(
-            code { try database.find(selector: ["city": "Oslo"], bookmark: "nonsense") }
+            code { try database.find(selector: ["city": "Oslo"], bookmark: "nonsense").run() }
                 == .invalidQuery)
-        #expect(try database.find(selector: ["city": "Oslo"], bookmark: "nil").count == 3)
+        #expect(try database.find(selector: ["city": "Oslo"], bookmark: "nil").run().count == 3)
     }
 
     @Test func `skip and limit count what matches`() throws {
         let found = try database.find(
-            selector: ["city": "Oslo"], sort: [.ascending("_id")], limit: 1, skip: 1)
+            selector: ["city": "Oslo"], sort: [.ascending("_id")], limit: 1, skip: 1
+        ).run()
         #expect(found.map(\.id) == ["dan"])
-        #expect(try database.find(selector: ["city": "Oslo"], limit: 0).isEmpty)
-        #expect(try database.find(selector: ["city": "Oslo"], skip: 9).bookmark == nil)
-        #expect(code { try database.find(selector: [:], limit: -1) } == .invalidQuery)
-        #expect(code { try database.find(selector: [:], fields: ["a..b"]) } == .invalidQuery)
-        #expect(code { try database.find(selector: [:], sort: [.ascending("")]) } == .invalidQuery)
+        #expect(try database.find(selector: ["city": "Oslo"], limit: 0).run().isEmpty)
+        #expect(try database.find(selector: ["city": "Oslo"], skip: 9).run().bookmark == nil)
+        #expect(code { try database.find(selector: [:], limit: -1).run() } == .invalidQuery)
+        #expect(code { try database.find(selector: [:], fields: ["a..b"]).run() } == .invalidQuery)
+        #expect(
+            code { try database.find(selector: [:], sort: [.ascending("")]).run() } == .invalidQuery
+        )
     }
 
     @Test func `an index can be named, and one that does not exist is refused`() throws {
         try database.createIndex(PropertyIndex(on: "age"))
         try database.createIndex(PropertyIndex(on: "city"))
-        var query = FindQuery(try Selector(json: ["city": "Rome", "age": 30]))
+        var query = try database.find(selector: ["city": "Rome", "age": 30])
         query.useIndex = "age"
-        #expect(try database.explain(query).index?.name == "age")
-        #expect(try database.find(query).map(\.id) == ["cat"])
+        #expect(try query.explain().index?.name == "age")
+        #expect(try query.run().map(\.id) == ["cat"])
         query.useIndex = "nowhere"
-        #expect(code { try database.find(query) } == .invalidQuery)
+        #expect(code { try query.run() } == .invalidQuery)
     }
 
     @Test func `a query without an index says so, one with an index counts its rows`() throws {
-        let scan = try database.find(selector: ["age": 30])
+        let scan = try database.find(selector: ["age": 30]).run()
         #expect(scan.warning != nil)
         #expect(scan.statistics.documentsExamined == 45)
         try database.createIndex(PropertyIndex(on: "age"))
-        let indexed = try database.find(selector: ["age": 30])
+        let indexed = try database.find(selector: ["age": 30]).run()
         #expect(indexed.warning == nil)
         #expect(indexed.statistics.rowsExamined == 2)
         #expect(indexed.statistics.resultsReturned == 2)
-        #expect(try database.find(selector: [:]).warning == nil)
+        #expect(try database.find(selector: [:]).run().warning == nil)
     }
 
     @Test func `an explanation tells in words what is read and what was considered`() throws {
         try database.createIndex(PropertyIndex(on: "age"))
         try database.createIndex(PropertyIndex(on: "city"))
-        let query = FindQuery(try Selector(json: ["$or": [["age": 25], ["city": "Rome"]]]))
-        let explanation = try database.explain(query)
+        let query = try database.find(selector: ["$or": [["age": 25], ["city": "Rome"]]])
+        let explanation = try query.explain()
         #expect(explanation.estimatedRows == 3)
         #expect(explanation.actualRows == 3)
         #expect(explanation.results == 2)
@@ -159,7 +163,7 @@ import Testing
     }
 
     @Test func `nothing is read for a selector that nothing matches`() throws {
-        let found = try database.find(selector: ["_id": ["$in": []]])
+        let found = try database.find(selector: ["_id": ["$in": []]]).run()
         #expect(found.isEmpty)
         #expect(found.statistics.rowsExamined == 0)
     }

@@ -53,18 +53,18 @@ import Testing
                 try database.createIndex(PropertyIndex(on: "kind"))
                 try database.createIndex(PropertyIndex(on: "size"))
             }
-            var query = FindQuery(try Selector(json: Self.condition(&random)))
+            var query = try database.find(selector: Self.condition(&random))
             if random.oneIn(2) {
                 let path = random.element(of: ["size", "kind"])
                 query.sort = [SortKey(path, isDescending: random.oneIn(2))]
                 if random.oneIn(2) { query.limit = random.below(50) + 1 }
             }
-            let chosen = try database.find(query).statistics.rowsExamined
+            let chosen = try query.run().statistics.rowsExamined
             // A scan reads all documents; each index alone is the other way.
             var best = count
             for name in ["kind", "size"] {
                 query.useIndex = name
-                best = min(best, try database.find(query).statistics.rowsExamined)
+                best = min(best, try query.run().statistics.rowsExamined)
             }
             #expect(chosen <= 2 * best, "round \(round): \(query.selector.json) by \(query.sort)")
         }
@@ -81,16 +81,16 @@ import Testing
         }
         try database.createIndex(PropertyIndex(on: "a"))
         try database.createIndex(PropertyIndex(on: "b"))
-        var query = FindQuery(try Selector(json: ["a": 1]))
+        var query = try database.find(selector: ["a": 1])
         (query.sort, query.limit) = ([.ascending("b")], 3)
         // The ten documents lie at the end of the index of b.
-        let found = try database.find(query)
+        let found = try query.run()
         #expect(found.map(\.id) == ["d9", "d8", "d7"])
         #expect(found.statistics.rowsExamined <= 21)
-        #expect(try database.explain(query).text.contains("gave up"))
+        #expect(try query.explain().text.contains("gave up"))
         // From the other end they come first.
         query.sort = [.descending("b")]
-        let quick = try database.find(query)
+        let quick = try query.run()
         #expect(quick.map(\.id) == ["d0", "d1", "d2"])
         #expect(quick.statistics.rowsExamined == 3)
     }

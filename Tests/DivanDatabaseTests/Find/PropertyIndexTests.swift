@@ -13,11 +13,11 @@ import Testing
     init() throws { database = try Database.inMemory() }
 
     private func ids(_ selector: JSONValue, index: String? = nil) throws -> [String] {
-        try database.find(selector: selector, useIndex: index).map(\.id).sorted()
+        try database.find(selector: selector, useIndex: index).run().map(\.id).sorted()
     }
 
     private func index(of selector: JSONValue) throws -> String? {
-        try database.explain(FindQuery(Selector(json: selector))).index?.name
+        try database.find(selector: selector).explain().index?.name
     }
 
     /// Enough other documents that an index is worth while.
@@ -173,7 +173,8 @@ import Testing
         #expect(try ids(["x": .string(long)]) == ["long"])
         #expect(try ids(["x": ["$beginsWith": "x"]]) == ["long", "short"])
         let sorted = try database.find(
-            selector: ["x": ["$exists": true]], sort: [.ascending("x")])
+            selector: ["x": ["$exists": true]], sort: [.ascending("x")]
+        ).run()
         #expect(sorted.map(\.id) == ["short", "long"])
     }
 
@@ -239,11 +240,11 @@ import Testing
         try database.create("a", ["x": 1])
         #expect(try ids(["x": 1]) == ["a"])
         try database.create("b", ["x": 1])
-        var query = FindQuery(try Selector(json: ["x": 1]))
+        var query = try database.find(selector: ["x": 1])
         query.updatesIndexes = false
-        #expect(try database.find(query).map(\.id) == ["a"])
+        #expect(try query.run().map(\.id) == ["a"])
         query.updatesIndexes = true
-        #expect(try database.find(query).map(\.id) == ["a", "b"])
+        #expect(try query.run().map(\.id) == ["a", "b"])
     }
 
     @Test func `a database that is read only is scanned where an index is behind`() throws {
@@ -257,7 +258,7 @@ import Testing
             database.close()
         }
         let database = try sandbox.database { $0.readOnly = true }
-        #expect(try database.find(selector: ["x": 7]).map(\.id) == ["d7"])
+        #expect(try database.find(selector: ["x": 7]).run().map(\.id) == ["d7"])
         #expect(code { try database.createIndex(PropertyIndex(on: "y")) } == .readOnly)
     }
 }

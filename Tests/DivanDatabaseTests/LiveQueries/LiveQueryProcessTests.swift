@@ -64,8 +64,8 @@ import Testing
         let told = Told()
         let token = told.follow(view.query().live(interval: .zero))
         let found = ToldOf<FindResult>()
-        let query = FindQuery(try Selector(json: ["n": ["$gte": 2]]))
-        let other = found.follow(database.live(query, interval: .zero))
+        let query = try database.find(selector: ["n": ["$gte": 2]])
+        let other = found.follow(query.live(interval: .zero))
         await eventually { told.last == [] && found.last?.isEmpty == true }
         let child = try await offPool {
             let child = try TestChild("serve", path)

@@ -31,12 +31,12 @@ import Testing
                     collation: collation))
         }
         let interval = Duration.milliseconds(random.element(of: [0, 0, 1, 5]))
-        var query = FindQuery(try Selector(json: RandomSelector.selector(1, &random)))
+        var query = try database.find(selector: RandomSelector.selector(1, &random))
         if random.oneIn(2) { query.sort = [.ascending(RandomSelector.path(&random))] }
         if random.oneIn(3) { query.limit = random.below(4) + 1 }
         let asked = query
         let select = self.select(database, &random)
-        let found = database.live(asked, interval: interval)
+        let found = asked.live(interval: interval)
         let selected = select.live(interval: interval)
         let (documents, rows) = (ToldOf<FindResult>(), ToldOf<SelectRows>())
         let tokens = [documents.follow(found), rows.follow(selected)]
@@ -49,8 +49,8 @@ import Testing
             }
             try await group.waitForAll()
         }
-        let freshDocuments = try database.find(asked)
-        let freshRows = try select.execute()
+        let freshDocuments = try asked.run()
+        let freshRows = try select.run()
         await eventually { documents.last == freshDocuments }
         await eventually { rows.last == freshRows }
         #expect(found.lastError == nil && selected.lastError == nil, "round \(round)")
@@ -99,12 +99,12 @@ import Testing
         case 0: try database.purge(id)
         // Another writer may have been faster.
         case 1: _ = try? database.delete(id)
-        case 2: _ = try database.find(query)
+        case 2: _ = try query.run()
         case 3:
             _ = try? database.inBatch {
                 try database.putExistingRevision(
                     id, history: ["2-\(random.below(100))"], RandomSelector.document(1, &random))
-                if random.oneIn(2) { _ = try database.find(query) }
+                if random.oneIn(2) { _ = try query.run() }
                 if random.oneIn(2) { throw Whim() }
             }
         default:

@@ -38,7 +38,7 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
     }
 
     private func selector(_ json: JSONValue) throws -> FindQuery {
-        FindQuery(try Selector(json: json))
+        try database.find(selector: json)
     }
 
     private var lowQuery: SelectQuery {
@@ -51,7 +51,7 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
     {
         var query = try selector(["n": ["$gte": 18]])
         query.sort = [.ascending("n")]
-        let live = database.live(query, interval: .zero)
+        let live = query.live(interval: .zero)
         var results = live.makeAsyncIterator()
         #expect(try await results.next()?.map(\.id) == ["18", "19"])
         try database.update("3") { $0["n"] = 18.5 }
@@ -112,7 +112,7 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
     {
         try database.createIndex(PropertyIndex(named: "raw", on: "n", collation: .raw))
         try database.createIndex(PropertyIndex(named: "unicode", on: "n"))
-        let found = database.live(try selector(["n": ["$gt": 2, "$lt": 7]]), interval: .zero)
+        let found = try selector(["n": ["$gt": 2, "$lt": 7]]).live(interval: .zero)
         let selected = lowQuery.live(interval: .zero)
         let (documents, rows) = (ToldOf<FindResult>(), ToldOf<SelectRows>())
         let tokens = [documents.follow(found), rows.follow(selected)]
@@ -133,7 +133,7 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
 
     @Test func `a document that was looked at and not found may be found later`() async throws {
         try database.createIndex(PropertyIndex(on: "type"))
-        let live = database.live(try selector(["type": "low", "star": true]), interval: .zero)
+        let live = try selector(["type": "low", "star": true]).live(interval: .zero)
         let told = ToldOf<FindResult>()
         let token = told.follow(live)
         await eventually { told.last?.isEmpty == true }
@@ -172,7 +172,7 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
     }
 
     @Test func `another query may take a live query's place`() async throws {
-        let live = database.live(try selector(["n": 3]), interval: .zero)
+        let live = try selector(["n": 3]).live(interval: .zero)
         let told = ToldOf<FindResult>()
         let token = told.follow(live)
         await eventually { told.last?.map(\.id) == ["3"] }
@@ -190,7 +190,7 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
     }
 
     @Test func `a query that cannot be is told and mended`() async throws {
-        let live = database.live(try selector(["n": 3]), interval: .zero)
+        let live = try selector(["n": 3]).live(interval: .zero)
         let told = ToldOf<FindResult>()
         let token = told.follow(live)
         await eventually { told.last?.count == 1 }

@@ -155,11 +155,13 @@ import Testing
             try database.createIndex(PropertyIndex(named: "raw", on: ["key"], collation: .raw))
         }
         #expect(
-            try database.find(selector: ["key": ["widget", 3]]).map(\.id).sorted() == ["a", "b"])
+            try database.find(selector: ["key": ["widget", 3]]).run().map(\.id).sorted() == [
+                "a", "b",
+            ])
         let range: JSONValue = ["key": ["$gte": [1, "a"], "$lte": [1.0, "z"]]]
-        var find = FindQuery(try Selector(json: range))
+        var find = try database.find(selector: range)
         find.sort = [SortKey("key")]
-        #expect(try database.find(find).map(\.id) == ["f", "e", "d"])
+        #expect(try find.run().map(\.id) == ["f", "e", "d"])
         let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
             .where(
                 QueryExpression.property("key").greaterThanOrEqualTo(.value([1, "a"]))
@@ -167,7 +169,7 @@ import Testing
             )
             .orderBy(Ordering.property("key"), Ordering.expression(Meta.id))
         #expect(
-            try query.execute().compactMap { $0["id"].string } == ["f", "e", "d", "i", "h"])
+            try query.run().compactMap { $0["id"].string } == ["f", "e", "d", "i", "h"])
         #expect(try database.problems() == [])
     }
 }

@@ -53,9 +53,9 @@ struct QueryInsideReadTests {
 
     /// How many documents a view, a selector and a search find.
     private static func counts(_ database: Database, _ view: View) throws -> [Int] {
-        var query = FindQuery(try Selector(json: ["n": ["$gte": 0]]))
+        var query = try database.find(selector: ["n": ["$gte": 0]])
         query.limit = 10_000
-        let found = try database.find(query)
+        let found = try query.run()
         let search = try database.fullTextIndex(named: "text", on: ["text"]).search("word").run()
         return [try view.query().run().count, found.count, search.count]
     }

@@ -66,9 +66,9 @@ import Testing
 
     @Test func `an index sorts as a scan does`() throws {
         func sorted() throws -> [String] {
-            var query = FindQuery(try Selector(json: ["text": ["$gte": ""]]))
+            var query = try database.find(selector: ["text": ["$gte": ""]])
             query.sort = [SortKey("text")]
-            return try database.find(query).map(\.id)
+            return try query.run().map(\.id)
         }
         let scanned = try sorted()
         #expect(scanned == Self.texts.indices.map { "\($0)" })
