@@ -40,7 +40,7 @@ public final class StandardErrorSink: LogSink {
 ///
 /// ```swift
 /// Log.redirect { entry in
-///     logger.log(level: entry.level.osLogType, "\(entry.domain.name): \(entry.message)")
+///     logger.log("\(entry.level) \(entry.domain.name): \(entry.message)")
 /// }
 /// ```
 public final class ClosureSink: LogSink {

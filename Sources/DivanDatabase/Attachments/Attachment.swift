@@ -10,7 +10,7 @@ public import FoundationEssentials
 /// if let photo = try database.document(withID: "task-1")?.attachment(named: "photo.jpg") {
 ///     print(photo.contentType ?? "?", photo.length)
 ///     let head = try photo.content(in: 0..<16)         // nothing else is read
-///     for try await piece in photo.chunks() { … }      // nothing else is in memory
+///     for try await piece in photo.chunks() { print(piece.count) }      // nothing else is in memory
 /// }
 /// ```
 ///

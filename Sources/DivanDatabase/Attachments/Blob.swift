@@ -11,7 +11,7 @@ public import FoundationEssentials
 /// try database.save(task)
 ///
 /// let photo = try database.document(withID: task.id)?.blob(forKey: "photo")
-/// let bytes = try photo?.content()
+/// let content = try photo?.content()
 /// ```
 ///
 /// A blob may stand anywhere: as a property, in an array, in an object. In the document it is an object

@@ -96,7 +96,8 @@ extension QueryExpression {
     /// Whether some element of an array fulfils a condition.
     ///
     /// ```swift
-    /// .any("tag", in: .property("tags"), satisfies: .variable("tag").equalTo("swift"))
+    /// let isTagged = QueryExpression.any(
+    ///     "tag", in: .property("tags"), satisfies: .variable("tag").equalTo("swift"))
     /// ```
     ///
     /// - Parameters:

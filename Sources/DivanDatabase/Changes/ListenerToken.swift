@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// let token = try database.addChangeListener { change in print(change.documentIDs) }
-/// …
+/// // … as long as it is to be told
 /// token.remove()
 /// ```
 ///

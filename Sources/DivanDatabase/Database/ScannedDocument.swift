@@ -11,7 +11,7 @@ internal import DivanStorage
 /// var adults = 0
 /// try database.read { transaction in
 ///     try transaction.scan { person in
-///         if let age = person.int64(forKey: "age"), age >= 18 { adults += 1 }
+///         if let age = try person.int64(forKey: "age"), age >= 18 { adults += 1 }
 ///     }
 /// }
 /// ```

@@ -6,8 +6,8 @@ extension Document {
     /// Decodes the properties as a value of the app's own type.
     ///
     /// ```swift
-    /// struct Task: Codable { var title: String; var due: Date? }
-    /// let task = try database.document(withID: id)?.decode(Task.self)
+    /// struct Todo: Codable { var title: String; var due: Date? }
+    /// let todo = try database.document(withID: id)?.decode(Todo.self)
     /// ```
     ///
     /// Dates are read from ISO-8601 strings. Properties the type does not name are ignored.
@@ -31,7 +31,7 @@ extension MutableDocument {
     /// A new document with the properties of a value of the app's own type.
     ///
     /// ```swift
-    /// try database.save(MutableDocument(encoding: Task(title: "Buy milk")))
+    /// try database.save(MutableDocument(encoding: Todo(title: "Buy milk")))
     /// ```
     ///
     /// Dates become ISO-8601 strings with milliseconds.

@@ -7,7 +7,7 @@ extension Database {
     ///
     /// ```swift
     /// let document = database.createDocument()
-    /// try document.putProperties(["type": "list", "title": title])
+    /// try document.putProperties(["type": "list", "title": "Groceries"])
     /// ```
     ///
     /// Nothing is stored until it is saved.

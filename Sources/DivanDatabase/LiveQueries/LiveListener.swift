@@ -78,8 +78,8 @@ extension LiveQuery {
     /// Calls a closure with the newest rows, at once and whenever they have changed.
     ///
     /// ```swift
-    /// let token = live.addListener(on: .main) { result in
-    ///     if case .success(let update) = result { table.show(update.rows) }
+    /// let token = live.addListener { result in
+    ///     if case .success(let update) = result { show(update.rows) }
     /// }
     /// ```
     ///

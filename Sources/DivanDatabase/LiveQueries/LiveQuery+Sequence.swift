@@ -49,7 +49,7 @@ extension LiveQuery: AsyncSequence {
     /// Results with what changed in them, as a sequence like the live query itself.
     ///
     /// ```swift
-    /// for try await update in live.updates { table.animate(update.difference, to: update.rows) }
+    /// for try await update in live.updates { animate(update.difference, to: update.rows) }
     /// ```
     public var updates: LiveUpdates<Rows> { LiveUpdates(live: self) }
 

@@ -56,7 +56,7 @@ extension Database {
     /// Returns the models that refer to another one: the other side of a relation.
     ///
     /// ```swift
-    /// let tasks = try database.models(Task.self, referringTo: list, by: "list")
+    /// let todos = try database.models(Todo.self, referringTo: list, by: "list")
     /// ```
     ///
     /// - Parameters:

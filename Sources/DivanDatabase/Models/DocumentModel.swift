@@ -5,21 +5,21 @@ internal import DivanModel
 /// A type of the app's own that is kept as a document: one value, one document.
 ///
 /// ```swift
-/// struct Task: DocumentModel {
-///     static let documentType: String? = "task"
+/// struct Todo: DocumentModel {
+///     static let documentType: String? = "todo"
 ///
 ///     var identity = ModelIdentity()
 ///     var title: String
 ///     var due: Date?
-///     var list: ModelReference<List>?
+///     var list: ModelReference<Checklist>?
 ///     var photo: Blob?
 /// }
 ///
-/// var task = Task(title: "Learn Persian")
-/// try database.save(&task)                               // creates the document
-/// task.title = "Learn Farsi"
-/// try database.save(&task)                               // updates it, or throws .conflict
-/// let same = try database.model(Task.self, withID: task.id)
+/// var todo = Todo(title: "Learn Persian")
+/// try database.save(&todo)                               // creates the document
+/// todo.title = "Learn Farsi"
+/// try database.save(&todo)                               // updates it, or throws .conflict
+/// let same = try database.model(Todo.self, withID: todo.id)
 /// ```
 ///
 /// The properties of the type are those of the document, by `Codable`. `identity` is not among them:

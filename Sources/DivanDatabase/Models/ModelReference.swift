@@ -5,13 +5,13 @@ public import DivanJSON
 /// A relation to another model by the ID of its document, which is loaded when it is asked for.
 ///
 /// ```swift
-/// struct Task: DocumentModel {
+/// struct Todo: DocumentModel {
 ///     var identity = ModelIdentity()
 ///     var title: String
-///     var list: ModelReference<List>
+///     var list: ModelReference<Checklist>
 /// }
 ///
-/// let list = try task.list.load(from: database)
+/// let list = try todo.list.load(from: database)
 /// ```
 ///
 /// In the document it is the ID, a string; an array of references is an array of strings. The other
@@ -57,10 +57,10 @@ public struct ModelReference<Model: DocumentModel>: Hashable, Sendable, JSONCoda
 /// The types of a database whose documents are of several, by what their `type` says.
 ///
 /// ```swift
-/// let types = ModelTypes([Task.self, List.self])
+/// let types = ModelTypes([Todo.self, Checklist.self])
 /// switch try types.model(from: document) {
-/// case let task as Task: show(task)
-/// case let list as List: show(list)
+/// case let todo as Todo: show(todo)
+/// case let list as Checklist: show(list)
 /// default: break
 /// }
 /// ```

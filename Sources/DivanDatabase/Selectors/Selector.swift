@@ -7,7 +7,7 @@ public import DivanJSON
 /// ```swift
 /// let adults = try Selector(json: ["type": "person", "age": ["$gte": 18]])
 /// let both = try Selector(json: ["$or": [["city": "Oslo"], ["tags": ["$all": ["a", "b"]]]]])
-/// if adults.matches(document) { … }
+/// if adults.matches(document) { show(document) }
 /// ```
 ///
 /// An object is a list of conditions that all hold. A key that begins with `$` is an operator; any other

@@ -7,7 +7,7 @@ internal import DivanJSON
 ///
 /// ```swift
 /// view.setMap(version: "1") { document, emit in
-///     emit(document["owner"], nil)
+///     emit(document["owner"])
 ///     emit([document["date"], document["title"]], 1)
 /// }
 /// ```

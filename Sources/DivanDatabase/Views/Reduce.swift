@@ -54,7 +54,7 @@ public struct Reduce: Sendable {
     /// A function of the app.
     ///
     /// ```swift
-    /// .custom { keys, values, isRereduce in
+    /// let longest = Reduce.custom { keys, values, isRereduce in
     ///     .integer(values.compactMap(\.int64).max() ?? 0)
     /// }
     /// ```
@@ -77,7 +77,7 @@ public struct Reduce: Sendable {
     /// Adds values, for a function of the app; what ``sum`` does with rows.
     ///
     /// ```swift
-    /// .custom { keys, values, isRereduce in
+    /// let counts = Reduce.custom { keys, values, isRereduce in
     ///     // Counts of rows have to be added; rows have to be counted.
     ///     isRereduce ? try Reduce.total(of: values) : .integer(Int64(values.count))
     /// }

@@ -8,7 +8,7 @@ extension Replication {
     ///
     /// ```swift
     /// let pull = database.pull(from: url) { $0.downloadsAttachments = false }   // documents come without content
-    /// …
+    /// // … when it has brought the note
     /// if let photo = note.attachment(named: "photo.jpg"), !photo.isContentAvailable {
     ///     try await pull.downloadAttachment(photo) { print($0.completed, "of", photo.length) }
     ///     show(try photo.content())
