@@ -118,7 +118,7 @@ import Testing
             for id in change.documentIDs { ids.append(id.text) }
         }
         try database.create("first")
-        await eventually { reached.wait(milliseconds: 0) }
+        await eventually { reached.isOpen }
         for batch in 0..<30 {
             try database.inBatch {
                 for number in 0..<500 { try database.create("\(batch)-\(number)") }

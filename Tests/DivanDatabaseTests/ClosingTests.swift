@@ -23,7 +23,7 @@ import Testing
                     done.open()
                 }
             }
-            await eventually { done.wait(milliseconds: 0) && weakDatabase == nil }
+            await eventually { done.isOpen && weakDatabase == nil }
         }
     }
 
@@ -44,7 +44,7 @@ import Testing
                 return try transaction.contains("a")
             }
         }
-        reading.wait()
+        await reading.passed()
         let closer = Running { database.close() }
         let writer = Running {
             mayWrite.wait()

@@ -175,7 +175,7 @@ import Testing
             },
             Task { try await database.performBatch { _ = try $0.create("b") } },
         ]
-        try await offPool { _ = begun.wait() }
+        await begun.passed()
         for task in waiting { task.cancel() }
         end.open()
         try batch.value()
@@ -201,7 +201,7 @@ import Testing
                 }
             }
         }
-        try await offPool { _ = began.wait() }
+        await began.passed()
         task.cancel()
         goOn.open()
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -223,7 +223,7 @@ import Testing
                 try work.run(database, sandbox)
             }
         }
-        try await offPool { _ = began.wait() }
+        await began.passed()
         task.cancel()
         goOn.open()
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -244,7 +244,7 @@ import Testing
                 return Task { try database.allDocuments().count }
             }
         }
-        try await offPool { _ = began.wait() }
+        await began.passed()
         task.cancel()
         goOn.open()
         #expect(try await task.value.value == 1)

@@ -23,6 +23,7 @@ struct ExpirationPass {
 
     /// Purges what is due; returns how many documents went.
     func run() throws -> Int {
+        try CancellationFlag.check()
         var purged = 0
         var position: ExpirationKey?
         var limit = Self.batchSize

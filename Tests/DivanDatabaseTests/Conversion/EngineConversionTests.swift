@@ -196,7 +196,7 @@ import Testing
                 }
             }
         }
-        try await offPool { _ = began.wait() }
+        await began.passed()
         task.cancel()
         goOn.open()
         await #expect(throws: CancellationError.self) { try await task.value }

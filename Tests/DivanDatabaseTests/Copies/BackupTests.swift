@@ -172,7 +172,7 @@ import Testing
                 }
             }
         }
-        try await offPool { _ = begun.wait() }
+        await begun.passed()
         task.cancel()
         cancelled.open()
         await #expect(throws: CancellationError.self) { try await task.value }

@@ -177,7 +177,7 @@ import Testing
                 return try manager.importCouchbaseLite(at: url)
             }
         }
-        try await offPool { _ = began.wait() }
+        await began.passed()
         task.cancel()
         goOn.open()
         await #expect(throws: CancellationError.self) { try await task.value }

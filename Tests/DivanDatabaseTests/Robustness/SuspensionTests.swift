@@ -232,7 +232,7 @@ import Glibc
         let writers = (0..<2).map { writer in
             Running {
                 var saved = 0
-                while !stop.wait(milliseconds: 0) {
+                while !stop.isOpen {
                     do {
                         try database.create("\(writer)-\(saved)")
                         saved += 1
@@ -244,7 +244,7 @@ import Glibc
             }
         }
         let reader = Running {
-            while !stop.wait(milliseconds: 0) {
+            while !stop.isOpen {
                 do { _ = try database.allDocuments().count } catch let error as DatabaseError
                     where error.code == .databaseSuspended
                 { usleep(500) }

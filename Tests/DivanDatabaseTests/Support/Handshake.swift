@@ -10,6 +10,9 @@ final class Gate: Sendable {
     func open() { semaphore.signal() }
 
     /// Waits until the gate is open, by default at most ten minutes, and returns whether it is.
+    ///
+    /// A task that waited here would hold one of the few threads that the task which opens the gate may need.
+    @available(*, noasync, message: "A task waits by `await gate.passed()`.")
     @discardableResult
     func wait(milliseconds: Int = 600_000) -> Bool {
         guard semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else {
@@ -17,6 +20,19 @@ final class Gate: Sendable {
         }
         semaphore.signal()
         return true
+    }
+
+    /// Whether the gate is open now.
+    var isOpen: Bool { wait(milliseconds: 0) }
+
+    /// Suspends the task until the gate is open.
+    func passed() async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "divan.test.gate").async { [self] in
+                wait()
+                continuation.resume()
+            }
+        }
     }
 }
 
