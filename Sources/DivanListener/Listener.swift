@@ -11,7 +11,7 @@ internal import Synchronization
 /// ```swift
 /// var options = ListenerOptions()
 /// options.access = .users(["ann": "secret"])
-/// let listener = try Listener(manager, options)
+/// let listener = Listener(manager, options)
 /// try listener.start()
 /// print(listener.urls)            // [http://127.0.0.1:49213/]
 /// ```
