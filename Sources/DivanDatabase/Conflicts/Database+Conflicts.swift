@@ -92,13 +92,11 @@ extension Database {
     public func resolveConflicts(
         of id: String, _ decide: (Conflict) throws -> ConflictResolution
     ) throws -> Document? {
-        while true {
-            try CancellationFlag.check()
+        try checkWritable()
+        return try EditAttempts.run(on: id) {
             guard let conflict = try conflict(of: id) else { return nil }
             let resolution = try decide(conflict)
-            do { return try resolve(conflict, by: resolution) } catch let error as DatabaseError {
-                guard error.code == .conflict else { throw error }
-            }
+            return try EditAttempts.saving { try resolve(conflict, by: resolution) }
         }
     }
 

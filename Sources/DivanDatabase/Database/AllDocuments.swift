@@ -242,6 +242,14 @@ extension Database {
     }
 
     /// Calls `body` for each document in order of ID, holding only one at a time.
+    ///
+    /// ```swift
+    /// try database.inBatch {
+    ///     try database.forEachDocument { row in try database.update(row.id) { $0["seen"] = true } }
+    /// }
+    /// ```
+    ///
+    /// All of it is one read, in which `body` may write only if a batch is around it, as here.
     public func forEachDocument(
         _ options: AllDocumentsOptions = AllDocumentsOptions(),
         _ body: (DocumentRow) throws -> Void

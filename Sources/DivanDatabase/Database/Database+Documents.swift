@@ -93,23 +93,21 @@ extension Database {
     /// ```
     ///
     /// `edit` runs outside the transaction, so it may take its time; it may be called several times,
-    /// each time with the then current document.
+    /// each time with the then current document. It must not change that document in the database.
     ///
-    /// - Throws: `DatabaseError` with code `.documentNotFound`, as `save(_:_:)`, and whatever `edit`
-    ///   throws, which leaves the document unchanged.
+    /// - Throws: `DatabaseError` with code `.documentNotFound`, `.conflict` when the document was changed
+    ///   during each of 1,000 attempts, as `save(_:_:)`, and whatever `edit` throws, which leaves the
+    ///   document unchanged.
     @discardableResult
     public func update(_ id: String, _ edit: (MutableDocument) throws -> Void) throws -> Document {
-        while true {
+        try checkWritable()
+        return try EditAttempts.run(on: id) {
             guard let document = try document(withID: id) else {
                 throw DatabaseError.documentNotFound(try DocumentID.parse(id))
             }
             let copy = document.toMutable()
             try edit(copy)
-            do { return try save(copy, .failOnConflict).document } catch let error as DatabaseError
-                where error.code == .conflict
-            {
-                continue
-            }
+            return try EditAttempts.saving { try save(copy, .failOnConflict).document }
         }
     }
 

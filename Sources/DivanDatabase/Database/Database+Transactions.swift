@@ -4,6 +4,7 @@ extension Database {
     /// Runs `body` on one unchanging view of the database and returns its result.
     ///
     /// Never waits for the writer. Inside a batch of the same thread it sees what the batch has done.
+    /// Elsewhere `body` may only read: a write in it is an error with code `.readOnly`.
     ///
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`, and whatever
     ///   `body` throws.
@@ -17,7 +18,7 @@ extension Database {
     /// Waits for other writers. A `write` inside another one of the same thread is a part of it: if
     /// the inner one throws and the outer one catches that, only the inner one's work is undone.
     ///
-    /// - Throws: `DatabaseError` with code `.readOnly`, `.databaseBusy`, `.storageFull`, `.io`,
+    /// - Throws: `DatabaseError` with code `.readOnly` (also inside a `read`), `.databaseBusy`, `.storageFull`, `.io`,
     ///   `.corrupted` or `.databaseClosed`, and whatever `body` throws.
     @discardableResult
     public func write<T>(_ body: (borrowing WriteTransaction) throws -> T) throws -> T {

@@ -149,6 +149,7 @@ public final class Database: Sendable {
     func checkWritable() throws {
         try checkOpen()
         if isReadOnlyHandle { throw DatabaseError.readOnly(name) }
+        try core.checkMayWrite()
     }
 }
 

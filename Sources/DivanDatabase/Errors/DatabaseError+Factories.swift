@@ -184,12 +184,20 @@ extension DatabaseError {
         )
     }
 
-    static func indexingInsideRead(_ name: String) -> DatabaseError {
+    static func writeInsideRead(_ name: String) -> DatabaseError {
         DatabaseError(
-            .databaseBusy,
-            "Indexes of the database '\(name)' cannot be brought up to date inside a read of it, which "
-                + "would not see them; do that before the read."
+            .readOnly,
+            "Neither the database '\(name)' nor its indexes can be changed inside a read of it, which "
+                + "would not see that; do it outside, or put the read into a batch."
         )
+    }
+
+    static func overtaken(_ id: String, attempts: Int) -> DatabaseError {
+        DatabaseError(
+            .conflict,
+            "The document '\(id)' was changed during each of \(attempts) attempts to edit it; leave it "
+                + "unchanged inside the edit, or try again when others write less.",
+            documentID: id)
     }
 
     static func readOnly(_ name: String) -> DatabaseError {

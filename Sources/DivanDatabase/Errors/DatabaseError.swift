@@ -50,7 +50,7 @@ public struct DatabaseError: Error, Sendable {
         case databaseSuspended
         /// Another process or task holds the database for longer than the timeout; try again.
         case databaseBusy
-        /// The database was opened for reading only.
+        /// The database was opened for reading only, or the code that writes runs inside a read of it.
         case readOnly
         /// The disk is full; nothing of this change was kept.
         case storageFull

@@ -92,7 +92,7 @@ public struct FullTextIndex: Sendable {
     /// Brings the index up to date. Searches do so by themselves.
     ///
     /// - Parameter progress: Gets reports; throwing stops the work.
-    /// - Throws: `DatabaseError` with code `.readOnly`, `.databaseBusy` inside a read, or as
+    /// - Throws: `DatabaseError` with code `.readOnly` (also inside a read), or as
     ///   `Database.write(_:)`; and what `progress` throws.
     public func updateIndex(progress: ProgressHandler? = nil) throws {
         let pass = IndexPass(core: core, definitions: [definition], progress: progress)

@@ -71,7 +71,7 @@ struct IndexPass {
     }
 
     func run() throws -> Report {
-        guard !core.isInRead else { throw DatabaseError.indexingInsideRead(core.name) }
+        guard !core.isInRead else { throw DatabaseError.writeInsideRead(core.name) }
         var report = Report()
         var target = try core.read { try $0.state() }
         var extensions = 0

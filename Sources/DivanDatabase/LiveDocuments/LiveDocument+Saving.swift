@@ -85,18 +85,20 @@ extension LiveDocument {
     /// ```
     ///
     /// `edit` may be called several times, each time with the then current properties. It runs
-    /// outside any transaction, so it may take its time. Where there is no such document it begins
-    /// empty and creates it; a deleted one is restored.
+    /// outside any transaction, so it may take its time. It must not change that document in the
+    /// database. Where there is no such document it begins empty and creates it; a deleted one is
+    /// restored.
     ///
     /// - Returns: The new revision.
-    /// - Throws: As `UnsavedRevision.save` but for `.conflict`, and whatever
-    ///   `edit` throws, which leaves the document unchanged.
+    /// - Throws: As `UnsavedRevision.save`, where `.conflict` means that the document was changed during
+    ///   each of 1,000 attempts, and whatever `edit` throws, which leaves the document unchanged.
     @discardableResult
     public func update(_ edit: (inout UnsavedRevision) throws -> Void) throws -> SavedRevision {
-        while true {
+        try database.checkWritable()
+        return try EditAttempts.run(on: id) {
             var revision = try freshRevision()
             try edit(&revision)
-            if let saved = try saveUnlessConflict(revision) { return saved }
+            return try EditAttempts.saving { try revision.save() }
         }
     }
 
@@ -108,10 +110,11 @@ extension LiveDocument {
     @_disfavoredOverload
     @discardableResult
     public func update(_ edit: (inout UnsavedRevision) throws -> Bool) throws -> SavedRevision? {
-        while true {
+        try database.checkWritable()
+        return try EditAttempts.run(on: id) {
             var revision = try freshRevision()
             guard try edit(&revision) else { return nil }
-            if let saved = try saveUnlessConflict(revision) { return saved }
+            return try EditAttempts.saving { try revision.save() }
         }
     }
 
@@ -119,14 +122,6 @@ extension LiveDocument {
     private func freshRevision() throws -> UnsavedRevision {
         try load()
         return newRevision()
-    }
-
-    private func saveUnlessConflict(_ revision: UnsavedRevision) throws -> SavedRevision? {
-        do {
-            return try revision.save()
-        } catch let error as DatabaseError where error.code == .conflict {
-            return nil
-        }
     }
 }
 

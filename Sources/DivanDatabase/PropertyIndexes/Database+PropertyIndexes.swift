@@ -57,7 +57,7 @@ extension Database {
     /// others read and write.
     ///
     /// - Parameter progress: Gets reports; throwing stops the work, and what was done stays done.
-    /// - Throws: As `write(_:)`, with code `.databaseBusy` inside a read, and what `progress` throws.
+    /// - Throws: As `write(_:)`, and what `progress` throws.
     public func updateIndexes(progress: ProgressHandler? = nil) throws {
         try checkWritable()
         try core.updatePropertyIndexes(try core.read { try $0.propertyIndexes() }, progress)

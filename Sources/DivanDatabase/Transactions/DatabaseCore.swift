@@ -264,7 +264,7 @@ final class DatabaseCore: Sendable {
 
     private func perform<T>(_ body: (WriteContext) throws -> T) throws -> T {
         guard !options.readOnly else { throw DatabaseError.readOnly(name) }
-        if MapGuard.isMapping { throw DatabaseError.writeInsideMap(name) }
+        try checkMayWrite()
         let wait = beginWait()
         let pause = writer.isOwnedByCurrentThread ? nil : BlockingThreads.beginWait()
         return try writer.sync { context in
@@ -283,6 +283,18 @@ final class DatabaseCore: Sendable {
             }
             return try transaction(context, body)
         }
+    }
+
+    /// Refuses a write by code that may only read: inside a read of this database, whose snapshot would
+    /// not show it, and inside a map or reduce function.
+    ///
+    /// Every write comes by here before it changes a file, since code that reads, finds what it read
+    /// outdated and reads again would never end in a snapshot. A read inside a batch is no such place.
+    ///
+    /// - Throws: `DatabaseError` with code `.readOnly` or `.invalidQuery`.
+    func checkMayWrite() throws {
+        if MapGuard.isMapping { throw DatabaseError.writeInsideMap(name) }
+        guard !isInRead else { throw DatabaseError.writeInsideRead(name) }
     }
 
     /// Runs `body` in a transaction, or in a savepoint of the one this thread has open.

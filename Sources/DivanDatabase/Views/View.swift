@@ -202,8 +202,8 @@ public final class View: Sendable {
     /// done stays done when it is stopped.
     ///
     /// - Parameter progress: Gets reports; throwing stops the work.
-    /// - Throws: `DatabaseError` with code `.invalidQuery` when no map function is set, `.readOnly`,
-    ///   `.databaseBusy` inside a read, or as `Database.write(_:)`; and what `progress` throws.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` when no map function is set, `.readOnly`
+    ///   (also inside a read), or as `Database.write(_:)`; and what `progress` throws.
     public func updateIndex(progress: ProgressHandler? = nil) throws {
         var definitions = [try definition()]
         definitions += registry.otherDefinitions(than: self)

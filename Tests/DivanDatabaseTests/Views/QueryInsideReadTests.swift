@@ -37,7 +37,7 @@ struct QueryInsideReadTests {
         let error = #expect(throws: DatabaseError.self) {
             try database.read { _ in try view.updateIndex() }
         }
-        #expect(error?.code == .databaseBusy)
+        #expect(error?.code == .readOnly)
         #expect(error?.description.contains("inside a read") == true)
         try view.updateIndex()
     }
