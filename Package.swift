@@ -126,7 +126,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "DivanTestChild",
-            dependencies: ["Divan", "DivanLMDB", "DivanStorage", "DivanTestSupport"],
+            dependencies: [
+                "Divan", "DivanLMDB", "DivanListener", "DivanStorage", "DivanTestSupport", "CSpawn",
+            ],
             path: "Tests/DivanTestChild"
         ),
 

@@ -2,7 +2,11 @@
 
 #define _GNU_SOURCE
 
+#ifndef __APPLE__
+#include <malloc.h>
+#endif
 #include <spawn.h>
+#include <sys/resource.h>
 
 #include "CSpawn.h"
 
@@ -17,5 +21,19 @@ int divan_spawn_close_from(void *actions, int first) {
     return 0;
 #else
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
+#endif
+}
+
+int divan_spawn_limit_descriptors(int most) {
+    struct rlimit limit = {(rlim_t)most, (rlim_t)most};
+    return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+long divan_spawn_allocated_bytes(void) {
+#ifdef __APPLE__
+    return 0;
+#else
+    struct mallinfo2 info = mallinfo2();
+    return (long)(info.uordblks + info.hblkhd);
 #endif
 }

@@ -25,6 +25,8 @@ import FoundationEssentials
 ///     DivanTestChild import DIRECTORY SOURCE         imports a Couchbase Lite database until it is killed
 ///     DivanTestChild nobody DIRECTORY TARGET         reads and installs a database as an unprivileged user
 ///     DivanTestChild index DIRECTORY                 builds a view from nothing until it is killed
+///     DivanTestChild databases DIRECTORY ROUNDS      makes and deletes databases, and says what stays behind
+///     DivanTestChild conversations DIRECTORY ROUNDS  begins and ends replications and feeds, and says what stays
 ///     DivanTestChild shared DIRECTORY                asks for the shared manager from many threads
 ///
 /// It reports on its output, a line each; trouble goes to the error output and ends it with 1.
@@ -76,6 +78,8 @@ enum DivanTestChild {
             case "nobody": try UnprivilegedReader(arguments).run()
             case "index": try IndexBuilder(arguments).run()
             case "shared": try SharedManager(arguments).run()
+            case "databases": try DatabaseRounds(arguments).run()
+            case "conversations": try ConversationRounds(arguments).run()
             case "flip": try FlipRounds(arguments).run()
             default: throw WrongArguments()
             }

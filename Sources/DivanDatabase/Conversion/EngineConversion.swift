@@ -21,7 +21,7 @@ enum EngineConversion {
             path: path, create: false, readOnly: false, engine: engine.identifier,
             busyTimeout: busyTimeout, key: nil
         ) { _, _ in }
-        defer { directory.unlock() }
+        defer { directory.close() }
         var options = DatabaseOptions()
         options.busyTimeout = busyTimeout
         try run(directory, to: engine, options, progress)

@@ -28,7 +28,7 @@ enum CopySource {
                 path: path, create: false, readOnly: true,
                 engine: KnownEngines.standard.identifier, busyTimeout: busyTimeout, key: key
             ) { _, _ in }
-            defer { directory.unlock() }
+            defer { directory.close() }
             if try directory.isHeldAlone() {
                 let options = options.unlocked(directory.access.dataKey)
                 let core = try DatabaseCore(

@@ -67,7 +67,7 @@ public final class Database: Sendable {
         self.registration = registration
     }
 
-    deinit { close() }
+    deinit { end() }
 
     /// Opens the database in a directory, wherever it lies.
     ///
@@ -97,6 +97,12 @@ public final class Database: Sendable {
     /// Automatic saves of models that are due happen first (see ``ModelEditor``). A directory that was
     /// opened several times in this process stays open for the others.
     public func close() {
+        end()
+        manager?.forgetClosed()
+    }
+
+    /// Closes it; its manager, which holds it, has let go of it when this is the last of it.
+    private func end() {
         if !isClosed {
             editors.saveDue()
             editors.noteClosing()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Synchronization
+
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Darwin)
@@ -41,8 +43,10 @@ final class DatabaseDirectory: Sendable {
     let identity: FileIdentity
     /// The manifest as it was at the opening.
     let manifest: Manifest
-    /// Nil for a read-only directory without a lock file: nobody can write there anyway.
-    let lock: FileHandle?
+    /// The lock file; nil for a read-only directory without one, in which no process can write anyway,
+    /// and when the directory is closed.
+    private let lock: Mutex<FileHandle?>
+    private let closed = Atomic<Bool>(false)
     /// The key of the data, and who may have it.
     let access: DatabaseAccess
     private let busyTimeout: Duration
@@ -100,8 +104,8 @@ final class DatabaseDirectory: Sendable {
                         + "database read-only.")
             }
             if writable { try? Self.removeLeftovers(at: path) }
-            lock = try DirectoryLock.takeShared(
-                at: path, writable: writable, timeout: busyTimeout)
+            lock = try Mutex(
+                DirectoryLock.takeShared(at: path, writable: writable, timeout: busyTimeout))
             // Only now: while the lock was awaited, the database may have been deleted or replaced.
             guard Self.exists(at: path) else { throw DatabaseError.databaseNotFound(path) }
             // Nor may its key be another one now, before anything of it is changed.
@@ -125,7 +129,7 @@ final class DatabaseDirectory: Sendable {
     }
 
     /// Whether the directory still exists, whatever its name.
-    var isInPlace: Bool { lock?.isLinked ?? true }
+    var isInPlace: Bool { lock.withLock { $0?.isLinked ?? true } }
 
     /// Whether the directory is what lies at its path, and not another one made or moved there since.
     var isAtItsPath: Bool { isInPlace && Files.identity(of: path) == identity }
@@ -198,7 +202,7 @@ final class DatabaseDirectory: Sendable {
     func lockExclusively() throws {
         guard isAtItsPath else { throw DatabaseError.directoryVanished(path) }
         do {
-            if let lock, try !DirectoryLock.makeExclusive(lock, of: path) {
+            if let lock = try openLock(), try !DirectoryLock.makeExclusive(lock, of: path) {
                 throw DatabaseError.busy(path)
             }
         } catch let error as SystemError { throw DatabaseError.io(error) }
@@ -209,12 +213,28 @@ final class DatabaseDirectory: Sendable {
     /// Without a lock file nobody has it open for writing.
     func isHeldAlone() throws -> Bool {
         do {
-            return try lock.map { try DirectoryLock.makeExclusive($0, of: path) } ?? true
+            return try openLock().map { try DirectoryLock.makeExclusive($0, of: path) } ?? true
         } catch let error as SystemError { throw DatabaseError.io(error) }
     }
 
     /// Gives up the lock, shared or exclusive.
-    func unlock() { lock?.unlock() }
+    func unlock() { lock.withLock { $0?.unlock() } }
+
+    /// Gives up the lock and its file for good.
+    func close() {
+        closed.store(true, ordering: .releasing)
+        unlock()
+        lock.withLock { $0 = nil }
+    }
+
+    /// The lock file; nil where there is none.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseClosed` once the directory is closed: without its lock
+    ///   nothing may be done that needs it.
+    private func openLock() throws -> FileHandle? {
+        guard !closed.load(ordering: .acquiring) else { throw DatabaseError.closed(path) }
+        return lock.withLock { $0 }
+    }
 
     /// Takes the shared lock again that was given up.
     ///
@@ -222,7 +242,9 @@ final class DatabaseDirectory: Sendable {
     /// - Throws: `DatabaseError` with code `.databaseBusy`, `.io`.
     func lockAgain() throws -> Bool {
         do {
-            if let lock { try DirectoryLock.retake(lock, of: path, timeout: busyTimeout) }
+            if let lock = try openLock() {
+                try DirectoryLock.retake(lock, of: path, timeout: busyTimeout)
+            }
         } catch let error as SystemError { throw DatabaseError.io(error) }
         guard isAtItsPath, let current = try? Manifest(at: path),
             current.generation == manifest.generation

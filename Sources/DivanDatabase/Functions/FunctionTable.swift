@@ -23,6 +23,16 @@ final class FunctionTable<Function: Sendable>: Sendable {
         }
     }
 
+    /// Lets go of all functions; what they hold goes outside the mutex.
+    func removeAll() {
+        let removed = functions.withLock { functions in
+            count.store(0, ordering: .releasing)
+            defer { functions = [:] }
+            return functions
+        }
+        withExtendedLifetime(removed) {}
+    }
+
     /// All functions, in the order of their names.
     var all: [(name: String, function: Function)] {
         guard !isEmpty else { return [] }

@@ -73,7 +73,7 @@ final class DatabaseRegistry: Sendable {
     private func convert(
         _ directory: DatabaseDirectory, to engine: StorageEngineFactory, _ options: DatabaseOptions
     ) throws {
-        defer { directory.unlock() }
+        defer { directory.close() }
         guard !options.readOnly else {
             throw DatabaseError.convertedReadOnly(
                 directory.path, from: directory.manifest.engine, to: engine.identifier)
@@ -90,6 +90,13 @@ final class DatabaseRegistry: Sendable {
             return entry.handles == 0 ? entry.core : nil
         }
         core?.close()
+    }
+
+    /// Lets go of a core that was closed for all of its handles.
+    func forget(_ core: DatabaseCore, at identity: FileIdentity) {
+        entries.withLock { entries in
+            if entries[identity]?.core === core { entries[identity] = nil }
+        }
     }
 
     /// Whether a directory is open in this process.

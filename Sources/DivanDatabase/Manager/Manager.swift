@@ -45,6 +45,13 @@ public final class Manager: Sendable {
         var databases: [String: Database] = [:]
         var isClosed = false
         var isSuspended = false
+
+        /// Removes the databases that are closed, by whichever handle, and returns them.
+        mutating func takeClosed() -> [Database] {
+            let closed = databases.filter { $0.value.isClosed }
+            for name in closed.keys { databases[name] = nil }
+            return Array(closed.values)
+        }
     }
 
     let state = Mutex(State())
@@ -145,6 +152,9 @@ public final class Manager: Sendable {
     /// - Throws: also `.databaseNotFound` when it is missing and `options.create` is false.
     public func openDatabase(named name: String, options: DatabaseOptions) throws -> Database {
         guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
+        var closed: [Database] = []
+        // Outside the mutex: with the last of them goes what the app has put into them.
+        defer { withExtendedLifetime(closed) {} }
         return try state.withLock { state in
             guard !state.isClosed else { throw DatabaseError.closed(name) }
             guard !state.isSuspended else { throw DatabaseError.suspended(name) }
@@ -152,6 +162,7 @@ public final class Manager: Sendable {
                 if let key = options.encryptionKey { try open.core.checkKey(key) }
                 return open
             }
+            closed = state.takeClosed()
             var options = options
             if self.options.readOnly { options.readOnly = true }
             let database = try DatabaseRegistry.shared.open(
@@ -205,6 +216,14 @@ public final class Manager: Sendable {
             return Array(state.databases.values)
         }
         for database in open { database.close() }
+    }
+
+    /// Lets go of databases that are closed: a name that is used no more costs nothing.
+    ///
+    /// Who closes waits for no other opening, which may take long; then the next opening does this.
+    func forgetClosed() {
+        let closed = state.withLockIfAvailable { $0.takeClosed() }
+        withExtendedLifetime(closed) {}
     }
 
     /// How long copying waits for a database that is held exclusively.

@@ -26,6 +26,7 @@ internal import Darwin
 /// - `writer`: a `ConnectionQueue`; its `WriteContext` is touched only by the thread that owns it.
 /// - `closed`: atomic; closing refuses new work, then waits for what is running.
 /// - `suspension`: its own mutex; see `Suspension`.
+/// - `bell`: its mutex, under which it is rung, so that a closed file's number is never written to.
 /// - `hub`: its own mutex; gets each commit before the next writer's turn, tells on its own queue.
 final class DatabaseCore: Sendable {
     let name: String
@@ -52,8 +53,8 @@ final class DatabaseCore: Sendable {
     private let damageMet = Atomic<Int>(0)
     /// The manifest as it was opened or last replaced.
     private let manifest: Mutex<Manifest>
-    /// The bell other processes watch; nil in memory and read-only.
-    private let bell: FileHandle?
+    /// The bell other processes watch; nil in memory, read-only and closed.
+    private let bell: Mutex<FileHandle?>
 
     /// A batch that takes longer is logged: all other writers wait for it.
     private static let slowBatch = Duration.seconds(1)
@@ -125,12 +126,12 @@ final class DatabaseCore: Sendable {
         manifest = Mutex(directory?.manifest ?? Manifest(engine: engineName))
         if let directory, !options.readOnly {
             do {
-                bell = try FileHandle(path: directory.changesPath, flags: O_RDWR | O_CREAT)
+                bell = try Mutex(FileHandle(path: directory.changesPath, flags: O_RDWR | O_CREAT))
             } catch {
                 throw DatabaseError.io(error)
             }
         } else {
-            bell = nil
+            bell = Mutex(nil)
         }
         // The first reader is opened with the database, while its directory is surely in place.
         do { _ = try read { try $0.state() } } catch let error as DatabaseError
@@ -158,9 +159,14 @@ final class DatabaseCore: Sendable {
     var isClosed: Bool { closed.load(ordering: .acquiring) }
 
     /// Closes the engine and gives up the directory's lock, also while objects still refer to this.
+    ///
+    /// Objects of the app may hold a closed database for as long as they like. So every file is closed here
+    /// and not when the last of them goes, and so goes what is kept by name.
     func close() {
         closeEngine()
-        directory?.unlock()
+        guard let directory else { return }
+        DatabaseRegistry.shared.forget(self, at: directory.identity)
+        directory.close()
     }
 
     /// Closes the engine and keeps the directory's lock, as deleting needs.
@@ -178,6 +184,10 @@ final class DatabaseCore: Sendable {
         }
         engine.close()
         attachments.close()
+        bell.withLock { $0 = nil }
+        // They may hold the database.
+        validations.removeAll()
+        filters.removeAll()
         Log.database.info("Closed the database '\(name)'.")
     }
 
@@ -390,10 +400,9 @@ final class DatabaseCore: Sendable {
     /// Wakes other processes.
     private func ring(lastSequence: SequenceNumber, lastPurge: UInt64) {
         // A bell that cannot be rung costs other processes their five-second check, no data.
-        try? bell?.overwrite(
-            ChangeMark(
-                lastSequence: lastSequence, lastPurge: lastPurge, process: UInt64(getpid())
-            ).bytes)
+        let mark = ChangeMark(
+            lastSequence: lastSequence, lastPurge: lastPurge, process: UInt64(getpid()))
+        bell.withLock { bell in try? bell?.overwrite(mark.bytes) }
     }
 
     private func logIfSlow(since started: ContinuousClock.Instant) {

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// What happens to databases as wholes: the news of `_db_updates`.
 ///
-/// Of each database the last event is kept, so the list is no longer than that of databases. It begins
+/// Of each database the last event is kept, and so are the last ten thousand deletions. The list begins
 /// with the first request, at which every database there is counts as created; places in it hold for as
 /// long as the listener runs, and one of an earlier run counts as the beginning.
 ///
@@ -23,14 +23,26 @@ final class DatabaseUpdates: Sendable {
         case created, updated, deleted
     }
 
+    private typealias Followed = (database: Database, token: ListenerToken)
+
     private struct State {
         var number: UInt64 = 0
         var events: [String: Event] = [:]
-        var followed: [String: (database: Database, token: ListenerToken)] = [:]
+        var followed: [String: Followed] = [:]
         var nextFollower = 0
         var followers: [Int: @Sendable () -> Void] = [:]
         var isOn = false
+
+        /// Keeps the newest deletions, at least so many, where names come and go without end.
+        mutating func forgetOldDeletions() {
+            guard events.count - followed.count > 2 * DatabaseUpdates.mostDeletions else { return }
+            let deletions = events.values.filter { $0.kind == .deleted }
+                .sorted { $0.number < $1.number }
+            for event in deletions.dropLast(DatabaseUpdates.mostDeletions) { events[event.name] = nil }
+        }
     }
+
+    private static let mostDeletions = 10_000
 
     /// Tells the places of this run from those of another.
     private let run = Hexadecimal.text(Secrets.random(4))
@@ -55,13 +67,18 @@ final class DatabaseUpdates: Sendable {
     }
 
     /// Notes an event, once anybody has asked for them.
+    ///
+    /// What is deleted is not followed any more, so that nothing of it is kept but this news.
     func note(_ kind: Kind, _ name: String) {
-        let followers = state.withLock { state -> [@Sendable () -> Void] in
-            guard state.isOn else { return [] }
+        let (followers, gone) = state.withLock { state in
+            guard state.isOn else { return ([@Sendable () -> Void](), Followed?.none) }
             state.number += 1
             state.events[name] = Event(number: state.number, name: name, kind: kind)
-            return Array(state.followers.values)
+            if kind == .deleted { state.forgetOldDeletions() }
+            let gone = kind == .deleted ? state.followed.removeValue(forKey: name) : nil
+            return (Array(state.followers.values), gone)
         }
+        gone?.token.remove()
         for follower in followers { follower() }
     }
 

@@ -12,4 +12,10 @@ int divan_spawn_change_directory(void *actions, const char *folder);
 /// Closes the descriptors from a number on in the child; does nothing where `posix_spawn` has a flag for that.
 int divan_spawn_close_from(void *actions, int first);
 
+/// Lets this process have so many descriptors at most; 0 if that is so now.
+int divan_spawn_limit_descriptors(int most);
+
+/// How many bytes this process has allocated and not given back; 0 where the system does not tell.
+long divan_spawn_allocated_bytes(void);
+
 #endif

@@ -8,8 +8,13 @@ import Foundation
 final class TestDirectory: Sendable {
     let path: String
 
-    init(_ name: String = "robust") throws {
-        path = FileManager.default.temporaryDirectory
+    /// - Parameters:
+    ///   - name: What it is for.
+    ///   - inMemory: Whether it lies in memory, where the system has a place for that.
+    init(_ name: String = "robust", inMemory: Bool = false) throws {
+        let memory = URL(filePath: "/dev/shm")
+        let isThere = inMemory && FileManager.default.isWritableFile(atPath: memory.path())
+        path = (isThere ? memory : FileManager.default.temporaryDirectory)
             .appending(path: "divan-\(name)-\(UUID().uuidString)").path(percentEncoded: false)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
