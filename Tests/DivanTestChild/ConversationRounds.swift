@@ -44,10 +44,8 @@ struct ConversationRounds {
         let push = database.createPushReplication(to: target)
         let pull = database.createPullReplication(from: target)
         try wait {
-            push.start()
-            await push.finished()
-            pull.start()
-            await pull.finished()
+            try await push.run()
+            try await pull.run()
         }
     }
 
@@ -59,16 +57,17 @@ struct ConversationRounds {
         changed.wait()
         token.remove()
         try wait {
-            await push.stopped()
-            await pull.stopped()
+            await push.stopAndWait()
+            await pull.stopAndWait()
         }
     }
 
     /// A continuous pull over HTTP: a feed of the listener begins and is broken off.
     private func pull(from url: String, _ feed: ChangesFeedMode) throws {
-        let pull = target.createPullReplication(from: url)
-        pull.isContinuous = true
-        pull.changesFeed = feed
+        let pull = target.createPullReplication(from: url) { settings in
+            settings.isContinuous = true
+            settings.changesFeed = feed
+        }
         let id = UUID().uuidString
         let arrived = DispatchSemaphore(value: 0)
         let token = try target.addDocumentChangeListener(for: id) { _ in arrived.signal() }
@@ -76,7 +75,7 @@ struct ConversationRounds {
         try database.save(MutableDocument(id: id))
         arrived.wait()
         token.remove()
-        try wait { await pull.stopped() }
+        try wait { await pull.stopAndWait() }
     }
 
     private func follow(_ round: Int) throws {
@@ -115,10 +114,7 @@ struct ConversationRounds {
         let listener = try makeListener()
         let pull = target.createPullReplication(
             from: "http://127.0.0.1:\(listener.port ?? 0)/db")
-        try wait {
-            pull.start()
-            await pull.finished()
-        }
+        try wait { try await pull.run() }
         listener.stop()
     }
 

@@ -158,14 +158,19 @@ public final class Replication: Sendable {
     ///
     /// What is being stored is still stored, and a last checkpoint saved, for two seconds at most.
     public func stop() {
-        let (stop, task) = state.withLock { ($0.stop, $0.task) }
-        guard let stop, let task else { return }
+        let stop = state.withLock { state -> StopSignal? in
+            guard let task = state.task else { return nil }
+            if state.patience == nil {
+                state.patience = Task {
+                    guard (try? await Task.sleep(for: Self.grace)) != nil else { return }
+                    task.cancel()
+                }
+            }
+            return state.stop
+        }
+        guard let stop else { return }
         stop.give()
         wakeUp.withLock { $0 }.give()
-        Task {
-            try? await Task.sleep(for: Self.grace)
-            task.cancel()
-        }
     }
 
     private static let grace = Duration.seconds(2)
@@ -361,6 +366,8 @@ public final class Replication: Sendable {
             if let error { status.error = error }
         }
         state.withLock { state in
+            state.patience?.cancel()
+            state.patience = nil
             state.task = nil
             state.stop = nil
             state.hasEnded = true

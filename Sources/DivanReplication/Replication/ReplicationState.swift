@@ -5,6 +5,8 @@ struct ReplicationState: Sendable {
     var status = ReplicationStatus()
     var stop: StopSignal?
     var task: Task<Void, Never>?
+    /// Cancels the task if it takes too long to stop; it ends with it, and so keeps nothing of it.
+    var patience: Task<Void, Never>?
     var isSuspended = false
     /// Whether it was started and has ended since.
     var hasEnded = false
