@@ -110,6 +110,17 @@ import Testing
         #expect(other.user(cookie: token, now: 1_001) == nil)
     }
 
+    @Test func `a name with colons anywhere keeps its cookie, and gets no other one's`() throws {
+        let names = ["a", ":a", "a:", "a::b", "a:b", "::", "a:1", "1000:"]
+        let accounts = try Accounts(
+            directory: nil, passwords: Dictionary(uniqueKeysWithValues: names.map { ($0, "p") }))
+        for name in names {
+            let header = accounts.cookie(for: name, secure: true, now: 1_000)
+            let token = String(header.dropFirst("AuthSession=".count).prefix { $0 != ";" })
+            #expect(accounts.user(cookie: token, now: 1_001)?.0.name == name)
+        }
+    }
+
     @Test func `members read and write, admins also change the design`() throws {
         let site = try TestSite { $0.access = .users(["root": "r"]) }
         let path = site.manager.directory.path + "/listener.json"

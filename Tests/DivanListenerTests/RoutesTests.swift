@@ -43,6 +43,59 @@ import Testing
         #expect(many.json["results"]?.array?.count == 2)
     }
 
+    @Test func `views of design documents whose names hold slashes are views of their own`() throws {
+        let site = try TestSite { options in
+            options.viewCompiler = { source, _ in { _, emit in emit(source) } }
+        }
+        let database = try site.manager.database(named: "db")
+        try database.save(MutableDocument(id: "x"))
+        let views: [(design: String, view: String, path: String)] = [
+            ("a", "b/c", "a/_view/b%2Fc"), ("a/b", "c", "a%2Fb/_view/c"),
+            ("a%2Fb", "c", "a%252Fb/_view/c"), ("m", "\u{301}/x", "m/_view/%CC%81%2Fx"),
+            ("m/\u{301}", "x", "m%2F%CC%81/_view/x"),
+        ]
+        for (design, view, _) in views {
+            let body: JSONObject = ["views": [view: ["map": .string(design)]]]
+            try database.save(MutableDocument(body, id: "_design/" + design))
+        }
+        for _ in 0..<2 {
+            for (design, _, path) in views {
+                let rows = site.send("GET", "/db/_design/" + path).json["rows"]
+                #expect(rows?[0]?["key"]?.string == design, "\(path)")
+            }
+        }
+        #expect(try database.viewNames().count == views.count)
+        database.view(named: "q%2Fr/s").setMap(version: "1") { _, emit in emit("app") }
+        let own = site.send("GET", "/db/_design/q%2Fr/_view/s").json["rows"]
+        #expect(own?[0]?["key"]?.string == "app")
+    }
+
+    @Test func `what a client writes into a word of a path is no part of a pattern`() throws {
+        let (site, _) = try people()
+        let view = "%7Bddoc%7D%2F_view%2F%7Bname%7D"
+        let targets = [
+            "/db/_design/people/_view%2F%7Bname%7D", "/db/_design/people/_view%2FbyAge",
+            "/db/_index%2F%7Bddoc%7D%2Fjson%2F%7Bname%7D", "/db/_compact%2F%7Bddoc%7D",
+            "/db/_design%2Fpeople/_view%2F" + view, "/_scheduler%2Fdocs%2F%7Bdb%7D%2F%7Bdoc%7D",
+            "/db/_all_docs%2Fqueries", "/_scheduler%2Fjobs",
+        ]
+        for target in targets {
+            for method in ["GET", "POST", "PUT", "DELETE"] {
+                let status = site.send(method, target, "{}").status
+                #expect((400..<500).contains(status), "\(method) \(target): \(status)")
+            }
+        }
+        #expect(site.send("GET", "/db/_all_docs").status == 200)
+    }
+
+    @Test func `an index is not deleted under another one's name`() throws {
+        let (site, _) = try people()
+        let body = #"{"index":{"fields":["age"]},"ddoc":"a","name":"b/c"}"#
+        #expect(site.send("POST", "/db/_index", body).status == 200)
+        #expect(site.send("DELETE", "/db/_index/a%2Fb/json/c").status == 404)
+        #expect(site.send("DELETE", "/db/_index/a/json/b%2Fc").status == 200)
+    }
+
     @Test func `options that make no sense for a view are refused`() throws {
         let (site, database) = try people()
         database.view(named: "people/plain").setMap(version: "1") { _, emit in emit(1, nil) }

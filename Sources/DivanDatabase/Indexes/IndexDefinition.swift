@@ -46,10 +46,37 @@ final class IndexDefinition: Sendable {
         self.lentMap = lentMap
         self.reducer = reducer
         coder = RowKeyCoder(collation, strings: ICUCollator.root)
+        signature = Self.signature(
+            version: version, collation: collation, documentType: documentType,
+            reduces: reducer != nil)
+    }
+
+    /// What an index is built with as one text, another one for any other definition, byte for byte.
+    ///
+    ///     5 unicode 153.120 map * 1             no type, and a version in ASCII
+    ///     6 unicode 153.120 map 4:post =1       a type has its count before it, so that it ends there
+    ///     6 raw bytes map * x63c3a9             what is not ASCII is written as its bytes: Swift takes texts
+    ///                                           for equal that look the same
+    ///
+    /// The first form is that of earlier builds, whose indexes stay good.
+    private static func signature(
+        version: String, collation: Collation, documentType: String?, reduces: Bool
+    ) -> String {
         let strings = collation == .unicode ? ICUCollator.root.version : "bytes"
-        let reduces = reducer == nil ? "map" : "map and reduce"
-        signature =
-            "5 \(collation.rawValue) \(strings) \(reduces) \(documentType ?? "*") \(version)"
+        let work = reduces ? "map and reduce" : "map"
+        let rest = "\(collation.rawValue) \(strings) \(work)"
+        let isASCII = version.utf8.allSatisfy { $0 < 0x80 }
+        guard let documentType else {
+            return isASCII ? "5 \(rest) * \(version)" : "6 \(rest) * \(hexadecimal(version))"
+        }
+        let isPlain = documentType.utf8.allSatisfy { $0 < 0x80 }
+        let type =
+            isPlain ? "\(documentType.utf8.count):\(documentType)" : hexadecimal(documentType)
+        return "6 \(rest) \(type) \(isASCII ? "=" + version : hexadecimal(version))"
+    }
+
+    private static func hexadecimal(_ text: String) -> String {
+        text.utf8.reduce(into: "x") { $0 += ($1 < 16 ? "0" : "") + String($1, radix: 16) }
     }
 
     /// Collects what one document emits; nothing for a tombstone and for those that are not mapped.

@@ -89,9 +89,12 @@ struct IndexName: Hashable, Sendable {
     }
 
     init?(key: Span<UInt8>) {
-        let parts = String(utf8: key).split(separator: "/", maxSplits: 1)
-        guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])) else { return nil }
-        self.init(kind, String(parts[1]))
+        // A slash is a byte here: with a mark on it, it is another letter for Swift.
+        let parts = String(utf8: key).utf8.split(
+            separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false
+        ).map { String(Substring($0)) }
+        guard parts.count == 2, let kind = Kind(rawValue: parts[0]) else { return nil }
+        self.init(kind, parts[1])
     }
 }
 

@@ -25,7 +25,9 @@ extension Database {
         return try core.write { context in
             let (_, snapshot) = try context.transaction()
             let stored = try snapshot.indexRecord(definition.name)
-            if stored?.version == definition.version { return false }
+            if let stored, stored.version.utf8.elementsEqual(definition.version.utf8) {
+                return false
+            }
             _ = try context.makeIndex(
                 definition.name, signature: definition.signature, version: definition.version)
             return true

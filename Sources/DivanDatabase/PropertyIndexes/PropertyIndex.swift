@@ -51,8 +51,7 @@ public struct PropertyIndex: Sendable, Hashable {
         named name: String? = nil, on paths: [String], collation: Collation = .unicode,
         filter: Selector? = nil
     ) {
-        let suffix = collation == .unicode ? "" : " (\(collation.rawValue))"
-        self.name = name ?? paths.joined(separator: ", ") + suffix
+        self.name = name ?? Self.name(of: paths, collation)
         self.paths = paths
         self.collation = collation
         self.filter = filter
@@ -60,6 +59,20 @@ public struct PropertyIndex: Sendable, Hashable {
 }
 
 extension PropertyIndex {
+    /// The name of an index without one, which no other paths or collation have.
+    ///
+    ///     age, name           on "age" and "name"
+    ///     age (raw)           on "age", in the order of bytes
+    ///     "age, name"         on the one property of that name: what would be taken for more is quoted
+    private static func name(of paths: [String], _ collation: Collation) -> String {
+        let names = paths.map { path in
+            let isPlain = !path.utf8.contains { [0x20, 0x22, 0x28, 0x2C].contains($0) }
+            return isPlain && !path.isEmpty ? path : JSONValue.string(path).description
+        }
+        return names.joined(separator: ", ")
+            + (collation == .unicode ? "" : " (\(collation.rawValue))")
+    }
+
     var indexName: IndexName { IndexName(.property, name) }
 
     /// What is stored of the definition, as the version of the index.

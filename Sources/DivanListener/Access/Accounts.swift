@@ -116,12 +116,13 @@ final class Accounts: Sendable {
         while text.utf8.count % 4 != 0 { text += "=" }
         guard let bytes = Base64.decode(text), bytes.count > 33 else { return nil }
         let body = Array(bytes[..<(bytes.count - 32)])
-        // `name:end:`; a name may contain colons.
-        let parts = String(decoding: body, as: UTF8.self).split(separator: ":")
-        guard parts.count >= 2, let end = parts.last.flatMap({ Int64($0) }), end > now else {
-            return nil
-        }
-        let name = parts.dropLast().joined(separator: ":")
+        // `name:end:`; a name may contain colons, also at its ends.
+        guard body.last == UInt8(ascii: ":"),
+            let colon = body.dropLast().lastIndex(of: UInt8(ascii: ":")),
+            let name = String(validating: body[..<colon], as: UTF8.self),
+            let end = Int64(String(decoding: body[(colon + 1)...].dropLast(), as: UTF8.self)),
+            end > now
+        else { return nil }
         guard let account = account(name),
             Secrets.areEqual(
                 Secrets.sign(body, key: signingKey(name)), Array(bytes[(bytes.count - 32)...]))

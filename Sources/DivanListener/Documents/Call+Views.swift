@@ -45,7 +45,7 @@ extension Call {
 
     /// `GET /{db}/_design/{ddoc}/_info`
     func designInfo() throws -> ListenerResponse {
-        let prefix = name(0) + "/"
+        let prefix = DesignItem.prefix(name(0))
         let database = try database
         let names = try database.viewNames().filter { $0.hasPrefix(prefix) }
         guard try !names.isEmpty || database.contains("_design/" + name(0)) else {
@@ -78,7 +78,7 @@ extension Call {
     /// A view by its names: the app's, or what the design document says now.
     func view(_ design: String, _ name: String) throws -> View {
         let database = try database
-        let full = "\(design)/\(name)"
+        let full = DesignItem.name(design, name)
         if let view = try database.existingView(named: full), view.isDefined,
             view.version?.hasPrefix(Self.compiled) != true
         {

@@ -12,7 +12,7 @@ extension Call {
     func filter(_ name: String) throws -> FilterFunction {
         if let filter = try database.filter(named: name) { return filter }
         let missing = HTTPFailure.notFound("missing filter: \(name.prefix(100))")
-        let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
+        let parts = DesignItem.parts(name)
         guard parts.count == 2,
             let document = try database.document(withID: "_design/" + parts[0]),
             let source = document["filters"][parts[1]].string

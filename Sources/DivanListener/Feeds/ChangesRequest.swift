@@ -121,7 +121,7 @@ enum ChangesFilter: Sendable {
             }
             self = .selector(try Selector(json: json))
         case "_view":
-            let names = (query["view"] ?? "").split(separator: "/", maxSplits: 1).map(String.init)
+            let names = DesignItem.parts(query["view"] ?? "")
             guard names.count == 2 else {
                 throw HTTPFailure.badRequest("`view` filter parameter is not provided.")
             }

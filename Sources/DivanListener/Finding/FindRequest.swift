@@ -103,8 +103,8 @@ struct IndexLabel: Equatable {
     }
 
     init(_ indexName: String) {
-        let parts = indexName.split(separator: "/", maxSplits: 1).map(String.init)
-        design = parts.first ?? indexName
+        let parts = DesignItem.parts(indexName)
+        design = parts[0]
         name = parts.count > 1 ? parts[1] : design
     }
 

@@ -107,7 +107,8 @@ extension Call {
     /// Whether there is a design document of a name, or a view of the app under it.
     func hasDesign(_ name: String) throws -> Bool {
         let database = try database
-        return try database.viewNames().contains { $0.hasPrefix(name + "/") }
+        let prefix = DesignItem.prefix(name)
+        return try database.viewNames().contains { $0.hasPrefix(prefix) }
             || database.contains("_design/" + name)
     }
 
