@@ -43,7 +43,8 @@ import Testing
         #expect(many.json["results"]?.array?.count == 2)
     }
 
-    @Test func `views of design documents whose names hold slashes are views of their own`() throws {
+    @Test func `views of design documents whose names hold slashes are views of their own`() throws
+    {
         let site = try TestSite { options in
             options.viewCompiler = { source, _ in { _, emit in emit(source) } }
         }

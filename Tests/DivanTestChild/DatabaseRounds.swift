@@ -137,7 +137,8 @@ struct DatabaseRounds {
         options.encryptionKey = try Keeping.key()
         let database = try manager.openDatabase(named: "k\(round)", options: options)
         try database.save(MutableDocument())
-        try database.changeEncryptionKey(to: EncryptionKey(rawBytes: [UInt8](repeating: 1, count: 32)))
+        try database.changeEncryptionKey(
+            to: EncryptionKey(rawBytes: [UInt8](repeating: 1, count: 32)))
         if !TestEncryption.isOn { try database.changeEncryptionKey(to: nil) }
         guard !database.isClosed else { return try manager.deleteDatabase(named: "k\(round)") }
         try database.delete()
@@ -152,7 +153,8 @@ struct DatabaseRounds {
     /// A database whose manifest is whole and whose data are not there.
     private func makeDamaged(_ name: String) throws {
         try make(name).close()
-        for file in try FileManager.default.contentsOfDirectory(atPath: url(name).path() + "/data-1")
+        for file in try FileManager.default.contentsOfDirectory(
+            atPath: url(name).path() + "/data-1")
         where file.hasPrefix("main") {
             try FileManager.default.removeItem(atPath: url(name).path() + "/data-1/" + file)
         }

@@ -147,7 +147,9 @@ extension Call {
         let label = IndexLabel(design: IndexLabel.design(name(0)), name: name(1))
         let database = try database
         // No design document of an index has a slash in its name; with one it would be another's.
-        guard !label.design.contains("/"), try label.indexNames.contains(where: { try database.deleteIndex(named: $0) }) else {
+        guard !label.design.contains("/"),
+            try label.indexNames.contains(where: { try database.deleteIndex(named: $0) })
+        else {
             throw HTTPFailure.notFound("Index does not exist")
         }
         return .done()

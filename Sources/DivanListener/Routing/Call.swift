@@ -35,7 +35,9 @@ struct Call: Sendable {
     var databaseName: String { resource.database ?? "" }
 
     /// What the pattern's placeholders behind the database stand for.
-    func name(_ index: Int) -> String { resource.names[index] }
+    func name(_ index: Int) -> String {
+        resource.names.indices.contains(index) ? resource.names[index] : ""
+    }
 
     // MARK: - Calls that others wait for
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanHTTP
+
 /// What a path names: a pattern of the route table, and what its placeholders stand for.
 ///
 ///     path                            pattern                              database, names
@@ -25,8 +27,7 @@ struct Resource: Sendable, Equatable {
         guard first.utf8.first != UInt8(ascii: "_") || SystemDatabase(rawValue: first) != nil else {
             let isDocument = components.count > 2 && components[..<2] == ["_scheduler", "docs"]
             pattern =
-                isDocument
-                ? "/_scheduler/docs/{db}/{doc}" : "/" + components.joined(separator: "/")
+                isDocument ? "/_scheduler/docs/{db}/{doc}" : Self.literal(components)
             return
         }
         database = first
@@ -74,14 +75,20 @@ struct Resource: Sendable, Equatable {
         guard let function = tail.first, function.hasPrefix("_") else {
             return document("_design/" + name, tail)
         }
-        let base = "/{db}/_design/{ddoc}/" + function
+        let base = "/{db}/_design/{ddoc}" + literal([function])
         switch tail.count {
         case 1: return (base, [name])
         case 2: return (base + "/{name}", [name, tail[1]])
-        default:
-            let end = tail.dropFirst(2).joined(separator: "/")
-            return (base + "/{name}/" + end, [name, tail[1]])
+        default: return (base + "/{name}" + literal(tail.dropFirst(2)), [name, tail[1]])
         }
+    }
+
+    /// Words of a path as words of a pattern.
+    ///
+    /// What a client writes into one word is never two, nor a placeholder: the routes have neither escapes
+    /// nor anything that is escaped here.
+    private static func literal(_ words: some Sequence<String>) -> String {
+        words.reduce(into: "") { $0 += "/" + PercentEncoding.encode($1) }
     }
 
     private static func function(_ parts: [String]) -> (String, [String]) {
@@ -91,6 +98,6 @@ struct Resource: Sendable, Equatable {
             if design.hasPrefix("_design/") { design = String(design.dropFirst(8)) }
             return ("/{db}/_index/{ddoc}/json/{name}", [design, parts[parts.count - 1]])
         }
-        return ("/{db}/" + parts.joined(separator: "/"), [])
+        return ("/{db}" + literal(parts), [])
     }
 }

@@ -38,7 +38,9 @@ final class DatabaseUpdates: Sendable {
             guard events.count - followed.count > 2 * DatabaseUpdates.mostDeletions else { return }
             let deletions = events.values.filter { $0.kind == .deleted }
                 .sorted { $0.number < $1.number }
-            for event in deletions.dropLast(DatabaseUpdates.mostDeletions) { events[event.name] = nil }
+            for event in deletions.dropLast(DatabaseUpdates.mostDeletions) {
+                events[event.name] = nil
+            }
         }
     }
 
