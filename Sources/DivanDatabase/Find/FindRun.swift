@@ -19,7 +19,7 @@ struct FindRun {
         let order = try query.sort.map { key in
             OrderKey(path: try Self.path(key.path), isDescending: key.isDescending)
         }
-        let node = query.selector.node
+        let node = query.selector.wanted
         var planned = PlannedQuery(
             core: query.database.core, constraint: node.constraint, collation: .unicode,
             order: order,

@@ -40,8 +40,11 @@ public import DivanJSON
 /// - A property that is missing fulfils nothing but `{"$exists": false}`, not even `$ne` or `$not`;
 ///   null is a value like others. On a path that leads through something that is no object, nothing
 ///   is fulfilled at all.
-/// - An empty list behind `$and`, `$or` or `$nor` excludes nothing; `{"$in": []}` and `{"$all": []}`
-///   are fulfilled by nothing.
+/// - An empty list behind `$and`, `$or` or `$nor` excludes nothing. A *query* whose selector is nothing but
+///   such a list (`{"$or": []}`) finds nothing, since a program that builds its alternatives has none.
+/// - `{"$in": []}` and `{"$all": []}` are fulfilled by nothing, `{"$nin": []}` by every value that is there.
+/// - The selector `{}` is fulfilled by everything. Behind a name or an operator `{}` is a value to be equal
+///   to: `{"a": {}}`, `{"tags": {"$elemMatch": {}}}`.
 ///
 /// A selector is read once and asked as often as you like, on any thread. Asking it looks up what it
 /// names in the stored form of a document, without decoding the rest.
@@ -49,6 +52,12 @@ public struct Selector: Sendable {
     /// The selector as it was given.
     public let json: JSONValue
     let node: SelectorNode
+
+    /// What a query is to find: what matches, or nothing where the selector asks for nothing.
+    ///
+    /// CouchDB draws the same line: its filters let everything pass that such a selector excludes not, and its
+    /// queries find nothing.
+    var wanted: SelectorNode { SelectorParser.isEmptyList(json) ? .any([]) : node }
 
     /// The selector that every document matches.
     public static let all = Selector(json: .object([:]), node: .all([]))

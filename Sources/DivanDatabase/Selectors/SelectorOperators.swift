@@ -31,7 +31,9 @@ struct SelectorOperators {
             }
             return .size(Int(size))
         case "$mod": return try remainder(value, context)
-        case "$regex": return .pattern(try pattern(value, context))
+        case "$regex":
+            // Nothing occurs in every string; ICU has no such expression.
+            return value == "" ? .beginsWith([]) : .pattern(try pattern(value, context))
         case "$beginsWith":
             guard let prefix = value.string else { throw context.wants("a string") }
             return .beginsWith(Array(prefix.utf8))

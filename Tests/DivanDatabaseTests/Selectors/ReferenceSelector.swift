@@ -12,6 +12,16 @@ struct ReferenceSelector {
 
     func matches(_ document: JSONValue) -> Bool { holds(normal, document) }
 
+    /// Whether it comes down to a list without items: a query then finds nothing.
+    var isEmptyList: Bool {
+        var rest = normal
+        // One key leads to a list of one item, and so on.
+        while let items = rest["items"]?.array, items.count == 1, rest["of"] == "key" {
+            rest = items[0]
+        }
+        return rest["items"]?.array?.isEmpty == true
+    }
+
     // MARK: - Rewriting: {"op": …} with {"path": […], "op": …, "argument": …} at the ends
 
     private static func list(_ kind: String, _ items: [JSONValue]) -> JSONValue {
@@ -19,7 +29,7 @@ struct ReferenceSelector {
     }
 
     private static func spread(_ json: JSONValue, path: [String], isNegated: Bool) -> JSONValue {
-        guard case .object(let object) = json, !(object.isEmpty && !path.isEmpty) else {
+        guard case .object(let object) = json, !object.isEmpty else {
             return end(path, "$eq", json, isNegated)
         }
         let items = object.map { key, value -> JSONValue in
@@ -38,7 +48,8 @@ struct ReferenceSelector {
                 return spread(value, path: path + steps, isNegated: isNegated)
             }
         }
-        return list(isNegated && !object.isEmpty ? "any" : "all", items)
+        let kind = isNegated ? "any" : "all"
+        return ["op": .string(kind), "items": .array(items), "of": "key"]
     }
 
     private static func end(
