@@ -125,7 +125,11 @@ import Testing
         var note = Note(text: "x")
         try database.save(&note)
         let saved = note
+        let editor = try database.editor(of: saved)
+        editor.text = "z"
         return [
+            ("editor save", { try editor.save() }),
+            ("save all models", { try database.saveAllModels() }),
             (
                 "model save",
                 {
