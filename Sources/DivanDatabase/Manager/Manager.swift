@@ -43,6 +43,8 @@ public final class Manager: Sendable {
     private let path: String
     struct State {
         var databases: [String: Database] = [:]
+        var openingFollowers: [Int: @Sendable (Database) -> Void] = [:]
+        var nextFollower = 0
         var isClosed = false
         var isSuspended = false
 
@@ -155,12 +157,13 @@ public final class Manager: Sendable {
         var closed: [Database] = []
         // Outside the mutex: with the last of them goes what the app has put into them.
         defer { withExtendedLifetime(closed) {} }
-        return try state.withLock { state in
+        let (database, followers): (Database, [@Sendable (Database) -> Void]) = try state.withLock {
+            state in
             guard !state.isClosed else { throw DatabaseError.closed(name) }
             guard !state.isSuspended else { throw DatabaseError.suspended(name) }
             if let open = state.databases[name], !open.isClosed {
                 if let key = options.encryptionKey { try open.core.checkKey(key) }
-                return open
+                return (open, [])
             }
             closed = state.takeClosed()
             var options = options
@@ -168,7 +171,26 @@ public final class Manager: Sendable {
             let database = try DatabaseRegistry.shared.open(
                 name: name, path: path(of: name), options: options, manager: self)
             state.databases[name] = database
-            return database
+            return (database, Array(state.openingFollowers.values))
+        }
+        for follower in followers { follower(database) }
+        return database
+    }
+
+    /// Calls a closure with each database that this manager opens from now on, also one that is made.
+    ///
+    /// It runs on the thread that opens, after the opening, so it must be short.
+    ///
+    /// - Parameter follower: Receives the database.
+    /// - Returns: The token that keeps the closure.
+    package func whenOpened(_ follower: @escaping @Sendable (Database) -> Void) -> ListenerToken {
+        let number = state.withLock { state in
+            state.nextFollower += 1
+            state.openingFollowers[state.nextFollower] = follower
+            return state.nextFollower
+        }
+        return ListenerToken { [weak self] in
+            self?.state.withLock { $0.openingFollowers[number] = nil }
         }
     }
 

@@ -17,7 +17,7 @@ internal import DivanModel
 /// waits, a commit of any process wakes it.
 ///
 /// A place beyond the end of the feed is of another database that had this name: the feed then begins
-/// from its start, so that nothing is missed.
+/// from its start, so that nothing is missed. A feed that waits ends when its database is deleted.
 struct ChangesFeed: ResponseSteps {
     private static let stepSize = 1_000
     private let call: Call
@@ -56,6 +56,16 @@ struct ChangesFeed: ResponseSteps {
     }
 
     mutating func next() throws -> Production {
+        do { return try piece() } catch let error as DatabaseError
+            where error.code == .databaseClosed && request.mode != .normal && phase == .rows
+        {
+            // The database was deleted, so nothing more comes; a list that is not whole is broken off.
+            phase = .foot
+            return try piece()
+        }
+    }
+
+    private mutating func piece() throws -> Production {
         var text = JSONText()
         switch phase {
         case .done: return .end
@@ -76,7 +86,7 @@ struct ChangesFeed: ResponseSteps {
         let isAtEnd = try left == 0 || step(&text)
         if left == 0 || (isAtEnd && isFinished) {
             phase = .foot
-            if text.bytes.isEmpty { return try next() }
+            if text.bytes.isEmpty { return try piece() }
             return emit(text)
         }
         if !text.bytes.isEmpty { return emit(text) }

@@ -55,6 +55,8 @@ extension Call {
         case .forbidden: .forbidden(error.message)
         case .invalidSetting: .badRequest(error.message)
         case .cancelled: HTTPFailure(503, "cancelled", "The replication was cancelled.")
+        case .database where (error.underlying as? DatabaseError)?.code == .databaseClosed:
+            HTTPFailure(404, "db_not_found", error.message)
         case .database: HTTPFailure(500, "internal_server_error", "The database failed.")
         default: HTTPFailure(500, "replication_error", error.message)
         }

@@ -28,6 +28,7 @@ package final class Site: Sendable {
     let replicator = ReplicatorDatabase()
     let updates = DatabaseUpdates()
     private let ownHosts = Mutex<Set<String>>([])
+    private let opening = Mutex<ListenerToken?>(nil)
     let throttle: PasswordThrottle
 
     /// Gathers what requests share.
@@ -54,6 +55,11 @@ package final class Site: Sendable {
             isParty: isParty, anonymous: ListenerUser(), accounts: accounts, throttle: throttle,
             cors: cors, tokens: options.tokens, proxy: options.proxy,
             certificates: options.clientCertificates)
+        let token = manager.whenOpened { [weak self] database in
+            guard let self, database.name == SystemDatabase.replicator.rawValue else { return }
+            self.replicator.look(self)
+        }
+        opening.withLock { $0 = token }
     }
 
     /// Refuses header fields that would break the answers that they stand in.
@@ -74,7 +80,6 @@ package final class Site: Sendable {
         guard !manager.databaseExists(named: name) else { throw HTTPFailure.databaseExists }
         _ = try manager.database(named: name)
         updates.note(.created, name)
-        if name == SystemDatabase.replicator.rawValue { replicator.follow(self) }
     }
 
     /// Deletes a database.
@@ -102,6 +107,7 @@ package final class Site: Sendable {
 
     /// Ends what goes on between requests.
     func end() {
+        opening.withLock { $0 = nil }
         replicator.close()
         replications.close()
     }

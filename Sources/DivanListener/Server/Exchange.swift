@@ -245,7 +245,11 @@ final class Exchange: Sendable {
             case let production: deliver(production)
             }
         } catch {
-            Log.listener.error("An answer was broken off: \(error)")
+            if (error as? DatabaseError)?.code == .databaseClosed {
+                Log.listener.info("An answer was broken off, since its database was closed.")
+            } else {
+                Log.listener.error("An answer was broken off: \(error)")
+            }
             deliver(.end, hasFailed: true)
         }
     }

@@ -8,6 +8,8 @@ internal import DivanReplication
 extension Call {
     /// `GET /_scheduler/docs`
     func schedulerDocuments() throws -> ListenerResponse {
+        // Another process may have made the database since.
+        site.replicator.follow(site)
         let documents = site.replicator.jobs.map { Self.describe($0.id, $0.job) }
         return page("docs", documents)
     }

@@ -23,12 +23,18 @@ final class DatabaseUpdates: Sendable {
         case created, updated, deleted
     }
 
-    private typealias Followed = (database: Database, token: ListenerToken)
+    private struct Following {
+        let database: Database
+        let incarnation: String
+        /// The last place when it began, with the news of it.
+        var place: UInt64
+        let token: ListenerToken
+    }
 
     private struct State {
         var number: UInt64 = 0
         var events: [String: Event] = [:]
-        var followed: [String: Followed] = [:]
+        var followed: [String: Following] = [:]
         var nextFollower = 0
         var followers: [Int: @Sendable () -> Void] = [:]
         var isOn = false
@@ -73,7 +79,7 @@ final class DatabaseUpdates: Sendable {
     /// What is deleted is not followed any more, so that nothing of it is kept but this news.
     func note(_ kind: Kind, _ name: String) {
         let (followers, gone) = state.withLock { state in
-            guard state.isOn else { return ([@Sendable () -> Void](), Followed?.none) }
+            guard state.isOn else { return ([@Sendable () -> Void](), Following?.none) }
             state.number += 1
             state.events[name] = Event(number: state.number, name: name, kind: kind)
             if kind == .deleted { state.forgetOldDeletions() }
@@ -117,10 +123,20 @@ final class DatabaseUpdates: Sendable {
                 guard let self, let database, !database.isClosed else { return }
                 self.note(.updated, name)
             }
-            state.withLock { $0.followed[name] = (database, token) }
-            if gone[name] == nil, state.withLock({ $0.events[name]?.kind != .created }) {
-                note(.created, name)
+            let old = gone[name]
+            let isNews = state.withLock { state in
+                state.followed[name] = Following(
+                    database: database, incarnation: database.incarnation, place: state.number,
+                    token: token)
+                // One that was closed and opened again is the same; one that was deleted and made again is not,
+                // and is news unless the listener itself has made it.
+                if let old, old.incarnation == database.incarnation { return false }
+                guard let last = state.events[name], last.kind == .created else { return true }
+                return old.map { last.number <= $0.place } ?? false
             }
+            guard isNews else { continue }
+            note(.created, name)
+            state.withLock { $0.followed[name]?.place = $0.number }
         }
     }
 }

@@ -13,6 +13,8 @@ internal import Synchronization
 ///
 ///     a document appears, or its source, target or options change ──► the replication starts (anew)
 ///     the document goes ───────────────────────────────────────────► it is cancelled
+///     the database goes: deleted, replaced, closed ────────────────► all are cancelled
+///     a database of that name is opened or made ───────────────────► its documents' replications start
 ///     it is over ──────────────────────────────────────────────────► the document says `completed`
 ///     it cannot be ────────────────────────────────────────────────► the document says `failed`, and why
 ///     the listener stops ──────────────────────────────────────────► it stops, and the next one starts it
@@ -34,10 +36,16 @@ final class ReplicatorDatabase: Sendable {
         var updated = AccountsFile.now
     }
 
+    /// The database whose documents are followed. Its handle says when it is no longer the one of its name.
+    private struct Following {
+        let database: Database
+        let token: ListenerToken
+    }
+
     private struct State {
         var jobs: [String: Job] = [:]
         var position: SequenceNumber = 0
-        var following: ListenerToken?
+        var following: Following?
         var isClosed = false
     }
 
@@ -49,28 +57,23 @@ final class ReplicatorDatabase: Sendable {
         state.withLock { $0.jobs }.sorted { $0.key < $1.key }.map { (id: $0.key, job: $0.value) }
     }
 
-    /// Begins to follow the database, where there is one; doing so again is fine.
+    /// Begins to follow the database, where there is one, and opens it for that; doing so again is fine.
     func follow(_ site: Site) {
-        guard !site.options.readOnly, state.withLock({ $0.following == nil && !$0.isClosed }),
-            let database = try? site.manager.existingDatabase(
-                named: SystemDatabase.replicator.rawValue),
-            let token = try? database.whenCommitted({ [weak self, weak site] in
-                guard let self, let site else { return }
-                self.look(site)
-            })
-        else { return }
-        state.withLock { $0.following = token }
+        guard state.withLock({ $0.following?.database.isClosed ?? true }) else { return }
+        do { _ = try site.manager.existingDatabase(named: SystemDatabase.replicator.rawValue) } catch {
+            Log.listener.error("The database '_replicator' could not be opened: \(error)")
+        }
         look(site)
     }
 
     /// Follows no more. The replications are ended by whoever runs them.
     func close() {
-        let token = state.withLock { state in
+        let following = state.withLock { state in
             state.isClosed = true
             defer { state.following = nil }
             return state.following
         }
-        token?.remove()
+        following?.token.remove()
     }
 
     /// What of a document describes the replication.
@@ -81,24 +84,24 @@ final class ReplicatorDatabase: Sendable {
 
     // MARK: - On the queue
 
-    private func look(_ site: Site) {
+    /// Reads what is new: after a commit, and when a database of this name is opened, made or gone.
+    func look(_ site: Site) {
+        guard !site.options.readOnly else { return }
         queue.async { [weak self, weak site] in
             guard let self, let site, !self.state.withLock({ $0.isClosed }) else { return }
-            do { try self.readChanges(site) } catch {
+            do { try self.readChanges(site) } catch let error as DatabaseError
+                where error.code == .databaseClosed
+            {
+                // It went while it was read; its closing is told of, too.
+                Log.listener.verbose("The database '_replicator' was closed.")
+            } catch {
                 Log.listener.error("The database '_replicator' could not be read: \(error)")
             }
         }
     }
 
     private func readChanges(_ site: Site) throws {
-        guard
-            let database = try site.manager.existingDatabase(
-                named: SystemDatabase.replicator.rawValue)
-        else {
-            // It was deleted, and all of its documents with it.
-            for (id, _) in jobs { cancel(id, site) }
-            return close(forgetting: true)
-        }
+        guard let database = try followed(site) else { return }
         while true {
             let start = state.withLock { $0.position }
             let batch = try database.read { try $0.changes(since: start, limit: 1_000) }
@@ -110,11 +113,33 @@ final class ReplicatorDatabase: Sendable {
         }
     }
 
-    private func close(forgetting: Bool) {
-        state.withLock { state in
-            state.following = nil
-            state.position = 0
+    /// The database that is open under the name now, followed from its beginning where it is another one
+    /// than before; nil when none is open.
+    ///
+    /// It is not opened here: the app may have closed it to replace it.
+    private func followed(_ site: Site) throws -> Database? {
+        if let known = state.withLock({ $0.following }) {
+            if !known.database.isClosed { return known.database }
+            // All of its documents are gone with it.
+            for (id, _) in jobs { cancel(id, site) }
+            state.withLock { state in
+                state.following = nil
+                state.position = 0
+            }
         }
+        guard
+            let database = site.manager.openedDatabase(named: SystemDatabase.replicator.rawValue)
+        else { return nil }
+        let token = try database.whenCommitted { [weak self, weak site] in
+            guard let self, let site else { return }
+            self.look(site)
+        }
+        let isFollowed = state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.following = Following(database: database, token: token)
+            return true
+        }
+        return isFollowed ? database : nil
     }
 
     private func take(_ change: Change, _ database: Database, _ site: Site) throws {
@@ -164,7 +189,7 @@ final class ReplicatorDatabase: Sendable {
         state.withLock { $0.jobs[id] = started }
         running.whenOver { [weak self, weak site] outcome in
             guard let self, let site else { return }
-            self.queue.async { self.end(outcome, id, revision, site) }
+            self.queue.async { self.end(outcome, of: running, id, revision, site) }
         }
     }
 
@@ -175,9 +200,11 @@ final class ReplicatorDatabase: Sendable {
     }
 
     private func end(
-        _ outcome: RunningReplication.Outcome, _ id: String, _ revision: String, _ site: Site
+        _ outcome: RunningReplication.Outcome, of running: RunningReplication, _ id: String,
+        _ revision: String, _ site: Site
     ) {
-        guard state.withLock({ !$0.isClosed && $0.jobs[id]?.revision == revision }) else { return }
+        // A document of a new database may have the same revision: it is not about that one.
+        guard state.withLock({ !$0.isClosed && $0.jobs[id]?.running === running }) else { return }
         switch outcome {
         case .done: note("completed", nil, id, revision, site)
         case .failed(let error):

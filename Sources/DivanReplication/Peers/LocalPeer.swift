@@ -72,9 +72,6 @@ package struct LocalPeer: ReplicationPeer {
                 group.cancelAll()
             }
             try Task.checkCancellation()
-            if database.isClosed {
-                throw ReplicationError(.database, "The database '\(database.name)' was closed.")
-            }
         }
     }
 

@@ -35,7 +35,8 @@ extension Replication {
                 lastSaved = watch.saved ?? lastSaved
                 let error = ReplicationError(error)
                 if stop.isGiven || Task.isCancelled || error.code == .cancelled { return end(nil) }
-                if database.isClosed { return end(error) }
+                // A handle that is closed stays so, also where a database of its name is made anew.
+                if database.isClosed || remote.database?.isClosed ?? false { return end(error) }
                 if database.isSuspended {
                     await waitWhileSuspended(stop)
                     if stop.isGiven || Task.isCancelled { return end(nil) }
@@ -95,10 +96,32 @@ extension Replication {
             checkpointInterval: settings.checkpointInterval)
         run.limits = limits
         let isEmpty = direction == .pull ? try database.documentCount == 0 : false
-        try await run.run(until: stop, isActiveOnly: isEmpty) { [weak self] progress, reports in
+        let follow: @Sendable (ReplicationRun.Progress, [ReplicationEngine.Report]) -> Void = {
+            [weak self] progress, reports in
             watch.take(progress)
             self?.take(progress)
             self?.take(reports)
+        }
+        let target = direction == .push ? remote.database : database
+        guard settings.isContinuous, let target else {
+            return try await run.run(until: stop, isActiveOnly: isEmpty, follow: follow)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { [run] group in
+            group.addTask { try await run.run(until: stop, isActiveOnly: isEmpty, follow: follow) }
+            group.addTask { try await Self.failWhenClosed(target) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// Throws once a database is closed or deleted: a run that waits for changes elsewhere does not hear of it.
+    private static func failWhenClosed(_ database: Database) async throws {
+        let signal = CommitSignal(database)
+        while true {
+            let rung = signal.count
+            if database.isClosed { _ = try database.lastSequence }
+            await signal.wait(after: rung)
+            try Task.checkCancellation()
         }
     }
 }

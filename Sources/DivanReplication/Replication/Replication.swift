@@ -16,7 +16,8 @@ internal import Synchronization
 ///
 /// A one-shot replication ends when everything is transferred. A continuous one goes on: at the end of
 /// the feed it waits for changes, and whatever fails it tries again, sooner while things look good and
-/// at ever longer intervals while not. Only `stop()`, or closing the database, ends it.
+/// at ever longer intervals while not. Only `stop()` ends it, or closing or deleting the database or another one
+/// of this process at its other end.
 ///
 ///     stopped ── start() ──► connecting ──► active ◄──► idle      caught up; continuous only
 ///        ▲                     │     ▲         │          │
