@@ -32,10 +32,15 @@ struct Guardian: Sendable {
     /// Whether a request shows anything that may tell who makes it.
     func showsSomething(_ head: RequestHead) -> Bool {
         if case .trusted = head.certificate { return true }
-        let names =
-            ["Authorization", "Cookie"] + (proxy == nil ? [] : ["X-Auth-CouchDB-UserName"])
-        return names.contains { head.headers[$0] != nil }
+        return Self.credentialFields.contains {
+            head.headers[$0] != nil && (proxy != nil || $0 != ListenerProxyAuthentication.nameField)
+        }
     }
+
+    /// The header fields by which a client may say who it is.
+    static let credentialFields = [
+        "Authorization", "Cookie", ListenerProxyAuthentication.nameField,
+    ]
 
     /// Refuses requests that a foreign page may have had a browser make.
     func check(_ head: RequestHead) throws {
@@ -77,6 +82,17 @@ struct Guardian: Sendable {
             guard certificates.isRequired else { return nil }
             throw HTTPFailure.forbidden("A client certificate is needed.")
         }
+    }
+
+    /// The user that header fields show, of a step that the listener makes in a client's name.
+    ///
+    /// Wrong passwords in them lock nobody out who signs in from an address.
+    ///
+    /// - Throws: `HTTPFailure` 401 when a name, password or token is wrong, 403 when too many passwords were.
+    func user(showing headers: HTTPHeaders) throws -> ListenerUser {
+        var head = RequestHead(method: "GET", target: "/", headers: headers)
+        head.remoteAddress = "replication"
+        return try recognised(head)
     }
 
     /// The user by what stands in the request.
@@ -136,6 +152,11 @@ struct Guardian: Sendable {
             let colon = text.firstIndex(of: ":")
         else { return nil }
         return (String(text[..<colon]), String(text[text.index(after: colon)...]))
+    }
+
+    /// The name that header fields give, whether it is right or not; empty when they give none.
+    static func name(in headers: HTTPHeaders) -> String {
+        headers["Authorization"].flatMap { credentials($0)?.name } ?? ""
     }
 
     static func cookie(_ head: RequestHead) -> String? {

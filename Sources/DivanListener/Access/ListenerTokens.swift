@@ -129,6 +129,9 @@ public struct ListenerTokens: Sendable {
 /// The fields count only with the right token, so they may come from anywhere. The token of a name is always the
 /// same: have them sent over TLS only, and let no client see them.
 public struct ListenerProxyAuthentication: Sendable {
+    /// The header field with the user's name.
+    static let nameField = "X-Auth-CouchDB-UserName"
+
     private let secret: [UInt8]
 
     /// Takes the secret that the proxy has, too.
@@ -147,7 +150,7 @@ public struct ListenerProxyAuthentication: Sendable {
     ///
     /// - Throws: `HTTPFailure` 401 when the token is wrong.
     func user(of headers: HTTPHeaders) throws -> ListenerUser? {
-        guard let name = headers["X-Auth-CouchDB-UserName"], !name.isEmpty else { return nil }
+        guard let name = headers[Self.nameField], !name.isEmpty else { return nil }
         let token = Array((headers["X-Auth-CouchDB-Token"] ?? "").utf8)
         let right = Hexadecimal.text(Secrets.sign(Array(name.utf8), key: secret))
         guard Secrets.areEqual(Array(right.utf8), token) else {

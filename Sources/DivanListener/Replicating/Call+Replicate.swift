@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanHTTP
 internal import DivanJSON
 internal import DivanReplication
 
@@ -50,6 +51,8 @@ extension Call {
         return switch error.code {
         // Also of a database that is there and lacks the filter, so the reason tells which.
         case .notFound: HTTPFailure(404, "db_not_found", error.message)
+        // A refusal here has no status, and names its database.
+        case .unauthorized where error.status == nil: .unauthorized(error.message)
         case .unauthorized:
             .unauthorized("unauthorized to access or create database \(remote.label)")
         case .forbidden: .forbidden(error.message)
@@ -75,7 +78,9 @@ extension Site {
             throw HTTPFailure.forbidden(
                 "The app decides who may see which document, so replicate from outside.")
         }
-        let settings = request.settings
+        var settings = request.settings
+        settings.localAccess = try access(request.source, request.sourceCredentials, request)
+        settings.remoteAccess = try access(request.target, request.targetCredentials, request)
         switch (request.source, request.target) {
         case (.local(let source), .local(let target)):
             guard let (here, there) = try bothEnds(source, target, request) else { return nil }
@@ -85,6 +90,7 @@ extension Site {
             return source.createPushReplication(to: url, settings: settings)
         case (.url(let url), .local(let name)):
             guard let target = try end(name, mayCreate: true, request) else { return nil }
+            swap(&settings.localAccess, &settings.remoteAccess)
             return target.createPullReplication(from: url, settings: settings)
         case (.url, .url):
             throw HTTPFailure.badRequest("One of source and target must be a database here.")
@@ -113,5 +119,60 @@ extension Site {
         }
         try create(name)
         return try manager.database(named: name)
+    }
+
+    /// In whose name an end is used that is a database here; nil where nothing is shown, which is in the name of the
+    /// administrator who asks.
+    ///
+    /// - Throws: `HTTPFailure` 401 or 403 where the user may not use the database, or not make it.
+    private func access(
+        _ end: ReplicateRequest.End, _ credentials: HTTPHeaders?, _ request: ReplicateRequest
+    ) throws -> PeerAccess? {
+        guard case .local(let name) = end, let credentials, !guardian.isParty else { return nil }
+        // Whoever cancels says which replication is meant, and uses no database.
+        let user =
+            request.isCancelling
+            ? try? guardian.user(showing: credentials).name
+            : try guardian.user(showing: credentials).name
+        let access = PeerAccess(user: user ?? Guardian.name(in: credentials)) { [weak self] step in
+            try self?.check(step, name, credentials)
+        }
+        if request.isCancelling { return access }
+        if manager.databaseExists(named: name) {
+            try authorise("GET", name, [], credentials)
+        } else if request.settings.createTarget, end == request.target {
+            try authorise("PUT", name, [], credentials)
+        }
+        return access
+    }
+
+    /// Refuses a step of a replication that a user may not do now, by the rules for the request that another server
+    /// would make in its place.
+    private func check(_ step: PeerAccess.Step, _ name: String, _ credentials: HTTPHeaders) throws {
+        let path: (String, [String]) =
+            switch step {
+            case .information: ("GET", [])
+            case .changes: ("GET", ["_changes"])
+            case .revisions: ("POST", ["_bulk_get"])
+            case .comparison: ("POST", ["_revs_diff"])
+            case .storing, .storingDesign: ("POST", ["_bulk_docs"])
+            case .checkpoint: ("GET", ["_local", "checkpoint"])
+            case .savingCheckpoint: ("PUT", ["_local", "checkpoint"])
+            case .syncing: ("POST", ["_ensure_full_commit"])
+            }
+        do {
+            let call = try authorise(path.0, name, path.1, credentials)
+            if step == .storingDesign, try !call.isDatabaseAdmin {
+                throw call.refusal("You are not a db or server admin.")
+            }
+        } catch let failure as HTTPFailure {
+            let sentence = "unauthorized to access or create database \(name): \(failure.reason)"
+            switch failure.status {
+            case 401: throw ReplicationError(.unauthorized, sentence)
+            case 403: throw ReplicationError(.forbidden, sentence)
+            case 404: throw ReplicationError(.notFound, "could not open \(name)", status: 404)
+            default: throw ReplicationError(.server, failure.reason, isTransient: true)
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanHTTP
 internal import DivanJSON
 internal import DivanReplication
 
@@ -10,7 +11,7 @@ internal import DivanReplication
 /// to another database here, is a push of the source; what comes from a URL is a pull of the target.
 ///
 /// Clients of CouchDB 3 name databases here by URLs, too: a URL under the name by which the client
-/// called means one.
+/// called means one. Where credentials go with it, it is used in the name of their user.
 struct ReplicateRequest: Sendable {
     /// Where one end of the replication is.
     enum End: Sendable, Equatable {
@@ -30,6 +31,9 @@ struct ReplicateRequest: Sendable {
 
     let source: End
     let target: End
+    /// What is shown at a database here; nil for nothing, and for one behind a URL.
+    let sourceCredentials: HTTPHeaders?
+    let targetCredentials: HTTPHeaders?
     let isCancelling: Bool
     var settings: ReplicationConfiguration
 
@@ -38,8 +42,8 @@ struct ReplicateRequest: Sendable {
         // Some clients send every option, null where it is not set.
         let body = JSONObject(body.filter { $0.value != .null })
         var settings = ReplicationConfiguration()
-        source = try Self.end(body["source"], "source", hosts, &settings)
-        target = try Self.end(body["target"], "target", hosts, &settings)
+        (source, sourceCredentials) = try Self.end(body["source"], "source", hosts, &settings)
+        (target, targetCredentials) = try Self.end(body["target"], "target", hosts, &settings)
         try Self.readTransfer(body, source, target, &settings)
         isCancelling = try Self.flag(body, "cancel")
         settings.isContinuous = try Self.flag(body, "continuous")
@@ -79,40 +83,65 @@ struct ReplicateRequest: Sendable {
 
     // MARK: - Parts
 
-    /// An end: a name, a URL, or an object with `url`, `headers` and `auth`.
+    /// An end: a name, a URL, or an object with `url`, `headers` and `auth`; and what is shown at one that is here.
     private static func end(
         _ value: JSONValue?, _ name: String, _ hosts: [String],
         _ settings: inout ReplicationConfiguration
-    ) throws -> End {
+    ) throws -> (End, HTTPHeaders?) {
         guard let value else { throw HTTPFailure.badRequest("Missing required field: \(name)") }
         let object = value.object
         guard let place = value.string ?? object?["url"]?.string, !place.isEmpty else {
             throw malformed(name, "a name, a URL, or an object with `url`")
         }
-        guard place.contains("://") else { return .local(place) }
+        guard place.contains("://") else { return (.local(place), nil) }
         guard place.hasPrefix("http://") || place.hasPrefix("https://") else {
             throw malformed(name, "a URL with http or https")
         }
-        if let own = database(of: place, at: hosts) { return .local(own) }
-        if let headers = object?["headers"] {
-            guard let fields = headers.object else {
-                throw malformed("\(name).headers", "an object")
-            }
-            for (field, value) in fields {
-                guard let text = value.string else {
-                    throw malformed("\(name).headers", "an object of strings")
-                }
-                settings.headers[field] = text
-            }
+        let fields = try headers(object?["headers"], name)
+        let user = try basic(object?["auth"], name)
+        if let own = database(of: place, at: hosts) {
+            guard let url = try? HTTPURL(place) else { throw malformed(name, "a URL") }
+            return (.local(own), credentials(fields, user ?? url.user))
         }
-        if let basic = object?["auth"]?["basic"] {
-            guard let user = basic["username"]?.string, let password = basic["password"]?.string
-            else { throw malformed("\(name).auth.basic", "`username` and `password`") }
-            settings.authenticator = .basic(name: user, password: password)
-        } else if object?["auth"] != nil, object?["auth"]?.object != [:] {
+        for field in fields { settings.headers[field.name] = field.value }
+        if let user {
+            settings.authenticator = .basic(name: user.name, password: user.password)
+        }
+        return (.url(place), nil)
+    }
+
+    private static func headers(_ value: JSONValue?, _ name: String) throws -> HTTPHeaders {
+        guard let value else { return [:] }
+        guard let object = value.object else { throw malformed("\(name).headers", "an object") }
+        var fields = HTTPHeaders()
+        for (field, value) in object {
+            guard let text = value.string else {
+                throw malformed("\(name).headers", "an object of strings")
+            }
+            fields.add(field, text)
+        }
+        return fields
+    }
+
+    private static func basic(_ auth: JSONValue?, _ name: String) throws -> HTTPURL.User? {
+        guard let auth, auth.object != [:] else { return nil }
+        guard let basic = auth["basic"] else {
             throw HTTPFailure.notImplemented("Of `auth` only `basic` is available in Divan.")
         }
-        return .url(place)
+        guard let user = basic["username"]?.string, let password = basic["password"]?.string
+        else { throw malformed("\(name).auth.basic", "`username` and `password`") }
+        return HTTPURL.User(name: user, password: password)
+    }
+
+    /// What a request to a database here would show: of `auth`, the URL and the header fields the first counts
+    /// that has a name and password, as in CouchDB.
+    private static func credentials(_ fields: HTTPHeaders, _ user: HTTPURL.User?) -> HTTPHeaders? {
+        var fields = fields
+        if let user {
+            let text = Base64.encode(Array("\(user.name):\(user.password)".utf8))
+            fields["Authorization"] = "Basic " + text
+        }
+        return Guardian.credentialFields.contains { fields[$0] != nil } ? fields : nil
     }
 
     /// The name of the database here that a URL means; nil when it is one elsewhere.

@@ -105,6 +105,35 @@ package final class Site: Sendable {
         ownHosts.withLock { if $0.count < 100 { $0.insert(host) } }
     }
 
+    /// Checks a request that the listener makes to itself in a client's name, as it would check one from outside.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - name: The database.
+    ///   - path: What stands behind the database in the path.
+    ///   - credentials: The header fields that say who the client is.
+    /// - Returns: The call, of which nothing was done yet.
+    /// - Throws: `HTTPFailure` 401 or 403 where the user may not make it, 404 where there is no such database.
+    @discardableResult
+    func authorise(_ method: String, _ name: String, _ path: [String], _ credentials: HTTPHeaders)
+        throws -> Call
+    {
+        let text = ([name] + path).map { "/" + PercentEncoding.encode($0) }.joined()
+        let head = RequestHead(method: method, target: text, headers: credentials)
+        let target = try RequestTarget(text)
+        let resource = Resource(target.components)
+        guard let route = Router.routes[resource.pattern]?[method] else { throw HTTPFailure.missing }
+        var call = Call(
+            site: self, request: ListenerRequest(head), target: target, resource: resource,
+            user: try guardian.user(showing: credentials))
+        if method != "PUT" || !path.isEmpty {
+            call.openDatabase = try manager.existingDatabase(named: name)
+            _ = try call.database
+        }
+        try call.checkAccess(route)
+        return call
+    }
+
     /// Ends what goes on between requests.
     func end() {
         opening.withLock { $0 = nil }

@@ -41,7 +41,8 @@ extension Call {
     private static func describe(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {
         let isWaiting = job.running?.replication.activity == .offline
         var info = job.running?.statistics.object ?? [:]
-        if let reason = job.reason { info["error"] = .string(reason) }
+        let waitsAfter = isWaiting ? job.running?.replication.lastError?.message : nil
+        if let reason = job.reason ?? waitsAfter { info["error"] = .string(reason) }
         return [
             "database": .string(SystemDatabase.replicator.rawValue), "doc_id": .string(id),
             "id": job.running.map { .string($0.id) } ?? .null, "node": "divan@localhost",

@@ -16,7 +16,7 @@ internal import DivanDatabase
 /// in place of `remoteURL` when there is one. Channels are the filter `sync_gateway/bychannel` with the
 /// parameter `channels`, a selector the filter `_selector` with the parameter `selector`. Credentials
 /// are taken out of the URL. Divan writes the checkpoint of a continuous replication for both kinds, and also reads that of
-/// a one-shot one. `sinceSeq` and `winningRevsOnly` are Divan's, and there only when they are set.
+/// a one-shot one. `sinceSeq`, `winningRevsOnly`, `localUser` and `remoteUser` are Divan's, and there only when they are set.
 package struct ReplicationID: Sendable, Hashable {
     /// 40 hexadecimal digits.
     package let text: String
@@ -43,6 +43,10 @@ package struct ReplicationID: Sendable, Hashable {
         package var startingSequence: String?
         /// Whether only winning revisions go.
         package var winningRevisionsOnly = false
+        /// In whose name the local database is used, where that is not the app's own.
+        package var localUser: String?
+        /// In whose name a database of this process at the other end is used.
+        package var remoteUser: String?
 
         /// Makes settings without filters.
         package init(localUUID: String, remoteURL: String, isPush: Bool) {
@@ -70,6 +74,8 @@ package struct ReplicationID: Sendable, Hashable {
         }
         object["sinceSeq"] = settings.startingSequence.map { .string($0) }
         if settings.winningRevisionsOnly { object["winningRevsOnly"] = true }
+        object["localUser"] = settings.localUser.map { .string($0) }
+        object["remoteUser"] = settings.remoteUser.map { .string($0) }
         // The packed form sorts keys.
         text = ContentNames.sha1(Array(PackedValue(.object(object)).jsonText.utf8))
     }

@@ -157,6 +157,7 @@ struct Ends {
             local.tellsWinnersOnly = settings.winningRevisionsOnly
         }
         self.local = local
+        let near = Self.guarded(local, settings.localAccess)
         switch replication.remote {
         case .database(let other):
             var peer = LocalPeer(other, reception: Reception(source: local.name))
@@ -165,22 +166,27 @@ struct Ends {
                 peer.sendsContents = settings.downloadsAttachments
                 peer.tellsWinnersOnly = settings.winningRevisionsOnly
             }
-            remote = peer
+            remote = Self.guarded(peer, settings.remoteAccess)
         case .url(let url):
             remote = try RemotePeers.make(url, settings, for: database, isPush: isPush)
         }
         let keeper = CheckpointKeeper(
-            id, alsoReading: otherID, local: local, remote: remote, isPush: isPush,
+            id, alsoReading: otherID, local: near, remote: remote, isPush: isPush,
             incarnation: database.incarnation,
             isKept: settings.usesCheckpoints, now: { ReplicationClock.now })
         var worker = ReplicationWorker(
-            source: isPush ? local : remote, target: isPush ? remote : local, keeper: keeper)
+            source: isPush ? near : remote, target: isPush ? remote : near, keeper: keeper)
         worker.transformer = settings.propertyTransformer
         if isPush {
             worker.pushed = settings.purgesPushed ? PushedRevisions(of: database) : nil
             worker.assumesAllNew = settings.assumesAllNew
         }
         self.worker = worker
+    }
+
+    private static func guarded(_ peer: LocalPeer, _ access: PeerAccess?) -> any ReplicationPeer {
+        guard let access else { return peer }
+        return GuardedPeer(peer: peer, access: access)
     }
 
     /// Makes the target where that is asked for, and ends conflicts that an earlier run has left.
@@ -242,6 +248,8 @@ struct Ends {
         if !settings.documentIDs.isEmpty { made.documentIDs = settings.documentIDs }
         made.startingSequence = settings.startingSequence
         made.winningRevisionsOnly = settings.winningRevisionsOnly
+        made.localUser = settings.localAccess?.user
+        made.remoteUser = settings.remoteAccess?.user
         return ReplicationID(made)
     }
 }

@@ -183,6 +183,10 @@ public struct ReplicationConfiguration: Sendable {
     public var retry = RetryPolicy()
     /// How often a checkpoint is saved while it runs.
     public var checkpointInterval = Duration.seconds(5)
+    /// In whose name the database is used; nil for the app's own.
+    package var localAccess: PeerAccess?
+    /// In whose name a database of this process at the other end is used; nil for the app's own.
+    package var remoteAccess: PeerAccess?
 
     /// Makes the usual settings: a one-shot replication of everything.
     public init() {}
