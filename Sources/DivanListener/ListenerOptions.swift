@@ -85,6 +85,13 @@ public struct ListenerOptions: Sendable {
     public var viewCompiler: ViewCompiler?
     /// What makes filters of `_changes` of the source in design documents; without one, such filters answer 501.
     public var filterCompiler: FilterCompiler?
+    /// Whether clients may store design documents with a `validate_doc_update` that nothing runs. Each revision is then
+    /// told of by a warning in the log, and what the function forbids is stored. Refused with 501 unless set.
+    ///
+    /// A validation function that the app registers under the ID of the design document, such as `_design/auth`, stands
+    /// for the function in it, so that such a document is stored like any other. What arrives by a replication is stored
+    /// in any case; see `Database.unrunValidations()`.
+    public var acceptsUnrunValidation = false
     /// What clients are told when they are asked for a password; pages in browsers are not asked.
     public var realm = "Divan"
     /// Header fields added to every answer, such as `Strict-Transport-Security`. Fields that an answer

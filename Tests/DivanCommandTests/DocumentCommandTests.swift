@@ -48,6 +48,16 @@ import Testing
         #expect(text.lines.contains { $0.hasPrefix("Documents") && $0.hasSuffix(" 1") })
         let json = try tool.run("info", "db.divan", "--json")
         #expect(json.out.contains("\"documents\":1,\"last_sequence\":1,\"conflicts\":false"))
+        #expect(json.out.contains("\"unrun_validations\":[]"))
+    }
+
+    @Test func `info tells of design documents whose rules nothing keeps`() throws {
+        try tool.run("put", "db", "_design/auth", #"{"validate_doc_update":"function(){}"}"#)
+        try tool.run("put", "db", "_design/view", #"{"views":{}}"#)
+        let text = try tool.run("info", "db")
+        #expect(text.lines.contains { $0.hasPrefix("Rules not kept") && $0.contains("_design/auth") })
+        let json = try tool.run("info", "db", "--json")
+        #expect(json.out.contains("\"unrun_validations\":[\"_design/auth\"]"))
     }
 
     @Test func `put stores and get prints with the body as it was given`() throws {

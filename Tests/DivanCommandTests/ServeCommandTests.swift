@@ -91,6 +91,28 @@ import Testing
                 == ExitCode.usage.rawValue)
     }
 
+    @Test func `design documents with rules that nothing keeps are accepted on demand`() throws {
+        for isAccepting in [false, true] {
+            let (server, url) = try serve(
+                ["--everybody"] + (isAccepting ? ["--accept-unrun-validation"] : []))
+            let port = try #require(URLComponents(string: url)?.port)
+            let body = #"{"validate_doc_update":"function(){}"}"#
+            let answer = try ChildProcess.output(
+                of: "bash",
+                [
+                    "-c",
+                    "exec 3<>/dev/tcp/127.0.0.1/\(port); "
+                        + "printf 'PUT /db HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 0\\r\\n\\r\\n' >&3; "
+                        + "printf 'PUT /db/_design/a HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n"
+                        + "Content-Length: \(body.utf8.count)\\r\\n\\r\\n%s' '\(body)' >&3; cat <&3",
+                ])
+            #expect(answer.contains(isAccepting ? "\"id\":\"_design/a\"" : "not_implemented"))
+            server.interrupt()
+            let ended = try server.wait()
+            #expect(ended.err.contains("validate_doc_update") == isAccepting)
+        }
+    }
+
     @Test func `nobody is let in unless somebody says who`() throws {
         let refused = try tool.run("serve", "data", "--port", "0")
         #expect(refused.status == ExitCode.usage.rawValue)

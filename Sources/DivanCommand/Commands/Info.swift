@@ -41,6 +41,7 @@ private struct DatabaseFacts {
         let size = try database.diskSize
         let depth = try database.maxRevTreeDepth
         let hasConflicts = try database.hasConflicts()
+        let unrun = try database.unrunValidations()
         json = [
             "name": .string(database.name),
             "path": .string(database.path),
@@ -52,8 +53,9 @@ private struct DatabaseFacts {
             "encrypted": .bool(database.isEncrypted),
             "revision_depth": .integer(Int64(depth)),
             "public_uuid": .string(database.publicUUID),
+            "unrun_validations": .array(unrun.map { .string($0) }),
         ]
-        lines = [
+        var lines = [
             ("Name", database.name),
             ("Path", database.path),
             ("Documents", Quantity.grouped(count)),
@@ -65,5 +67,12 @@ private struct DatabaseFacts {
             ("Revisions kept", "\(depth) a branch"),
             ("Public UUID", database.publicUUID),
         ]
+        if !unrun.isEmpty {
+            let names =
+                unrun.prefix(3).joined(separator: ", ")
+                + (unrun.count > 3 ? " and \(unrun.count - 3) more" : "")
+            lines.append(("Rules not kept", "validate_doc_update of \(names): nothing here runs it"))
+        }
+        self.lines = lines
     }
 }

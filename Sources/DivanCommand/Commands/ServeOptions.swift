@@ -30,6 +30,9 @@ enum ServeOptions {
             "The databases are encrypted: get their key from \(KeySource.forms)."),
         .value(
             "encryption-password", nil, KeySource.valueName, "The same for a password."),
+        .flag(
+            "accept-unrun-validation", nil,
+            "Store design documents whose validate_doc_update nothing runs."),
         .value(
             "cors", nil, "ORIGIN",
             "Let pages of an origin use it from a browser; * for all.",
@@ -55,6 +58,7 @@ enum ServeOptions {
             options.realm = realm
         }
         options.readOnly = arguments.flag("read-only")
+        options.acceptsUnrunValidation = arguments.flag("accept-unrun-validation")
         options.access = try access(arguments, directory)
         try identify(invocation, &options)
         let origins = arguments.strings("cors")

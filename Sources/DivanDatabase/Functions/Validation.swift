@@ -84,6 +84,9 @@ extension Database {
     /// last handle is closed. They are not stored. Other processes have their own. Purges and local
     /// documents are not their business.
     ///
+    /// A function under the ID of a design document, such as `_design/auth`, stands for the `validate_doc_update` in
+    /// that document, which nothing runs otherwise; see ``unrunValidations()``.
+    ///
     /// - Parameters:
     ///   - name: The name under which to replace, find and remove it.
     ///   - function: The function. To refuse, it throws `context.rejection(_:)`, or any error, of which

@@ -51,6 +51,7 @@ extension WriteContext {
         _ content: RevisionContent, consultDocument: Bool, _ writer: any StorageWriter,
         _ core: DatabaseCore
     ) throws {
+        DesignValidation.note(id, revision, content, core)
         var flags: RevisionRow.Flags = []
         if content.isDeleted { flags.insert(.tombstone) }
         if consultDocument { flags.insert(.consultDocument) }

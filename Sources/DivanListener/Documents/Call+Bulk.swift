@@ -21,15 +21,15 @@ extension Call {
                 do {
                     try given.checkContents(atMost: site.options.limits.attachment)
                     let document = try prepared(id, given)
-                    try checkWriting(id, document)
+                    try checkWriting(id, document, isNew: body.makesRevisions)
                     let revision = try Self.save(
                         id, document, isNew: body.makesRevisions, transaction)
                     if body.makesRevisions { Self.append(id, revision, to: &text) }
                 } catch {
                     let failure = Self.itemFailure(error, id)
                     if body.isAtomic { throw failure }
-                    // What is wrong with the database stops everything.
-                    guard failure.status < 500 else { throw error }
+                    // What is wrong with the database stops everything; what is not served is one document's.
+                    guard failure.status < 500 || failure.status == 501 else { throw error }
                     Self.append(id, failure, given.revision, to: &text)
                 }
             }

@@ -109,9 +109,10 @@ extension Call {
     ) throws -> ListenerResponse {
         try received.checkContents(atMost: site.options.limits.attachment)
         let received = try prepared(id, received)
-        try checkWriting(id, received)
+        let isNew = try query.flag("new_edits", default: true)
+        try checkWriting(id, received, isNew: isNew)
         let revision: String
-        if try query.flag("new_edits", default: true) {
+        if isNew {
             let base = try baseRevision(received.revision)
             revision = try Self.naming(id) { try put(id, received, attachments, base: base) }
         } else {

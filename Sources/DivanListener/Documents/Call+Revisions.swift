@@ -91,10 +91,18 @@ extension Call {
 
     /// Refuses a change that the user may not make. Design documents are for administrators, and have
     /// a form.
-    func checkWriting(_ id: String, _ received: ReceivedDocument) throws {
+    ///
+    /// - Parameters:
+    ///   - id: The document's ID.
+    ///   - received: The change.
+    ///   - isNew: Whether it is an edit made here, not a revision that arrives.
+    func checkWriting(_ id: String, _ received: ReceivedDocument, isNew: Bool = true) throws {
         if id.hasPrefix("_design/") {
             guard try isDatabaseAdmin else { throw refusal("You are not a db or server admin.") }
-            if !received.isDeleted { try DesignDocumentForm.check(received.body) }
+            if !received.isDeleted {
+                try DesignDocumentForm.check(received.body)
+                if isNew { try checkValidation(id, received.body) }
+            }
         }
         guard let allows = site.options.authorization.writing else { return }
         let change = DocumentWrite(
@@ -103,5 +111,15 @@ extension Call {
         guard allows(user, try database, change) else {
             throw HTTPFailure.forbidden("You are not allowed to change this document.")
         }
+    }
+
+    /// Refuses a validation function that nothing would run: its author relies on what it forbids.
+    private func checkValidation(_ id: String, _ body: PackedValue) throws {
+        guard !site.options.acceptsUnrunValidation,
+            try database.hasUnrunValidation(body, of: id)
+        else { return }
+        throw HTTPFailure.notImplemented(
+            "Nothing here runs the validate_doc_update of '\(id.prefix(200))', so it would forbid nothing: the app "
+                + "can register a validation of that name, or the listener be told to accept such documents.")
     }
 }

@@ -51,7 +51,7 @@ extension Call {
         guard try !names.isEmpty || database.contains("_design/" + name(0)) else {
             throw HTTPFailure.missing
         }
-        return .json([
+        var info: JSONObject = [
             "name": .string(name(0)),
             "view_index": [
                 "updater_running": false, "compact_running": false, "waiting_commit": false,
@@ -62,7 +62,14 @@ extension Call {
                     }
                     .min() ?? 0),
             ],
-        ])
+        ]
+        if let body = try database.document(withID: "_design/" + name(0))?.body,
+            let function = body["validate_doc_update"], function.kind != .null
+        {
+            let isUnrun = database.hasUnrunValidation(body, of: "_design/" + name(0))
+            info["validate_doc_update"] = ["is_run": .bool(!isUnrun)]
+        }
+        return .json(.object(info))
     }
 
     /// A parameter in a body is JSON already; keys are read as JSON from a query.

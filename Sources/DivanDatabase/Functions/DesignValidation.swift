@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanLogging
+internal import DivanModel
+
+/// Validation functions that stand in design documents, as CouchDB runs them: JavaScript in `validate_doc_update`.
+///
+/// Nothing here runs that source. An app that has the same rules in Swift registers them under the ID of the
+/// design document, such as `_design/auth`; the document's function then counts as run.
+enum DesignValidation {
+    static let key = "validate_doc_update"
+    static let prefix = "_design/"
+
+    /// Whether a revision has such a function.
+    static func isIn(_ body: PackedValue) -> Bool {
+        guard let value = body[key] else { return false }
+        return value.kind != .null
+    }
+
+    /// Warns of a revision whose function nothing runs. Each revision is stored once, so each is told of once.
+    static func note(
+        _ id: DocumentID, _ revision: RevisionID, _ content: RevisionContent, _ core: DatabaseCore
+    ) {
+        // One byte tells almost every document.
+        guard id.text.utf8.first == UInt8(ascii: "_"), !content.isDeleted,
+            id.text.hasPrefix(prefix), isIn(content.body),
+            core.validations[id.text] == nil
+        else { return }
+        Log.database.warning(
+            "Revision \(revision) of '\(id)' in the database '\(core.name)' has a \(key), which nothing here "
+                + "runs: what it forbids is stored. Register a validation function named '\(id)' to run its "
+                + "rules.")
+    }
+}
+
+extension Database {
+    /// Whether a body has a `validate_doc_update` that nothing runs as that of a design document.
+    ///
+    /// It counts as run where a validation function is registered under the document's ID; see
+    /// ``setValidation(named:_:)``.
+    ///
+    /// - Parameters:
+    ///   - body: The body of a revision.
+    ///   - id: The document's ID, such as `_design/auth`.
+    /// - Returns: Whether the rules of the function are not kept.
+    package func hasUnrunValidation(_ body: PackedValue, of id: String) -> Bool {
+        id.hasPrefix(DesignValidation.prefix) && DesignValidation.isIn(body)
+            && core.validations[id] == nil
+    }
+
+    /// The IDs of the design documents whose `validate_doc_update` nothing runs, in their order.
+    ///
+    /// ```swift
+    /// for id in try database.unrunValidations() { print("The rules of", id, "are not kept.") }
+    /// ```
+    ///
+    /// Such documents come from CouchDB and its kind, where the function decides what may be stored. Here it is
+    /// JavaScript that nothing runs. A function that is registered by ``setValidation(named:_:)`` under the
+    /// ID of the design document stands for it.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
+    public func unrunValidations() throws -> [String] {
+        var options = AllDocumentsOptions()
+        options.startID = DesignValidation.prefix
+        // The byte behind the slash ends the range.
+        options.endID = "_design0"
+        options.includeDocuments = true
+        var ids: [String] = []
+        try forEachDocument(options) { row in
+            guard let document = row.document, hasUnrunValidation(document.body, of: row.id) else {
+                return
+            }
+            ids.append(row.id)
+        }
+        return ids
+    }
+}
