@@ -113,6 +113,37 @@ import Testing
         }
     }
 
+    /// What a server tells a page of another origin.
+    private func answer(toPageOf options: [String]) throws -> String {
+        let (server, url) = try serve(["--everybody"] + options)
+        let port = try #require(URLComponents(string: url)?.port)
+        let answer = try ChildProcess.output(
+            of: "bash",
+            [
+                "-c",
+                "exec 3<>/dev/tcp/127.0.0.1/\(port); "
+                    + "printf 'GET / HTTP/1.0\\r\\nHost: localhost\\r\\nOrigin: https://a.example\\r\\n\\r\\n' >&3; "
+                    + "cat <&3",
+            ])
+        server.interrupt()
+        #expect(try server.wait().status == 0)
+        return answer
+    }
+
+    @Test func `pages of all origins get credentials only on demand`() throws {
+        let star = try answer(toPageOf: ["--cors", "*"])
+        #expect(star.contains("Access-Control-Allow-Origin: *"))
+        #expect(!star.contains("Allow-Credentials"))
+        let all = try answer(toPageOf: ["--cors", "*", "--cors-credentials"])
+        #expect(all.contains("Access-Control-Allow-Origin: https://a.example"))
+        #expect(all.contains("Access-Control-Allow-Credentials: true"))
+        let named = try answer(toPageOf: ["--cors", "https://a.example"])
+        #expect(named.contains("Access-Control-Allow-Credentials: true"))
+        #expect(
+            try tool.run("serve", "data", "--everybody", "--cors-credentials").status
+                == ExitCode.usage.rawValue)
+    }
+
     @Test func `nobody is let in unless somebody says who`() throws {
         let refused = try tool.run("serve", "data", "--port", "0")
         #expect(refused.status == ExitCode.usage.rawValue)

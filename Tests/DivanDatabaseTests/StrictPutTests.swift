@@ -29,8 +29,23 @@ import Testing
         #expect(code { try database.put("a", ["n": 3], parent: "nonsense") } == .invalidID)
         #expect(code { try database.put("b", ["n": 3], parent: "1-a") } == .documentNotFound)
         #expect(
-            code { try database.put("b", [:], parent: nil, isDeleted: true) } == .documentNotFound)
+            code { try database.put("b", [:], parent: "1-a", isDeleted: true) }
+                == .documentNotFound)
         #expect(try database.lastSequence == 2)
+    }
+
+    @Test func `a document may begin with a tombstone, which is no second deletion`() throws {
+        let tombstone = try database.put("a", ["why": "gone"], parent: nil, isDeleted: true)
+        #expect(tombstone.isDeleted && tombstone.generation == 1)
+        #expect(try database.document(withID: "a") == nil)
+        #expect(try database.documentCount == 0)
+        #expect(try database.read { try $0.deletedDocumentCount } == 1)
+        #expect(try database.changes().changes.map(\.isDeleted) == [true])
+        // As in CouchDB: what is deleted already is no document to delete, and may be made anew.
+        #expect(code { try database.put("a", [:], parent: nil, isDeleted: true) } == .conflict)
+        #expect(try database.put("a", [:], parent: nil).generation == 2)
+        #expect(code { try database.put("a", [:], parent: nil, isDeleted: true) } == .conflict)
+        #expect(code { try database.delete("never") } == .documentNotFound)
     }
 
     @Test func `the same put made twice is one revision`() throws {

@@ -56,6 +56,65 @@ import Testing
         #expect(answer.headers["Access-Control-Allow-Headers"]?.contains("authorization") == true)
     }
 
+    /// What a page of another origin is told, and whether the user's cookie counts for it.
+    private func page(_ cors: ListenerCORS, _ origin: String = "https://app.example", secure: Bool = false)
+        throws -> (allowed: String?, credentials: String?, asUser: Bool, cookie: String)
+    {
+        let site = try TestSite { options in
+            options.access = .users(["ann": "secret"])
+            options.cors = cors
+        }
+        let form: HTTPHeaders = [
+            "Content-Type": "application/x-www-form-urlencoded", "Origin": origin,
+        ]
+        var head = RequestHead(method: "POST", target: "/_session", headers: form)
+        head.headers["Host"] = "localhost"
+        head.isSecure = secure
+        let body = RequestBody.bytes(Array("name=ann&password=secret".utf8))
+        let login = site.router.respond(ListenerRequest(head, body: body))
+        let cookie = login.headers["Set-Cookie"] ?? ""
+        let answer = site.send(
+            "GET", "/_session", "",
+            ["Cookie": String(cookie.prefix { $0 != ";" }), "Origin": origin])
+        return (
+            answer.headers["Access-Control-Allow-Origin"],
+            answer.headers["Access-Control-Allow-Credentials"],
+            answer.json["userCtx"]?["name"] == "ann", cookie
+        )
+    }
+
+    @Test func `all origins are told by a star without cookies, and by name with them`() throws {
+        var cors = ListenerCORS(origins: ["*"])
+        let open = try page(cors)
+        #expect(open.allowed == "*" && open.credentials == nil && !open.asUser)
+        cors.credentials = true
+        // What a browser asks for that sends credentials, as PouchDB has it do.
+        let echoed = try page(cors)
+        #expect(echoed.allowed == "https://app.example" && echoed.credentials == "true")
+        #expect(echoed.asUser)
+    }
+
+    @Test func `a cookie counts for an allowed origin only with credentials`() throws {
+        var cors = ListenerCORS(origins: ["https://app.example"])
+        let without = try page(cors)
+        #expect(without.allowed == "https://app.example" && without.credentials == nil)
+        #expect(!without.asUser)
+        cors.credentials = true
+        #expect(try page(cors).asUser)
+        let other = try page(cors, "https://other.example")
+        #expect(other.allowed == nil && !other.asUser)
+    }
+
+    @Test func `a browser may send a cookie from other sites only where that is allowed`() throws {
+        var cors = ListenerCORS(origins: ["*"])
+        #expect(try page(cors, secure: true).cookie.contains("SameSite=Lax"))
+        cors.credentials = true
+        #expect(try page(cors, secure: true).cookie.contains("SameSite=None"))
+        // Browsers take such a cookie over TLS only.
+        #expect(try page(cors).cookie.contains("SameSite=Lax"))
+        #expect(try page(cors, "https://localhost", secure: true).cookie.contains("SameSite=Lax"))
+    }
+
     @Test func `nobody gets in without a name and the right password`() throws {
         let site = try TestSite { $0.access = .users(Self.users) }
         _ = try site.manager.database(named: "db")

@@ -35,8 +35,11 @@ enum ServeOptions {
             "Store design documents whose validate_doc_update nothing runs."),
         .value(
             "cors", nil, "ORIGIN",
-            "Let pages of an origin use it from a browser; * for all.",
+            "Let pages of an origin use it from a browser, as PouchDB does; * for all, without cookies.",
             repeats: true),
+        .flag(
+            "cors-credentials", nil,
+            "With --cors '*': let every page act as the user at the browser, which PouchDB asks for."),
     ]
 
     static func read(_ invocation: Invocation, _ directory: URL) throws -> ListenerOptions {
@@ -64,7 +67,10 @@ enum ServeOptions {
         let origins = arguments.strings("cors")
         if !origins.isEmpty {
             options.cors = ListenerCORS(origins: Set(origins))
-            options.cors?.credentials = !origins.contains("*")
+            options.cors?.credentials =
+                arguments.flag("cors-credentials") || !origins.contains("*")
+        } else if arguments.flag("cors-credentials") {
+            throw UsageError("--cors-credentials goes with --cors ORIGIN.")
         }
         options.tls = try tls(arguments, directory, options.host)
         return options

@@ -88,7 +88,7 @@ extension DatabaseError {
         DatabaseError(
             .invalidDocument,
             "The body of document '\(id)' is \(bytes) bytes, over the limit of \(limit); make it "
-                + "smaller, use an attachment, or raise DatabaseOptions.maximumDocumentSize.",
+                + "smaller, use an attachment, or open the database with a higher limit.",
             documentID: id.text
         )
     }
@@ -227,7 +227,7 @@ extension DatabaseError {
     static func filterNotFound(_ name: String) -> DatabaseError {
         DatabaseError(
             .invalidQuery,
-            "There is no filter named '\(name.prefix(60))'; register it with setFilter(named:_:) first."
+            "There is no filter named '\(name.prefix(60))'; the app that has the database open registers it."
         )
     }
 
@@ -250,7 +250,7 @@ extension DatabaseError {
     static func viewWithoutMap(_ name: String) -> DatabaseError {
         DatabaseError(
             .invalidQuery,
-            "The view '\(name)' has no map function in this process; call setMap before querying it."
+            "The view '\(name)' has no map function in this process; give it one before querying it."
         )
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanJSON
+package import DivanJSON
 internal import DivanLogging
 internal import DivanModel
 

@@ -108,8 +108,8 @@ extension DocumentID {
         guard !id.isLocal else {
             throw DatabaseError(
                 .invalidID,
-                "'\(text.prefix(200))' names a local document; use localDocument and "
-                    + "putLocalDocument for those.", documentID: String(text.prefix(200)))
+                "'\(text.prefix(200))' names a local document, which has no revisions; read and write it as a "
+                    + "local document.", documentID: String(text.prefix(200)))
         }
         return id
     }

@@ -77,11 +77,13 @@ extension WriteContext {
             return try addEdit(
                 id, content, record: record, parent: parent, allowConflict: allowConflict)
         }
+        // A document may begin with a tombstone, so that it is deleted wherever it goes.
         guard let winner = record?.tree.winner else {
-            guard !content.isDeleted else { throw DatabaseError.documentNotFound(id) }
             return try addEdit(id, content, record: record, parent: nil)
         }
-        guard winner.isTombstone else { throw DatabaseError.conflict(id, parent: nil) }
+        guard winner.isTombstone, !content.isDeleted else {
+            throw DatabaseError.conflict(id, parent: nil)
+        }
         return try addEdit(id, content, record: record, parent: winner.id)
     }
 

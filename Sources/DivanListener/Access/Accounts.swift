@@ -96,7 +96,16 @@ final class Accounts: Sendable {
     // MARK: - Cookies
 
     /// The header field that gives a user a cookie.
-    func cookie(for name: String, secure: Bool, now: Int64 = Accounts.now) -> String {
+    ///
+    /// - Parameters:
+    ///   - name: The user's name.
+    ///   - secure: Whether it goes through TLS.
+    ///   - isCrossSite: Whether a browser is to send it for pages of other sites, too; over TLS only.
+    ///   - now: Seconds since 1970.
+    /// - Returns: The value of `Set-Cookie`.
+    func cookie(
+        for name: String, secure: Bool, isCrossSite: Bool = false, now: Int64 = Accounts.now
+    ) -> String {
         let end = now + Self.sessionSeconds
         var bytes = Array("\(name):\(end):".utf8)
         bytes += Secrets.sign(bytes, key: signingKey(name))
@@ -106,7 +115,7 @@ final class Accounts: Sendable {
             })
         let flags = secure ? "; Secure" : ""
         return "AuthSession=\(token); Version=1; Max-Age=\(Self.sessionSeconds); Path=/; "
-            + "HttpOnly; SameSite=Lax\(flags)"
+            + "HttpOnly; SameSite=\(secure && isCrossSite ? "None" : "Lax")\(flags)"
     }
 
     /// The user of a cookie; nil when it is forged or has ended.
@@ -131,9 +140,9 @@ final class Accounts: Sendable {
     }
 
     /// A fresh cookie for a user whose own is no longer new; nil when there is no need.
-    func renewal(for user: ListenerUser, secure: Bool) -> String? {
+    func renewal(for user: ListenerUser, secure: Bool, isCrossSite: Bool) -> String? {
         guard user.wantsRenewal, let name = user.name else { return nil }
-        return cookie(for: name, secure: secure)
+        return cookie(for: name, secure: secure, isCrossSite: isCrossSite)
     }
 
     /// The key of a user's cookies: it changes with the password, which so ends all sessions.

@@ -6,7 +6,11 @@ internal import DivanHTTP
 public struct ListenerCORS: Sendable {
     /// The origins, such as `https://app.example.org`; `*` for all.
     public var origins: Set<String> = []
-    /// Whether they may send cookies and passwords. Never with `*` alone: name the origins.
+    /// Whether their pages may act in the name of the user at the browser: answers then name the page's own origin,
+    /// and cookies count that the browser sends.
+    ///
+    /// PouchDB in a browser asks for this with every request. With `*` among the origins, any page that a user opens can
+    /// do what that user may while a session lasts; name the origins instead where you know them.
     public var credentials = false
     /// The methods they may use.
     public var methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "COPY"]
@@ -30,11 +34,15 @@ struct CORS: Sendable {
         "content-type, cache-control, accept-ranges, etag, server, location, "
         + "x-couch-request-id, x-couch-update-newrev, x-couchdb-body-time"
 
-    /// Whether an origin was named, or all were and it cannot act in a user's name.
+    /// Whether the pages of an origin may read answers.
     func allows(_ origin: String) -> Bool {
         guard let options else { return false }
-        return options.origins.contains(origin)
-            || (options.origins.contains("*") && !options.credentials)
+        return options.origins.contains(origin) || options.origins.contains("*")
+    }
+
+    /// Whether the pages of an origin may act in the name of the user at the browser.
+    func allowsCredentials(_ origin: String) -> Bool {
+        options?.credentials ?? false && allows(origin)
     }
 
     /// The answer to `OPTIONS`.

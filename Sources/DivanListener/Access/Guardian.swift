@@ -11,8 +11,8 @@ internal import DivanJSON
 /// name of the loopback, and whose `Origin`, if there is one, is such a name too or was allowed.
 ///
 /// **Cookies** are sent by browsers also when a foreign page makes the request, so a cookie counts
-/// only if the `Origin` is the listener's own or was allowed. A password counts always: no page can
-/// have a browser send one.
+/// only if the `Origin` is the listener's own or was allowed with credentials. A password counts always: no
+/// page can have a browser send one.
 struct Guardian: Sendable {
     let isParty: Bool
     let anonymous: ListenerUser
@@ -131,9 +131,18 @@ struct Guardian: Sendable {
 
     private func isOwnOrigin(_ head: RequestHead) -> Bool {
         guard let origin = head.headers["Origin"] else { return true }
-        if cors.allows(origin) { return true }
-        let own = (head.isSecure ? "https://" : "http://") + (head.headers["Host"] ?? "")
-        return origin == own
+        return cors.allowsCredentials(origin) || origin == Self.origin(of: head)
+    }
+
+    private static func origin(of head: RequestHead) -> String {
+        (head.isSecure ? "https://" : "http://") + (head.headers["Host"] ?? "")
+    }
+
+    /// Whether a page of another origin makes the request that may act in a user's name: a browser keeps its cookie
+    /// from such pages unless the cookie says otherwise.
+    func isFromAllowedPage(_ head: RequestHead) -> Bool {
+        guard let origin = head.headers["Origin"] else { return false }
+        return cors.allowsCredentials(origin) && origin != Self.origin(of: head)
     }
 
     // MARK: - Reading header fields

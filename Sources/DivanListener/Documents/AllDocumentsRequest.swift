@@ -41,6 +41,7 @@ struct AllDocumentsRequest: Sendable {
         onlyConflicts = try query.flag("only_conflicts")
         showsConflicts = try query.flag("include_conflicts") || onlyConflicts
         updateSequence = try query.flag("update_seq")
+        try query.checkMapOnly()
         skip = try query.count("skip") ?? 0
         limit = try query.count("limit")
         if try query.flag("attachments") { format.attachments = .inline }

@@ -33,20 +33,31 @@ struct BulkBody {
             guard let list = body["docs"] else { throw Self.missing }
             guard list.kind == .array else { throw Self.noArray }
             source = .value(list)
-            makesRevisions = body["new_edits"]?.bool ?? true
-            isAtomic = body["all_or_nothing"]?.bool ?? false
+            makesRevisions = try Self.flag("new_edits", body["new_edits"]?.jsonValue(), true)
+            isAtomic = try Self.flag("all_or_nothing", body["all_or_nothing"]?.jsonValue(), false)
             return
         }
         try call.checkContentType()
         source = .file(call.request.body)
         var options: JSONObject = [:]
         let hasArray = try Self.read(call.request.body, limit) { event in
-            guard case .member(let name, let text) = event, text.count < 64 else { return }
+            guard case .member(let name, let text) = event,
+                text.count < 64 || ["new_edits", "all_or_nothing"].contains(name)
+            else { return }
             options[name] = try JSONParser.parse(text)
         }
         guard hasArray else { throw options["docs"] == nil ? Self.missing : Self.noArray }
-        makesRevisions = options["new_edits"]?.bool ?? true
-        isAtomic = options["all_or_nothing"]?.bool ?? false
+        makesRevisions = try Self.flag("new_edits", options["new_edits"], true)
+        isAtomic = try Self.flag("all_or_nothing", options["all_or_nothing"], false)
+    }
+
+    /// A member beside the documents that is true or false.
+    private static func flag(_ name: String, _ value: JSONValue?, _ default: Bool) throws -> Bool {
+        guard let value else { return `default` }
+        guard let flag = value.bool else {
+            throw HTTPFailure.badRequest("`\(name)` parameter must be a boolean.")
+        }
+        return flag
     }
 
     private static var missing: HTTPFailure {

@@ -19,6 +19,11 @@ extension Call {
                 let id = given.id ?? MutableDocument([:]).id
                 if given.id != nil { try Self.checkID(id) }
                 do {
+                    if Self.isLocal(id) {
+                        let revision = try Self.saveLocal(id, given, transaction)
+                        if body.makesRevisions { Self.append(id, "0-\(revision)", to: &text) }
+                        return
+                    }
                     try given.checkContents(atMost: site.options.limits.attachment)
                     let document = try prepared(id, given)
                     try checkWriting(id, document, isNew: body.makesRevisions)

@@ -92,6 +92,10 @@ extension Call {
     func postDocument() throws -> ListenerResponse {
         let (received, attachments) = try receiveDocument()
         let id = received.id ?? MutableDocument([:]).id
+        if Self.isLocal(id) {
+            let revision = try database.write { try Self.saveLocal(id, received, $0) }
+            return localWritten(id, revision, status: 201)
+        }
         try Self.checkID(id)
         return try save(id, received, attachments)
     }
@@ -116,7 +120,8 @@ extension Call {
             let base = try baseRevision(received.revision)
             revision = try Self.naming(id) { try put(id, received, attachments, base: base) }
         } else {
-            guard let history = received.history else {
+            let named = try baseRevision(received.revision)
+            guard let history = received.history ?? named.map({ [$0] }) else {
                 throw HTTPFailure.badRequest("A revision made elsewhere needs `_rev`.")
             }
             _ = try Self.naming(id) {
@@ -171,11 +176,13 @@ extension Call {
         }
         let tombstone = try ReceivedDocument(PackedValue(["_deleted": true]))
         try checkWriting(id, tombstone)
-        let deleted = try Self.naming(id) {
-            try database.put(
-                id, body: tombstone.body, parent: base, isDeleted: true)
+        do {
+            let deleted = try database.put(id, body: tombstone.body, parent: base, isDeleted: true)
+            return written(id, deleted.revisionID, status: 200)
+        } catch let error as DatabaseError {
+            throw error.code == .documentNotFound
+                ? HTTPFailure.missing : Self.changeFailure(error, id)
         }
-        return written(id, deleted.revisionID, status: 200)
     }
 
     /// `COPY /{db}/{doc}` to the document that `Destination` names

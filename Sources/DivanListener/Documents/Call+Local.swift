@@ -51,13 +51,11 @@ extension Call {
         let received = try ReceivedDocument(packedBody(), isLocal: true)
         let base = try localRevision(received.revision)
         if received.isDeleted { return try deleteLocal(id, base) }
-        guard received.body["_attachments"] == nil else {
-            throw HTTPFailure(400, "doc_validation", "Local documents have no attachments.")
-        }
+        try Self.checkLocal(received)
         let revision = try database.write {
             try $0.replaceLocalDocument(id, received.body, revision: base)
         }
-        return localWritten(id, revision, status: 201)
+        return localWritten(Self.prefix + id, revision, status: 201)
     }
 
     /// `DELETE /{db}/_local/{id}`
@@ -72,20 +70,57 @@ extension Call {
         let revision = try database.write {
             try $0.replaceLocalDocument(id, nil, revision: base)
         }
-        return localWritten(id, revision, status: 200)
+        return localWritten(Self.prefix + id, revision, status: 200)
     }
 
-    private func localWritten(_ id: String, _ revision: UInt64, status: Int) -> ListenerResponse {
+    /// The answer to a change of a local document, of which `id` is the whole ID.
+    func localWritten(_ id: String, _ revision: UInt64, status: Int) -> ListenerResponse {
         ListenerResponse.json(
-            ["ok": true, "id": .string("_local/" + id), "rev": .string("0-\(revision)")],
-            status: status
+            ["ok": true, "id": .string(id), "rev": .string("0-\(revision)")], status: status
         )
-        .with("ETag", "\"0-\(revision)\"").with("Location", location("_local/" + id))
+        .with("ETag", "\"0-\(revision)\"").with("Location", location(id))
+    }
+
+    // MARK: - Among other documents
+
+    private static let prefix = "_local/"
+
+    /// Whether an ID is that of a local document.
+    static func isLocal(_ id: String) -> Bool { id.hasPrefix(prefix) }
+
+    /// Saves or deletes a local document that stands where other documents do.
+    ///
+    /// - Returns: Its new number; 0 when it was deleted.
+    /// - Throws: `HTTPFailure` 400 or 404; `DatabaseError` with code `.conflict` when it has another number.
+    static func saveLocal(
+        _ id: String, _ received: ReceivedDocument, _ transaction: borrowing WriteTransaction
+    ) throws -> UInt64 {
+        let name = String(id.dropFirst(prefix.count))
+        guard !name.hasPrefix(hiddenPrefix) else { throw HTTPFailure.missing }
+        let base = try localNumber(received.revision)
+        guard !received.isDeleted else {
+            guard try transaction.read({ try $0.numberedLocalDocument(name) }) != nil else {
+                throw HTTPFailure.missing
+            }
+            return try transaction.replaceLocalDocument(name, nil, revision: base)
+        }
+        try checkLocal(received)
+        return try transaction.replaceLocalDocument(name, received.body, revision: base)
+    }
+
+    private static func checkLocal(_ received: ReceivedDocument) throws {
+        guard received.body["_attachments"] == nil else {
+            throw HTTPFailure(400, "doc_validation", "Local documents have no attachments.")
+        }
     }
 
     /// The number in `0-N`; 0 when none is given.
     private func localRevision(_ inBody: String?) throws -> UInt64 {
-        let given = inBody ?? query["rev"] ?? headers["If-Match"].map(Self.unquoted)
+        try Self.localNumber(
+            inBody ?? query["rev"] ?? headers["If-Match"].map(Self.unquoted))
+    }
+
+    private static func localNumber(_ given: String?) throws -> UInt64 {
         guard let given, !given.isEmpty else { return 0 }
         let parts = given.split(separator: "-")
         // Couchbase Lite's are `N-local`.
@@ -109,7 +144,7 @@ extension Call {
         let revision = try database.write {
             try $0.replaceLocalDocument(name, found.body, revision: 0)
         }
-        return localWritten(name, revision, status: 201)
+        return localWritten(Self.prefix + name, revision, status: 201)
     }
 
     /// `GET`, `POST /{db}/_local_docs`

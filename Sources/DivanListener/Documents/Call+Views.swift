@@ -188,6 +188,7 @@ extension Call {
         query.limit = try given.count("limit")
         query.mapOnly = !isReduced
         query.updateMode = try Self.updateMode(given)
+        for name in ["stable", "sorted"] { _ = try given.flag(name) }
         let level = try given.count("group_level") ?? 0
         let isGrouped = try given.flag("group") || level > 0
         if isGrouped, !isReduced {

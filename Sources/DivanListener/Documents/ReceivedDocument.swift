@@ -33,7 +33,7 @@ struct ReceivedDocument: Sendable {
             if WireDocument.keptKeys.contains(key) { continue }
             switch key {
             case "_exp": expiration = try value[key].map(ReceivedExpiration.init)
-            case "_revisions" where isLocal: break
+            case "_revisions" where isLocal || id.map(Call.isLocal) ?? false: break
             default: try Self.read(key, value[key], &id, &revision, &isDeleted, &history)
             }
             removed[key] = JSONValue?.none

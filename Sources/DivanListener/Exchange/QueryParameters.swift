@@ -43,6 +43,16 @@ package struct QueryParameters: Sendable, Equatable {
         }
     }
 
+    /// A parameter that is one of a few words; nil when it is not given.
+    func choice(_ name: String, _ words: [String]) throws -> String? {
+        guard let text = items[name] else { return nil }
+        guard words.contains(text) else {
+            throw HTTPFailure.queryParse(
+                "Invalid value for `\(name)`: use \(words.joined(separator: " or ")).")
+        }
+        return text
+    }
+
     /// A parameter that is a number of 0 or more.
     func count(_ name: String) throws -> Int? {
         guard let text = items[name] else { return nil }
@@ -55,6 +65,16 @@ package struct QueryParameters: Sendable, Equatable {
                 "Invalid value for positive integer: \"\(text.prefix(60))\"")
         }
         return number
+    }
+
+    /// Refuses parameters that ask a list without a reduce function to be reduced.
+    func checkMapOnly() throws {
+        if try flag("reduce") {
+            throw HTTPFailure.queryParse("Reduce is invalid for map-only views.")
+        }
+        if try flag("group") || count("group_level") ?? 0 > 0 {
+            throw HTTPFailure.queryParse("Invalid use of grouping on a map view.")
+        }
     }
 
     /// A parameter written as JSON, under any of its names.

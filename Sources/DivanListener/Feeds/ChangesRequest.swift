@@ -10,6 +10,22 @@ struct ChangesRequest: Sendable {
     /// How the feed goes on when it has told everything.
     enum Mode: String, Sendable {
         case normal, longpoll, continuous, eventsource
+
+        /// Reads `feed`; `live` is another word for `continuous`.
+        ///
+        /// - Throws: `HTTPFailure` 400 for one that is unknown: a client of it would ask again and again.
+        init(_ text: String?) throws {
+            switch text {
+            case nil: self = .normal
+            case "live": self = .continuous
+            case let text?:
+                guard let mode = Mode(rawValue: text) else {
+                    throw HTTPFailure.badRequest(
+                        "Supported `feed` types: normal, continuous, live, longpoll, eventsource")
+                }
+                self = mode
+            }
+        }
     }
 
     /// Where it begins.
@@ -42,15 +58,12 @@ struct ChangesRequest: Sendable {
         for (key, value) in body where query[key] == nil && !["doc_ids", "selector"].contains(key) {
             query[key] = value.string ?? value.description
         }
-        if let text = query["feed"] {
-            // Unknown ones are taken for the normal feed, as 1.x clients expect.
-            mode = Mode(rawValue: text) ?? .normal
-        }
+        mode = try Mode(query["feed"])
         let since = call.headers["Last-Event-ID"] ?? query["last-event-id"] ?? query["since"]
         start = try Self.start(since)
         limit = try query.count("limit")
         descending = try query.flag("descending")
-        allLeaves = query["style"] == "all_docs"
+        allLeaves = try query.choice("style", ["main_only", "all_docs"]) == "all_docs"
         activeOnly = try query.flag("active_only")
         includeDocuments = try query.flag("include_docs")
         format.conflicts = try query.flag("conflicts")

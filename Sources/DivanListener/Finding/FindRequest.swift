@@ -38,13 +38,19 @@ struct FindRequest: Sendable {
             }
             query.sort = try keys.map { try SortKey(json: $0) }
         }
-        if let bookmark = body["bookmark"]?.string, bookmark != "nil", !bookmark.isEmpty {
-            query.bookmark = bookmark
+        if let given = body["bookmark"], given != .null {
+            guard let bookmark = given.string else {
+                throw HTTPFailure.badRequest("`bookmark` must be a string.")
+            }
+            if bookmark != "nil", !bookmark.isEmpty { query.bookmark = bookmark }
         }
-        conflicts = body["conflicts"]?.bool ?? false
-        wantsStatistics = body["execution_stats"]?.bool ?? false
-        query.updatesIndexes = body["update"]?.bool ?? true
-        allowsFallback = body["allow_fallback"]?.bool ?? true
+        conflicts = try Self.flag(body, "conflicts", false)
+        wantsStatistics = try Self.flag(body, "execution_stats", false)
+        query.updatesIndexes = try Self.flag(body, "update", true)
+        allowsFallback = try Self.flag(body, "allow_fallback", true)
+        // Of a cluster, which this is not; a value that makes no sense is a mistake all the same.
+        _ = try Self.flag(body, "stable", false)
+        _ = try Self.count(body, "r")
         if let named = body["use_index"] { try use(named, database) }
     }
 
@@ -78,6 +84,14 @@ struct FindRequest: Sendable {
             serving.insert(index.name)
         }
         guard query.useIndex.map(serving.contains) ?? !serving.isEmpty else { throw refusal }
+    }
+
+    private static func flag(_ body: JSONObject, _ key: String, _ default: Bool) throws -> Bool {
+        guard let value = body[key] else { return `default` }
+        guard let flag = value.bool else {
+            throw HTTPFailure.badRequest("`\(key)` must be true or false.")
+        }
+        return flag
     }
 
     private static func count(_ body: JSONObject, _ key: String) throws -> Int? {

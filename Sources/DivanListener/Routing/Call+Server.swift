@@ -121,7 +121,9 @@ extension Call {
             response.status = 302
             response.headers["Location"] = next
         }
-        return response.with("Set-Cookie", site.accounts.cookie(for: name, secure: isSecure))
+        let cookie = site.accounts.cookie(
+            for: name, secure: isSecure, isCrossSite: site.guardian.isFromAllowedPage(request.head))
+        return response.with("Set-Cookie", cookie)
     }
 
     /// `DELETE /_session`

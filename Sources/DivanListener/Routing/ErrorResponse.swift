@@ -4,6 +4,7 @@ internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
+internal import DivanReplication
 
 /// The one table from Divan's errors to the wire's.
 ///
@@ -52,6 +53,14 @@ enum ErrorResponse {
         case .io: HTTPFailure(500, "internal_server_error", "The system could not read or write.")
         case .cancelled: HTTPFailure(503, "cancelled", "The work was cancelled.")
         }
+    }
+
+    /// What a client is told of an error of a replication: a database's own sentence may name paths.
+    static func reason(for error: ReplicationError) -> String {
+        guard let below = error.underlying as? DatabaseError, error.code == .database,
+            below.code != .databaseClosed
+        else { return error.message }
+        return failure(for: below).reason
     }
 
     /// The answer that tells of a refusal.

@@ -276,9 +276,14 @@ package struct Router: Sendable {
     {
         var response = response
         response.headers["Server"] = Site.serverName
-        if let cookie = user.flatMap({ site.accounts.renewal(for: $0, secure: head.isSecure) }),
-            response.headers["Set-Cookie"] == nil
-        {
+        let cookie = user.flatMap {
+            !$0.wantsRenewal
+                ? nil
+                : site.accounts.renewal(
+                    for: $0, secure: head.isSecure,
+                    isCrossSite: site.guardian.isFromAllowedPage(head))
+        }
+        if let cookie, response.headers["Set-Cookie"] == nil {
             response.headers["Set-Cookie"] = cookie
         }
         site.cors.mark(&response, head)

@@ -11,7 +11,7 @@ extension Call {
         // Another process may have made the database since.
         site.replicator.follow(site)
         let documents = site.replicator.jobs.map { Self.describe($0.id, $0.job) }
-        return page("docs", documents)
+        return try page("docs", documents)
     }
 
     /// `GET /_scheduler/docs/_replicator/{id}`
@@ -27,22 +27,24 @@ extension Call {
     }
 
     /// `GET /_scheduler/jobs`
-    func schedulerJobs() throws -> ListenerResponse { page("jobs", site.replications.jobs) }
+    func schedulerJobs() throws -> ListenerResponse {
+        try page("jobs", site.replications.jobs)
+    }
 
-    private func page(_ name: String, _ all: [JSONValue]) -> ListenerResponse {
-        let skip = query["skip"].flatMap { Int($0) } ?? 0
-        let limit = query["limit"].flatMap { Int($0) } ?? 25
+    private func page(_ name: String, _ all: [JSONValue]) throws -> ListenerResponse {
+        let skip = try query.count("skip") ?? 0
+        let limit = try query.count("limit") ?? 25
         return .json([
             "total_rows": .integer(Int64(all.count)), "offset": .integer(Int64(skip)),
-            .init(name): .array(Array(all.dropFirst(max(0, skip)).prefix(max(0, limit)))),
+            .init(name): .array(Array(all.dropFirst(skip).prefix(limit))),
         ])
     }
 
     private static func describe(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {
         let isWaiting = job.running?.replication.activity == .offline
         var info = job.running?.statistics.object ?? [:]
-        let waitsAfter = isWaiting ? job.running?.replication.lastError?.message : nil
-        if let reason = job.reason ?? waitsAfter { info["error"] = .string(reason) }
+        let waitsAfter = isWaiting ? job.running?.replication.lastError : nil
+        if let reason = job.reason ?? waitsAfter.map(ErrorResponse.reason) { info["error"] = .string(reason) }
         return [
             "database": .string(SystemDatabase.replicator.rawValue), "doc_id": .string(id),
             "id": job.running.map { .string($0.id) } ?? .null, "node": "divan@localhost",

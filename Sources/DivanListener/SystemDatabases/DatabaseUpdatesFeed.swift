@@ -24,7 +24,7 @@ struct DatabaseUpdatesFeed: ResponseSteps {
 
     init(_ call: Call) throws {
         site = call.site
-        mode = call.query["feed"].flatMap(ChangesRequest.Mode.init) ?? .normal
+        mode = try ChangesRequest.Mode(call.query["feed"])
         let times = try ChangesRequest.times(call.query)
         heartbeat = times.0 ?? ChangesRequest.defaultTimeout
         timeout = times.1

@@ -210,7 +210,7 @@ final class ReplicatorDatabase: Sendable {
         case .failed(let error):
             // Whoever cancelled it has changed or removed the document, or stops the listener.
             guard error.code != .cancelled else { return }
-            note("failed", error.message, id, revision, site)
+            note("failed", ErrorResponse.reason(for: error), id, revision, site)
         }
     }
 

@@ -196,7 +196,7 @@ struct Ends {
             guard createsTarget else {
                 throw ReplicationError(
                     .notFound,
-                    "There is no database at '\(remote.name)'; create it, or set createTarget.",
+                    "There is no database at '\(remote.name)'; create it, or have the replication create it.",
                     status: 404)
             }
             try await remote.create()

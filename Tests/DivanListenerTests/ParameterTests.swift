@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanJSON
+import Foundation
+import Testing
+
+@testable import DivanListener
+
+/// Parameters that have few values: another one is a mistake of the client's, and told as one.
+@Suite struct ParameterTests {
+    let site: TestSite
+
+    init() throws {
+        site = try TestSite()
+        site.send("PUT", "/db")
+        site.send("PUT", "/db/a", #"{"n":1}"#)
+        let database = try site.manager.database(named: "db")
+        database.view(named: "d/v").setMap(version: "1") { document, emit in emit(document.id) }
+    }
+
+    @Test(arguments: ["_changes", "_db_updates"])
+    func `a feed that is unknown is refused, and live is continuous`(path: String) {
+        let place = path == "_changes" ? "/db/_changes" : "/_db_updates"
+        let unknown = site.send("GET", place + "?feed=bogus")
+        #expect(unknown.status == 400)
+        #expect(unknown.json["error"] == "bad_request")
+        #expect(
+            unknown.json["reason"]
+                == "Supported `feed` types: normal, continuous, live, longpoll, eventsource")
+        let live = site.send("GET", place + "?feed=live")
+        #expect(live.status == 200 && live.isWaiting)
+        #expect(!live.text.contains("\"results\""))
+        #expect(live.text == site.send("GET", place + "?feed=continuous").text)
+    }
+
+    @Test(arguments: [
+        "/db/_changes?style=nope", "/db/_changes?descending=maybe",
+        "/db/_changes?include_docs=maybe", "/db/_changes?conflicts=1",
+        "/db/_changes?active_only=yes", "/db/_changes?att_encoding_info=x",
+        "/db/_all_docs?descending=maybe", "/db/_all_docs?include_docs=maybe",
+        "/db/_all_docs?inclusive_end=no", "/db/_all_docs?update_seq=x",
+        "/db/_all_docs?conflicts=maybe", "/db/_all_docs?reduce=true", "/db/_all_docs?group=true",
+        "/db/_all_docs?group_level=1", "/db/_design_docs?descending=maybe",
+        "/db/_local_docs?descending=maybe", "/db/_design/d/_view/v?stable=maybe",
+        "/db/_design/d/_view/v?update=maybe", "/db/_design/d/_view/v?stale=maybe",
+        "/db/_design/d/_view/v?sorted=maybe", "/db/_design/d/_view/v?descending=x",
+        "/db/_design/d/_view/v?include_docs=x", "/db/a?conflicts=maybe", "/db/a?revs=maybe",
+        "/db/a?revs_info=1", "/db/a?meta=x", "/db/a?latest=x&rev=1-a", "/db/a?local_seq=x",
+        "/db/a?attachments=x", "/db/a?deleted_conflicts=x", "/_scheduler/jobs?limit=x",
+        "/_scheduler/docs?skip=-1", "/_all_dbs?descending=x", "/_uuids?count=x",
+    ])
+    func `a value that a parameter does not have is refused`(target: String) {
+        let answer = site.send("GET", target)
+        #expect(answer.status == 400)
+        #expect(answer.json["error"] == "query_parse_error")
+    }
+
+    @Test(arguments: [
+        ("style=main_only", 200), ("style=all_docs", 200), ("feed=normal", 200),
+        ("descending=false", 200),
+    ])
+    func `values that it has are taken`(query: String, status: Int) {
+        #expect(site.send("GET", "/db/_changes?" + query).status == status)
+    }
+
+    @Test(arguments: [
+        #""conflicts":"maybe""#, #""execution_stats":1"#, #""update":"x""#,
+        #""allow_fallback":"x""#, #""stable":"x""#, #""r":"x""#, #""bookmark":7"#,
+    ])
+    func `so are those of a search`(member: String) {
+        let answer = site.send("POST", "/db/_find", #"{"selector":{},\#(member)}"#)
+        #expect(answer.status == 400)
+        #expect(answer.json["error"] == "bad_request")
+    }
+
+    @Test(arguments: [#""type":true"#, #""name":1.5"#, #""ddoc":true"#])
+    func `so are those of an index`(member: String) {
+        let body = #"{"index":{"fields":["n"]},\#(member)}"#
+        #expect(site.send("POST", "/db/_index", body).status == 400)
+    }
+
+    @Test(arguments: [#""false""#, "0", "null", "[]"], ["new_edits", "all_or_nothing"])
+    func `of many documents new_edits is true or false`(value: String, name: String) throws {
+        let padding = String(repeating: " ", count: 200)
+        let texts = [
+            #"{"docs":[{"_id":"b"}],"\#(name)":\#(value)}"#,
+            #"{"\#(name)":\#(padding)\#(value),"docs":[{"_id":"b"}]}"#,
+        ]
+        for text in texts {
+            let answer = site.send("POST", "/db/_bulk_docs", text)
+            #expect(answer.status == 400)
+            #expect(answer.json["reason"]?.string == "`\(name)` parameter must be a boolean.")
+        }
+        #expect(site.send("GET", "/db/b").status == 404)
+        #expect(site.send("PUT", "/db/b?new_edits=maybe", "{}").status == 400)
+    }
+
+    // MARK: - Revisions made elsewhere
+
+    @Test func `a revision made elsewhere may be named in the query or a header field`() {
+        let query = site.send("PUT", "/db/q?new_edits=false&rev=1-abc", #"{"a":1}"#)
+        #expect(query.status == 201 && query.json["rev"] == "1-abc")
+        let header = site.send(
+            "PUT", "/db/h?new_edits=false", #"{"a":1}"#, ["If-Match": "\"1-def\""])
+        #expect(header.status == 201 && header.json["rev"] == "1-def")
+        #expect(site.send("GET", "/db/q").json["_rev"] == "1-abc")
+        let both = site.send("PUT", "/db/x?new_edits=false&rev=1-abc", #"{"_rev":"1-def"}"#)
+        #expect(both.status == 400)
+        #expect(site.send("PUT", "/db/x?new_edits=false", "{}").status == 400)
+        #expect(site.send("PUT", "/db/x?new_edits=false&rev=nonsense", "{}").status == 400)
+    }
+
+    // MARK: - Tombstones
+
+    @Test func `a document may begin as a tombstone, and a missing one cannot be deleted`() {
+        let put = site.send("PUT", "/db/t1", #"{"_deleted":true,"why":"import"}"#)
+        #expect(put.status == 201 && put.json["rev"]?.string?.hasPrefix("1-") == true)
+        let post = site.send("POST", "/db", #"{"_id":"t2","_deleted":true}"#)
+        #expect(post.status == 201)
+        let bulk = site.send(
+            "POST", "/db/_bulk_docs",
+            #"{"docs":[{"_id":"t3","_deleted":true},{"_id":"a","_deleted":true}]}"#)
+        #expect(bulk.json[0]?["ok"] == true)
+        // One that lives is deleted by its revision only.
+        #expect(bulk.json[1]?["error"] == "conflict")
+        for id in ["t1", "t2", "t3"] {
+            let answer = site.send("GET", "/db/\(id)")
+            #expect(answer.status == 404 && answer.json["reason"] == "deleted")
+            #expect(site.send("PUT", "/db/\(id)", #"{"_deleted":true}"#).status == 409)
+            #expect(site.send("DELETE", "/db/\(id)").json["reason"] == "deleted")
+        }
+        let feed = site.send("GET", "/db/_changes").json["results"]?.array ?? []
+        #expect(feed.filter { $0["deleted"] == true }.count == 3)
+        #expect(site.send("GET", "/db").json["doc_del_count"] == 3)
+        for path in ["/db/never", "/db/never?rev=1-abc"] {
+            let missing = site.send("DELETE", path)
+            #expect(missing.status == 404 && missing.json["reason"] == "missing")
+        }
+        #expect(site.send("PUT", "/db/t1", "{}").json["rev"]?.string?.hasPrefix("2-") == true)
+    }
+
+    // MARK: - Local documents
+
+    @Test func `local documents are written among others`() {
+        let bulk = site.send(
+            "POST", "/db/_bulk_docs", #"{"docs":[{"_id":"_local/bar","n":1},{"_id":"baz"}]}"#)
+        #expect(bulk.status == 201)
+        #expect(bulk.json[0] == ["ok": true, "id": "_local/bar", "rev": "0-1"])
+        #expect(bulk.json[1]?["ok"] == true)
+        #expect(site.send("GET", "/db/_local/bar").json["n"] == 1)
+        let post = site.send("POST", "/db", #"{"_id":"_local/foo","n":2}"#)
+        #expect(post.status == 201)
+        #expect(post.json == ["ok": true, "id": "_local/foo", "rev": "0-1"])
+        let again = site.send(
+            "POST", "/db/_bulk_docs",
+            #"{"docs":[{"_id":"_local/bar","_rev":"0-1","n":3},{"_id":"_local/foo"}]}"#)
+        #expect(again.json[0]?["rev"] == "0-2")
+        #expect(again.json[1]?["error"] == "conflict")
+        let gone = site.send(
+            "POST", "/db/_bulk_docs",
+            #"{"docs":[{"_id":"_local/bar","_rev":"0-2","_deleted":true}]}"#)
+        #expect(gone.json[0]?["rev"] == "0-0")
+        #expect(site.send("GET", "/db/_local/bar").status == 404)
+        // They are in no feed, and what the listener keeps for itself is out of reach.
+        #expect(site.send("GET", "/db/_changes").text.contains("_local") == false)
+        site.send("PUT", "/db/_security", #"{"members":{"names":["ann"]}}"#)
+        let hidden = site.send(
+            "POST", "/db/_bulk_docs", #"{"docs":[{"_id":"_local/_divan/security"}]}"#)
+        #expect(hidden.json[0]?["error"] == "not_found")
+        #expect(
+            site.send("POST", "/db", #"{"_id":"_local/_divan/security","_rev":"0-1"}"#).status
+                == 404)
+        #expect(site.send("GET", "/db/_security").json["members"]?["names"] == ["ann"])
+    }
+
+    @Test func `what cannot be done with a local document is said in words of any language`() {
+        let diff = site.send("POST", "/db/_bulk_get", #"{"docs":[{"id":"_local/x"}]}"#)
+        #expect(!diff.text.contains("putLocalDocument"))
+        let purge = site.send("POST", "/db/_purge", #"{"_local/x":["1-a"]}"#)
+        #expect(!purge.text.contains("putLocalDocument"))
+    }
+}
