@@ -55,7 +55,8 @@ import Testing
         try tool.run("put", "db", "_design/auth", #"{"validate_doc_update":"function(){}"}"#)
         try tool.run("put", "db", "_design/view", #"{"views":{}}"#)
         let text = try tool.run("info", "db")
-        #expect(text.lines.contains { $0.hasPrefix("Rules not kept") && $0.contains("_design/auth") })
+        #expect(
+            text.lines.contains { $0.hasPrefix("Rules not kept") && $0.contains("_design/auth") })
         let json = try tool.run("info", "db", "--json")
         #expect(json.out.contains("\"unrun_validations\":[\"_design/auth\"]"))
     }

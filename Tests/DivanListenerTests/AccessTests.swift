@@ -57,7 +57,9 @@ import Testing
     }
 
     /// What a page of another origin is told, and whether the user's cookie counts for it.
-    private func page(_ cors: ListenerCORS, _ origin: String = "https://app.example", secure: Bool = false)
+    private func page(
+        _ cors: ListenerCORS, _ origin: String = "https://app.example", secure: Bool = false
+    )
         throws -> (allowed: String?, credentials: String?, asUser: Bool, cookie: String)
     {
         let site = try TestSite { options in

@@ -72,14 +72,16 @@ import Testing
         let site = try site()
         let answer = site.send(
             "POST", "/db/_bulk_docs",
-            #"{"docs":[{"_id":"a"},{"_id":"_design/auth",\#(Self.design.dropFirst()),{"_id":"b"}]}"#)
+            #"{"docs":[{"_id":"a"},{"_id":"_design/auth",\#(Self.design.dropFirst()),{"_id":"b"}]}"#
+        )
         #expect(answer.status == 201)
         #expect(answer.json[0]?["ok"] == true && answer.json[2]?["ok"] == true)
         #expect(answer.json[1]?["error"] == "not_implemented")
         #expect(site.send("GET", "/db").json["doc_count"] == 2)
     }
 
-    @Test func `one that was replicated can lose the function or go, not be edited with it`() throws {
+    @Test func `one that was replicated can lose the function or go, not be edited with it`() throws
+    {
         let site = try site()
         let stored = site.send(
             "PUT", "/db/_design/auth?new_edits=false", Self.replicated("abc"))
@@ -113,7 +115,8 @@ import Testing
                 try site.manager.database(named: name).unrunValidations() == ["_design/auth"])
         }
         #expect(warnings.count == 2)
-        #expect(warnings.allSatisfy { $0.contains("'_design/auth'") && !$0.contains("function(n)") })
+        #expect(
+            warnings.allSatisfy { $0.contains("'_design/auth'") && !$0.contains("function(n)") })
     }
 
     // MARK: - What arrives
@@ -154,7 +157,8 @@ import Testing
 
     // MARK: - The app's own
 
-    @Test func `a validation of the app under the document's name stands for its function`() throws {
+    @Test func `a validation of the app under the document's name stands for its function`() throws
+    {
         let site = try site()
         let database = try site.manager.database(named: "db")
         database.setValidation(named: "_design/auth") { revision, context in

@@ -70,6 +70,20 @@ import Testing
         #expect(client.answer()?.status == 200)
     }
 
+    @Test func `HEAD of a database says whether it is there, without a body`() throws {
+        let served = try Served()
+        let client = try served.client()
+        // The first step of CouchDB's replicator. Anything behind the head would spoil the next answer.
+        for (path, status) in [("/db", 200), ("/missing", 404), ("/db", 200)] {
+            client.request("HEAD", path)
+            let header = try #require(client.read(until: "\r\n\r\n"))
+            #expect(header.hasPrefix("HTTP/1.1 \(status)"))
+            #expect(header.lowercased().contains("content-type: application/json"))
+        }
+        client.request("GET", "/db")
+        #expect(client.answer()?.status == 200)
+    }
+
     @Test func `a commit of the app wakes a waiting longpoll`() throws {
         let served = try Served()
         let clients = try (0..<3).map { _ in try served.client() }

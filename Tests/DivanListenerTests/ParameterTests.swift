@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Divan
 import DivanHTTP
 import DivanJSON
@@ -97,7 +98,7 @@ import Testing
         #expect(site.send("PUT", "/db/b?new_edits=maybe", "{}").status == 400)
     }
 
-    // MARK: - Revisions made elsewhere
+    // MARK: - Revisions made elsewhere, tombstones
 
     @Test func `a revision made elsewhere may be named in the query or a header field`() {
         let query = site.send("PUT", "/db/q?new_edits=false&rev=1-abc", #"{"a":1}"#)
@@ -111,8 +112,6 @@ import Testing
         #expect(site.send("PUT", "/db/x?new_edits=false", "{}").status == 400)
         #expect(site.send("PUT", "/db/x?new_edits=false&rev=nonsense", "{}").status == 400)
     }
-
-    // MARK: - Tombstones
 
     @Test func `a document may begin as a tombstone, and a missing one cannot be deleted`() {
         let put = site.send("PUT", "/db/t1", #"{"_deleted":true,"why":"import"}"#)
@@ -139,6 +138,69 @@ import Testing
             #expect(missing.status == 404 && missing.json["reason"] == "missing")
         }
         #expect(site.send("PUT", "/db/t1", "{}").json["rev"]?.string?.hasPrefix("2-") == true)
+    }
+
+    // MARK: - Options of writing, queries, tasks
+
+    @Test func `options of writing have CouchDB's answers`() {
+        let batch = site.send("PUT", "/db/o?batch=ok", #"{"n":1}"#)
+        #expect(batch.status == 202)
+        #expect(batch.json == ["ok": true, "id": "o"])
+        // What was answered is saved.
+        let stored = site.send("GET", "/db/o")
+        let rev = stored.json["_rev"]?.string ?? ""
+        #expect(stored.headers["ETag"] == "\"\(rev)\"")
+        #expect(site.send("POST", "/db?batch=ok", "{}").status == 202)
+        // Any other value is none, as in CouchDB.
+        #expect(site.send("PUT", "/db/p?batch=maybe", "{}").status == 201)
+        let stale = site.send("PUT", "/db/o", "{}", ["If-Match": "\"1-abc\""])
+        #expect(stale.status == 409)
+        let edited = site.send("PUT", "/db/o", #"{"n":2}"#, ["If-Match": "\"\(rev)\""])
+        #expect(edited.status == 201)
+        #expect(edited.headers["ETag"] == "\"\(edited.json["rev"]?.string ?? "")\"")
+        let unchanged = site.send(
+            "GET", "/db/o", "", ["If-None-Match": edited.headers["ETag"] ?? ""])
+        #expect(unchanged.status == 304)
+        #expect(
+            site.send("DELETE", "/db/o", "", ["If-Match": edited.headers["ETag"] ?? ""]).status
+                == 200)
+    }
+
+    @Test(arguments: [
+        ("_all_docs", "a"), ("_design_docs", "_design/x"), ("_local_docs", "_local/y"),
+    ])
+    func `several queries of a list are answered together`(path: String, id: String) {
+        site.send("PUT", "/db/_design/x", "{}")
+        site.send("PUT", "/db/_local/y", "{}")
+        let answer = site.send(
+            "POST", "/db/\(path)/queries",
+            #"{"queries":[{"limit":0},{"keys":["\#(id)"]},{"startkey":"\#(id)","limit":1}]}"#
+        )
+        #expect(answer.status == 200)
+        let results = answer.json["results"]?.array ?? []
+        #expect(results.map { $0["rows"]?.array?.count } == [0, 1, 1])
+        #expect(results.last?["rows"]?[0]?["id"]?.string == id)
+        let none = site.send("POST", "/db/\(path)/queries", "{}")
+        #expect(none.status == 400)
+    }
+
+    @Test func `a compaction that runs is a task, with CouchDB's names`() {
+        let reached = DispatchSemaphore(value: 0)
+        let goesOn = DispatchSemaphore(value: 0)
+        site.router.site.tasks.start("database_compaction", "db") { report in
+            report(1, 4)
+            reached.signal()
+            goesOn.wait()
+        }
+        reached.wait()
+        let tasks = site.send("GET", "/_active_tasks").json
+        #expect(tasks.array?.count == 1)
+        #expect(tasks[0]?["type"] == "database_compaction" && tasks[0]?["database"] == "db")
+        #expect(tasks[0]?["changes_done"] == 1 && tasks[0]?["total_changes"] == 4)
+        #expect(tasks[0]?["progress"] == 25)
+        #expect(tasks[0]?["started_on"]?.int64 ?? 0 > 0 && tasks[0]?["pid"] != nil)
+        goesOn.signal()
+        #expect(site.send("POST", "/db/_compact").status == 202)
     }
 
     // MARK: - Local documents

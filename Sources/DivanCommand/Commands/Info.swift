@@ -71,7 +71,8 @@ private struct DatabaseFacts {
             let names =
                 unrun.prefix(3).joined(separator: ", ")
                 + (unrun.count > 3 ? " and \(unrun.count - 3) more" : "")
-            lines.append(("Rules not kept", "validate_doc_update of \(names): nothing here runs it"))
+            lines.append(
+                ("Rules not kept", "validate_doc_update of \(names): nothing here runs it"))
         }
         self.lines = lines
     }

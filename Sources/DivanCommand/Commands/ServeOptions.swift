@@ -39,7 +39,8 @@ enum ServeOptions {
             repeats: true),
         .flag(
             "cors-credentials", nil,
-            "With --cors '*': let every page act as the user at the browser, which PouchDB asks for."),
+            "With --cors '*': let every page act as the user at the browser, which PouchDB asks for."
+        ),
     ]
 
     static func read(_ invocation: Invocation, _ directory: URL) throws -> ListenerOptions {

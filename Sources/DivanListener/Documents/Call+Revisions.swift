@@ -96,6 +96,8 @@ extension Call {
     ///   - id: The document's ID.
     ///   - received: The change.
     ///   - isNew: Whether it is an edit made here, not a revision that arrives.
+    /// - Throws: `HTTPFailure` 401 or 403 where the user may not, 400 or 501 for a design document that is none or asks
+    ///   for what nothing runs.
     func checkWriting(_ id: String, _ received: ReceivedDocument, isNew: Bool = true) throws {
         if id.hasPrefix("_design/") {
             guard try isDatabaseAdmin else { throw refusal("You are not a db or server admin.") }
@@ -120,6 +122,7 @@ extension Call {
         else { return }
         throw HTTPFailure.notImplemented(
             "Nothing here runs the validate_doc_update of '\(id.prefix(200))', so it would forbid nothing: the app "
-                + "can register a validation of that name, or the listener be told to accept such documents.")
+                + "can register a validation of that name, or the listener be told to accept such documents."
+        )
     }
 }

@@ -112,7 +112,7 @@ extension Call {
         guard let definition = body["index"]?.object, let list = definition["fields"]?.array else {
             throw HTTPFailure(400, "missing_required_key", "Missing required key: index")
         }
-        for name in ["type", "ddoc", "name"] 
+        for name in ["type", "ddoc", "name"]
         where body[name].map({ $0.string == nil && $0 != .null }) ?? false {
             throw HTTPFailure.badRequest("`\(name)` must be a string.")
         }

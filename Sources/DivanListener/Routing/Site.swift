@@ -122,7 +122,9 @@ package final class Site: Sendable {
         let head = RequestHead(method: method, target: text, headers: credentials)
         let target = try RequestTarget(text)
         let resource = Resource(target.components)
-        guard let route = Router.routes[resource.pattern]?[method] else { throw HTTPFailure.missing }
+        guard let route = Router.routes[resource.pattern]?[method] else {
+            throw HTTPFailure.missing
+        }
         var call = Call(
             site: self, request: ListenerRequest(head), target: target, resource: resource,
             user: try guardian.user(showing: credentials))

@@ -44,7 +44,9 @@ extension Call {
         let isWaiting = job.running?.replication.activity == .offline
         var info = job.running?.statistics.object ?? [:]
         let waitsAfter = isWaiting ? job.running?.replication.lastError : nil
-        if let reason = job.reason ?? waitsAfter.map(ErrorResponse.reason) { info["error"] = .string(reason) }
+        if let reason = job.reason ?? waitsAfter.map(ErrorResponse.reason) {
+            info["error"] = .string(reason)
+        }
         return [
             "database": .string(SystemDatabase.replicator.rawValue), "doc_id": .string(id),
             "id": job.running.map { .string($0.id) } ?? .null, "node": "divan@localhost",

@@ -60,7 +60,9 @@ final class ReplicatorDatabase: Sendable {
     /// Begins to follow the database, where there is one, and opens it for that; doing so again is fine.
     func follow(_ site: Site) {
         guard state.withLock({ $0.following?.database.isClosed ?? true }) else { return }
-        do { _ = try site.manager.existingDatabase(named: SystemDatabase.replicator.rawValue) } catch {
+        do {
+            _ = try site.manager.existingDatabase(named: SystemDatabase.replicator.rawValue)
+        } catch {
             Log.listener.error("The database '_replicator' could not be opened: \(error)")
         }
         look(site)
