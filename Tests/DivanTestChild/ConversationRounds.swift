@@ -104,8 +104,7 @@ struct ConversationRounds {
         try database.update("a") { $0["n"] = Fragment(-round) }
         told.wait()
         token.remove()
-        let selector = try Selector(json: ["n": ["$gt": 0]])
-        let find = database.live(FindQuery(selector), interval: .zero)
+        let find = try database.find(selector: ["n": ["$gt": 0]]).live(interval: .zero)
         try wait { for try await _ in find { break } }
         find.stop()
     }
