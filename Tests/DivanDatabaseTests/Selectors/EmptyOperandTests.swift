@@ -126,13 +126,12 @@ import Testing
             try database.createIndex(PropertyIndex(on: "a", filter: filter))
         }
         for row in Self.rows {
-            let selector = try Selector(json: JSONParser.parse(row.selector))
-            let found = try database.find(FindQuery(selector)).map(\.id).sorted()
+            var query = try database.find(selector: JSONParser.parse(row.selector))
+            let found = try query.run().map(\.id).sorted()
             #expect(found == (row.findsNothing ? [] : row.matching), "\(row.selector)")
             guard indexes == .property else { continue }
-            var query = FindQuery(selector)
             (query.useIndex, query.sort) = ("a", [.ascending("a")])
-            let sorted = try database.find(query).map(\.id).sorted()
+            let sorted = try query.run().map(\.id).sorted()
             #expect(Set(sorted).isSubset(of: found), "\(row.selector), sorted")
         }
     }
