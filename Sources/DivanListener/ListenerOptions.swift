@@ -71,6 +71,9 @@ public struct ListenerOptions: Sendable {
     public var proxy: ListenerProxyAuthentication?
     /// Whether every change is refused.
     public var readOnly = false
+    /// How many revision IDs of each branch the databases keep that clients make; nil for 1,000. Clients change it by
+    /// `_revs_limit`, apps by `Database.setRevisionLimit(_:)`.
+    public var revisionLimit: Int?
     /// The certificate, to serve HTTPS; nil for HTTP.
     public var tls: ListenerTLS?
     /// The certificates that clients are asked for over TLS; nil to ask for none.

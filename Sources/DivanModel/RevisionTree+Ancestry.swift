@@ -5,14 +5,34 @@ extension RevisionTree {
     ///
     /// - Parameter id: The revision.
     /// - Returns: An empty array if the revision is not known.
-    public func history(of id: RevisionID) -> [RevisionID] {
-        var ids: [RevisionID] = []
+    public func history(of id: RevisionID) -> [RevisionID] { branch(of: id).map(\.id) }
+
+    /// Returns the nodes of a revision and its known ancestors, newest first.
+    ///
+    /// - Parameter id: The revision.
+    /// - Returns: An empty array if the revision is not known.
+    public func branch(of id: RevisionID) -> [Node] {
+        var branch: [Node] = []
         var next = index(of: id)
         while let index = next {
-            ids.append(nodes[index].id)
+            branch.append(nodes[index])
             next = nodes[index].parent
         }
-        return ids
+        return branch
+    }
+
+    /// How many known ancestors a revision has.
+    ///
+    /// - Parameter index: Its place in ``nodes``.
+    /// - Returns: The number; 0 for a root.
+    package func ancestorCount(ofNodeAt index: Int) -> Int {
+        var count = 0
+        var next = nodes[index].parent
+        while let parent = next {
+            count += 1
+            next = nodes[parent].parent
+        }
+        return count
     }
 
     /// Returns the newest revision that both revisions descend from.

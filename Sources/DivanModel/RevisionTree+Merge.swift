@@ -104,7 +104,7 @@ extension RevisionTree {
     ///
     /// The generations of a history descend one by one, so a node can only be the one entry with
     /// its generation: one pass over the nodes finds all, without hashing.
-    private func places(of history: RevisionHistory) -> [Int?] {
+    func places(of history: RevisionHistory) -> [Int?] {
         var places = [Int?](repeating: nil, count: history.ids.count)
         let newest = history.newest.generation
         for (index, node) in nodes.enumerated() where node.id.generation <= newest {

@@ -56,7 +56,7 @@ extension RevisionTree {
     ///
     /// The nearest leaf above a node is the one of lowest generation. Chains are visited last to
     /// first: a chain hangs on an earlier one, so each is complete before the one it hangs on.
-    private func lowestLeafGenerations() -> [UInt64] {
+    func lowestLeafGenerations() -> [UInt64] {
         var lowest = [UInt64](repeating: .max, count: nodes.count)
         var end = nodes.count
         for leaf in leafIndices.reversed() {

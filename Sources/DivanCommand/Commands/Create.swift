@@ -19,12 +19,14 @@ extension Command {
             options: [
                 .flag("if-missing", nil, "Do nothing if the database exists."),
                 .value("engine", nil, "ENGINE", "The storage engine, sqlite (default) or lmdb."),
+                RevisionLimit.option("Keep so many revision IDs a branch, not 1000."),
             ],
             examples: [
                 "divan create notes.divan", "divan create notes.divan --engine lmdb",
                 "divan create diary.divan --encryption-password prompt",
             ])
     ) { invocation in
+        let limit = try RevisionLimit.read(invocation.arguments)
         let path = try Invocation.newLocation(
             try Invocation.location(try invocation.arguments.argument("DB")))
         let url = URL(filePath: path)
@@ -40,7 +42,9 @@ extension Command {
         if let name = invocation.arguments.string("engine") {
             options.storageEngine = try EngineChoice.engine(named: name)
         }
-        try Database.open(at: url, options: options).close()
+        let database = try Database.open(at: url, options: options)
+        defer { database.close() }
+        if let limit { try database.setRevisionLimit(limit) }
         invocation.output.remark("Created \(PrintableText.escaping(path)).")
     }
 }

@@ -40,6 +40,7 @@ private struct DatabaseFacts {
         }
         let size = try database.diskSize
         let depth = try database.maxRevTreeDepth
+        let limit = try database.revisionLimit
         let hasConflicts = try database.hasConflicts()
         let unrun = try database.unrunValidations()
         json = [
@@ -52,6 +53,7 @@ private struct DatabaseFacts {
             "engine": .string(database.storageEngineName),
             "encrypted": .bool(database.isEncrypted),
             "revision_depth": .integer(Int64(depth)),
+            "revision_limit": .integer(Int64(limit)),
             "public_uuid": .string(database.publicUUID),
             "unrun_validations": .array(unrun.map { .string($0) }),
         ]
@@ -64,7 +66,8 @@ private struct DatabaseFacts {
             ("Size on disk", Quantity.bytes(size)),
             ("Engine", database.storageEngineName),
             ("Encrypted", database.isEncrypted ? "yes" : "no"),
-            ("Revisions kept", "\(depth) a branch"),
+            ("Revisions kept", "\(Quantity.grouped(depth)) a branch"),
+            ("Revision IDs kept", "\(Quantity.grouped(limit)) a branch"),
             ("Public UUID", database.publicUUID),
         ]
         if !unrun.isEmpty {

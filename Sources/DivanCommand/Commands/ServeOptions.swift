@@ -20,6 +20,7 @@ enum ServeOptions {
             "realm", nil, "TEXT",
             "What clients are told when they are asked for a password."),
         .flag("read-only", nil, "Refuse every change."),
+        RevisionLimit.option("New databases keep so many revision IDs a branch, not 1000."),
         .flag("tls", nil, "Serve HTTPS with a certificate of its own, kept in DIR."),
         .value(
             "certificate", nil, "FILE", "Serve HTTPS with this PEM certificate.",
@@ -63,6 +64,7 @@ enum ServeOptions {
         }
         options.readOnly = arguments.flag("read-only")
         options.acceptsUnrunValidation = arguments.flag("accept-unrun-validation")
+        options.revisionLimit = try RevisionLimit.read(arguments)
         options.access = try access(arguments, directory)
         try identify(invocation, &options)
         let origins = arguments.strings("cors")

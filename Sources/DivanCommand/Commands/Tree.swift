@@ -10,10 +10,12 @@ extension Command {
             summary: "Draw the revision tree of a document.",
             discussion: """
                 Each leaf is a line. The winning revision is marked, a tombstone has a cross, and a \
-                root whose ancestors are not known has dots before it.
+                root whose ancestors are not known has dots before it. Of a long history the newest \
+                revisions are shown; --all shows the older ones, too, of which only the IDs are kept.
                 """,
             arguments: [.database, .document],
             options: [
+                .flag("all", "a", "Show the older revisions, too."),
                 .flag("full", nil, "Show whole revision IDs, not their first 8 digits."),
                 .value(
                     "svg", nil, "FILE", "Write a picture instead, to a file or - for the output.",
@@ -24,7 +26,11 @@ extension Command {
         let database = try invocation.openDatabase()
         defer { database.close() }
         let id = try invocation.arguments.argument("ID")
-        guard let tree = try database.revisionTree(of: id) else {
+        let isWhole = invocation.arguments.flag("all")
+        guard
+            let tree = try isWhole
+                ? database.revisionTree(of: id) : database.recentRevisionTree(of: id)
+        else {
             throw CommandFailure(.notFound, "There is no document \"\(id)\".")
         }
         let output = invocation.output

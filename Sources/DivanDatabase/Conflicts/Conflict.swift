@@ -63,7 +63,10 @@ extension Snapshot {
         }
         let live = record.tree.leaves.filter { !$0.isTombstone }
         guard let winner = live.first, live.count > 1 else { return nil }
-        let ancestor = record.tree.commonAncestorOfLiveLeaves
+        // Among the older revisions there is one at least by its ID.
+        let ancestor =
+            try record.tree.commonAncestorOfLiveLeaves
+            ?? whole(record.tree, of: id).commonAncestorOfLiveLeaves
         return Conflict(
             winner: try document(id, node: winner),
             others: try live.dropFirst().map { try document(id, node: $0) },

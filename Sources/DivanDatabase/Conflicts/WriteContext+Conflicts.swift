@@ -60,6 +60,9 @@ extension WriteContext {
         -> RevisionTree.Node
     {
         let (writer, snapshot) = try transaction()
+        let record = try completing(
+            record, of: id,
+            for: edits.map { revisionID(of: $0.content, parent: $0.parent, core: snapshot.core) })
         let plan = plan(edits, over: record, core: snapshot.core)
         var new = record
         do { try new.tree.insert(plan.edits) } catch .invalidGeneration(let revision) {
@@ -79,7 +82,7 @@ extension WriteContext {
         beginWrites()
         state.lastSequence = plan.lastSequence
         new.updateSequence = plan.lastSequence
-        let stemmed = new.tree.stem(to: maxRevTreeDepth)
+        let bodies = try separate(&new.tree, of: id)
         guard let winner = new.tree.winner else { throw DatabaseError.documentNotFound(id) }
         for row in plan.rows {
             // There are tombstones beside the winner, so no row tells the whole truth.
@@ -88,7 +91,7 @@ extension WriteContext {
                 snapshot.core)
         }
         if plan.rows.isEmpty { try writePointer(plan.lastSequence, id, winner) }
-        for gone in stemmed { try removeRevision(gone, writer, snapshot) }
+        for gone in bodies { try removeRevision(gone, writer, snapshot) }
         try mark(plan, old: record, new: new, writer, snapshot)
         try writeRecord(id, old: record, new: new)
         return winner

@@ -68,11 +68,14 @@ extension Database {
     }
 
     /// Returns the revision tree of a document, deleted or not; nil when there is none.
+    ///
+    /// It holds all revisions that are known, up to ``revisionLimit`` of each branch: of the older ones only the ID.
     public func revisionTree(of id: String) throws -> RevisionTree? {
         try read { try $0.revisionTree(of: id) }
     }
 
-    /// Returns the IDs of a document's current revision and its ancestors, newest first.
+    /// Returns the IDs of a document's current revision and its ancestors, newest first: up to
+    /// ``revisionLimit`` of them.
     public func revisionHistory(of id: String) throws -> [String] {
         guard let tree = try revisionTree(of: id), let winner = tree.winner else { return [] }
         return tree.history(of: winner.id).map(\.description)
@@ -101,15 +104,43 @@ extension Database {
         return try core.read { try $0.state().conflictedDocuments > 0 }
     }
 
-    /// How many revisions of each branch of a document are kept; 20 unless set.
+    /// How many revisions of each branch of a document are kept with their bodies; 20 unless set.
     ///
-    /// Older ones are pruned with each new revision. Setting it applies to later revisions and is kept
-    /// with the database; other processes follow it from their next transaction on.
+    /// Of older ones the body, the attachments and whether it was a tombstone are pruned with each new revision;
+    /// their IDs stay, see ``revisionLimit``. Compaction drops the bodies of all that are no leaves.
+    /// Setting it applies to later revisions and is kept with the database; other processes follow it from their
+    /// next transaction on.
     public var maxRevTreeDepth: Int {
         get throws {
             try checkOpen()
             return try core.read { Int(clamping: try $0.state().maxRevTreeDepth) }
         }
+    }
+
+    /// How many revision IDs of each branch of a document are kept; 1,000 unless set.
+    ///
+    /// They tell an edit of an old revision from a document that only has the same ID. A device that edits a
+    /// document more often than this between two replications makes a conflict at the other end, and what is
+    /// deleted there meanwhile comes back. The IDs cost 20 bytes each, and are read only where histories are
+    /// compared; CouchDB calls the limit `_revs_limit`.
+    ///
+    /// Setting it applies to later revisions and is kept with the database; other processes follow it from their
+    /// next transaction on. Where it is lower than ``maxRevTreeDepth``, it bounds that, too.
+    public var revisionLimit: Int {
+        get throws {
+            try checkOpen()
+            return try core.read { try $0.revisionLimit() }
+        }
+    }
+
+    /// Sets ``revisionLimit``.
+    ///
+    /// - Parameter limit: At least 1.
+    /// - Throws: As `write(_:)`.
+    public func setRevisionLimit(_ limit: Int) throws {
+        precondition(
+            limit >= 1, "A document keeps at least one revision: use a limit of 1 or more.")
+        try operation { $0.context.state.revisionLimit = UInt64(limit) }
     }
 
     /// How many of the newest purges compaction keeps in mind; 10,000 unless set.
@@ -134,7 +165,7 @@ extension Database {
         try operation { try $0.context.set(.keptPurges, UInt64(limit)) }
     }
 
-    /// Sets `maxRevTreeDepth`.
+    /// Sets ``maxRevTreeDepth``.
     ///
     /// - Parameter depth: At least 1.
     /// - Throws: As `write(_:)`.

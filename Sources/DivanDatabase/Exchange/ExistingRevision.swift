@@ -114,6 +114,14 @@ extension Database {
     }
 }
 
+extension Database {
+    /// The recent part of a document's tree, in which all leaves are; nil when there is none.
+    package func recentRevisionTree(of id: String) throws -> RevisionTree? {
+        let documentID = try DocumentID.parse(id)
+        return try read { try $0.recentTree(of: documentID) }
+    }
+}
+
 extension ReadTransaction {
     /// Reads a piece of the changes feed, and leaves out documents that a filter does not let through.
     ///
@@ -131,8 +139,42 @@ extension ReadTransaction {
         try snapshot.changes(since: sequence, limit: limit, examining: most, where: passes)
     }
 
-    /// The tree of a document whose ID is parsed; nil when there is none.
-    package func tree(of id: DocumentID) throws -> RevisionTree? { try snapshot.record(id)?.tree }
+    /// The recent part of a document's tree, in which all leaves are; nil when there is none.
+    ///
+    /// It is read in one row, however long the history is.
+    package func recentTree(of id: DocumentID) throws -> RevisionTree? {
+        try snapshot.record(id)?.tree
+    }
+
+    /// Returns a revision and its ancestors, newest first, as far as somebody who has some of them needs it.
+    ///
+    /// - Parameters:
+    ///   - revision: A revision of the recent tree.
+    ///   - tree: The recent tree.
+    ///   - id: The document.
+    ///   - known: What the other one has. The history leads at least down to one of them, or as far as it is known.
+    /// - Returns: The IDs; none when the revision is not in the recent tree.
+    /// - Throws: `DatabaseError` with code `.corrupted` or `.io`.
+    package func history(
+        of revision: RevisionID, in tree: RevisionTree, of id: DocumentID,
+        downTo known: [RevisionID]
+    ) throws -> [RevisionID] {
+        try snapshot.history(of: revision, tree, id, until: known)
+    }
+
+    /// Returns those of some revisions that a document does not have, in their order.
+    ///
+    /// - Parameters:
+    ///   - ids: The revisions.
+    ///   - tree: The recent tree of the document.
+    ///   - id: The document.
+    /// - Returns: The missing ones.
+    /// - Throws: `DatabaseError` with code `.corrupted` or `.io`.
+    package func missingRevisions(
+        of ids: [RevisionID], in tree: RevisionTree, of id: DocumentID
+    ) throws -> [RevisionID] {
+        try tree.missingRevisions(of: ids).filter { try !snapshot.isOlder($0, tree, of: id) }
+    }
 
     /// A stored revision of a document.
     ///

@@ -160,14 +160,16 @@ final class DatabaseDirectory: Sendable {
         { throw DatabaseError.io(error) }
     }
 
-    /// Reads the manifest, and begins a new life of the database when this is a copy.
+    /// Reads the manifest, begins a new life of the database when this is a copy, and makes one of an older format one
+    /// of the current format before the first write.
     private static func enter(_ path: String, writable: Bool, _ timeout: Duration) throws
         -> Manifest
     {
         var manifest = try Manifest(at: path)
         let placePath = placePath(path, manifest.generation)
         if let place = Files.lastingIdentity(of: placePath), place == manifest.place {
-            return manifest
+            guard writable, manifest.format < Manifest.currentFormat else { return manifest }
+            return try changeManifest(at: path, timeout) { $0.format = Manifest.currentFormat }
         }
         guard writable else {
             manifest.beginLife(in: "")
@@ -178,6 +180,7 @@ final class DatabaseDirectory: Sendable {
         return try changeManifest(at: path, timeout) { manifest in
             // Another process may have been faster.
             if manifest.place != place { manifest.beginLife(in: place) }
+            manifest.format = Manifest.currentFormat
         }
     }
 

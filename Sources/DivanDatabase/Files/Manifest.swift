@@ -8,11 +8,15 @@ internal import DivanStorage
 /// Two lines of text: a JSON object, then the CRC-32C of that line in hexadecimal. It is replaced
 /// by rename, so a reader sees the old or the new one whole.
 struct Manifest: Equatable, Sendable {
-    /// The newest directory format that this release reads and writes.
-    static let currentFormat = 2
-    /// The format of a database without encryption, which older releases read, too.
-    private static let plainFormat = 1
+    /// The newest directory format that this release reads, and the one that it writes.
+    ///
+    /// Formats 1 and 2, the latter encrypted, had no older revisions: a release that knows no newer format would cut
+    /// them off at its next edit. The first handle that opens such a database for writing makes it one of format 3,
+    /// which changes this number and nothing else.
+    static let currentFormat = 3
 
+    /// The format that the manifest was read in.
+    var format = currentFormat
     var generation: Int
     var engine: String
     var publicUUID: String
@@ -23,9 +27,6 @@ struct Manifest: Equatable, Sendable {
     var place: String
     /// The key of the data, wrapped; nil when they are not encrypted.
     var encryption: KeyWrapping?
-
-    /// Encrypted data are not for a release that does not know about them.
-    var format: Int { encryption == nil ? Self.plainFormat : Self.currentFormat }
 
     init(engine: String) {
         generation = 1
@@ -55,7 +56,7 @@ struct Manifest: Equatable, Sendable {
             let value = try? JSONParser.parse(Array(lines[0])),
             case .integer(let format)? = value["format"]
         else { throw DatabaseError.corrupted("The manifest at '\(path)'", nil) }
-        guard format <= Self.currentFormat else {
+        guard format >= 1, format <= Self.currentFormat else {
             throw DatabaseError.unsupportedVersion(
                 path, found: Int(clamping: format), known: Self.currentFormat)
         }
@@ -71,9 +72,10 @@ struct Manifest: Equatable, Sendable {
                 throw DatabaseError.corrupted("The manifest at '\(path)'", nil)
             }
             self.encryption = encryption
-        } else if format != Self.plainFormat {
+        } else if format == 2 {
             throw DatabaseError.corrupted("The manifest at '\(path)'", nil)
         }
+        self.format = Int(clamping: format)
         self.generation = Int(clamping: generation)
         self.engine = engine
         self.publicUUID = publicUUID
@@ -82,8 +84,8 @@ struct Manifest: Equatable, Sendable {
         self.place = place
     }
 
-    /// The manifest's bytes, checksum included.
-    var bytes: [UInt8] { bytes(format: format) }
+    /// The manifest's bytes in the current format, checksum included.
+    var bytes: [UInt8] { bytes(format: Self.currentFormat) }
 
     /// The bytes, saying that they are of a format.
     func bytes(format: Int) -> [UInt8] {

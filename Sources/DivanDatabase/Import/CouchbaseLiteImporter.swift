@@ -59,6 +59,8 @@ final class CouchbaseLiteImporter {
         try importLocals()
         try core.write { context in
             context.state.maxRevTreeDepth = self.maximumDepth
+            context.state.revisionLimit = max(
+                DatabaseState.standardRevisionLimit, self.maximumDepth)
             result.documents = Int(
                 clamping: context.state.liveDocuments + context.state.deletedDocuments)
         }
@@ -98,7 +100,10 @@ final class CouchbaseLiteImporter {
         try attempt("The last sequence") { last = try reader.lastSequence() }
         let total = reader.revisionCount()
         // No tree is cut short while it is brought over, whatever the app had set in its code.
-        try core.write { $0.state.maxRevTreeDepth = UInt64(Int32.max) }
+        try core.write {
+            $0.state.maxRevTreeDepth = UInt64(Int32.max)
+            $0.state.revisionLimit = UInt64(Int32.max)
+        }
         var batch: [CouchbaseLiteReader.Revision] = []
         var completed = 0
         func flush() throws {

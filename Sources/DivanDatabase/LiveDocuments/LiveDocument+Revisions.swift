@@ -44,7 +44,7 @@ extension LiveDocument {
     func tree() throws -> RevisionTree? {
         registrar.access(self, keyPath: Self.treePath)
         try database.checkOpen()
-        return try database.core.read { try $0.record(documentID)?.tree }
+        return try database.core.read { try $0.wholeTree(documentID) }
     }
 
     private func currentOrThrow() throws -> SavedRevision? {

@@ -70,6 +70,10 @@ enum Inspection {
             guard let row = try? ExpirationKey(key) else { return KeyEncoding.hexadecimal(key) }
             return "\(text(of: row.time)) \(row.documentID)"
         }
+        if store == "olderRevisions" {
+            guard let row = try? OlderRevisionsKey(key) else { return KeyEncoding.hexadecimal(key) }
+            return "\(row.documentID) \(row.number)"
+        }
         if store == "attachmentReferences" {
             guard let row = try? AttachmentReference.decode(key) else {
                 return KeyEncoding.hexadecimal(key)
@@ -97,6 +101,9 @@ enum Inspection {
                     + record.tree.nodes.map { node in
                         "\(node.id)\(node.isTombstone ? "!" : "")@\(node.sequence ?? 0)"
                     }.joined(separator: " ")
+            case "olderRevisions":
+                return try RevisionBlock(number: 0, value).tree.nodes.map(\.id.description)
+                    .joined(separator: " ")
             case "conflicts":
                 return value.isEmpty ? "in conflict" : "malformed"
             case "superseded":

@@ -115,6 +115,7 @@ final class Salvage {
         try source.read { snapshot in
             if let state = attempt(nil, { try snapshot.state() }) {
                 try copy.setMaxRevTreeDepth(Int(clamping: state.maxRevTreeDepth))
+                try copy.setRevisionLimit(Int(clamping: state.revisionLimit))
             }
             if let limit = attempt(nil, { try snapshot.setting(.keptPurges) }) ?? nil, limit > 0 {
                 try copy.setPurgeHistoryLimit(Int(clamping: limit))
@@ -164,6 +165,8 @@ final class Salvage {
         throws
     {
         var count = 0
+        // Where the older part cannot be read, the recent one comes over without.
+        let tree = attempt(id) { try snapshot.whole(record.tree, of: id) } ?? record.tree
         // Oldest first, so that each revision's history is there when it comes.
         for node in record.tree.nodes.sorted(by: { $0.id < $1.id }) {
             guard let sequence = node.sequence else { continue }
@@ -172,7 +175,7 @@ final class Salvage {
                 if node.isLeaf { add("Revision \(node.id) of document '\(id)' is lost.", id) }
                 continue
             }
-            let history = try RevisionHistory(record.tree.history(of: node.id))
+            let history = try RevisionHistory(tree.history(of: node.id))
             let content = RevisionContent(body: body, isDeleted: node.isTombstone)
             if try add(id, history, content) { count += 1 }
         }

@@ -101,9 +101,11 @@ extension Database {
 /// 8. Local documents and purges decode, there is a row for each purge not forgotten, and there is no store that is none of a database's.
 ///    `conflicts` names the documents in conflict and no others.
 /// 9. `expirations` has a row for exactly the documents whose records have a date, with that date.
-/// 10. The file `changes` names no later commit than the database has: a damaged log loses its end
+/// 10. Each row of `olderRevisions` is a block of a document, whose own invariants hold; no leaf of the document
+///    is a parent in it, and where the record says who a revision's parent is, the block says the same.
+/// 11. The file `changes` names no later commit than the database has: a damaged log loses its end
 ///    without a trace in the engine, and so does a power loss without full durability.
-/// 10. A stored revision and `attachmentReferences` name the same contents, and each content is there
+/// 12. A stored revision and `attachmentReferences` name the same contents, and each content is there
 ///    with its length and its digest. A file that nothing refers to is no problem.
 final class Verification {
     static let problemLimit = 1_000
@@ -123,6 +125,8 @@ final class Verification {
     private var largeBodies: [SequenceNumber: Int?] = [:]
     /// The documents in conflict that `conflicts` has yet to name.
     private var conflicted: Set<DocumentID> = []
+    /// The documents whose rows in `olderRevisions` were checked with their records.
+    var withOlder: Set<DocumentID> = []
     /// What stored revisions refer to.
     var attachments = AttachmentAudit()
 
@@ -152,6 +156,7 @@ final class Verification {
             try checkLargeBodies(snapshot)
             try checkExpirations(snapshot)
             try checkConflicts(snapshot)
+            try checkOlderRevisions(snapshot)
             try checkReferences(snapshot)
             checkCounters(state)
         }
@@ -275,6 +280,7 @@ final class Verification {
         if let time = record.expiration { expirations[id] = time }
         if record.tree.isConflicted { conflicted.insert(id) }
         try checkBodies(id, record, snapshot)
+        try checkOlder(id, record.tree, snapshot)
     }
 
     private func checkBodies(_ id: DocumentID, _ record: DocumentRecord, _ snapshot: Snapshot)

@@ -4,7 +4,7 @@ internal import DivanModel
 
 /// The counters of a database, one row in `info`, written in every commit that changes them.
 ///
-/// Eight little-endian 64-bit words in the order of the properties. Sequences are taken from here and
+/// Nine little-endian 64-bit words in the order of the properties. Sequences are taken from here and
 /// never derived from the highest row, so none is ever used twice, also after a purge.
 struct DatabaseState: Equatable, Sendable {
     static let key = Array("state".utf8)
@@ -20,13 +20,18 @@ struct DatabaseState: Equatable, Sendable {
     /// Revisions in `superseded` that compaction would free.
     var deadBodies: UInt64 = 0
 
-    /// How many revisions of each branch are kept.
+    /// How many revisions of each branch are kept with more than their ID, if compaction leaves it.
     ///
     /// It stands here and not in a row of its own because every transaction reads this one: so a
     /// change by another process counts from its commit on.
     var maxRevTreeDepth: UInt64 = 20
     /// The last purge whose row in `purges` has been forgotten; 0 for none.
     var forgottenPurge: UInt64 = 0
+    /// How many revision IDs of each branch are kept.
+    var revisionLimit = DatabaseState.standardRevisionLimit
+
+    /// As many as CouchDB and PouchDB keep, so that a history from there stays whole here.
+    static let standardRevisionLimit: UInt64 = 1_000
 
     init() {}
 
@@ -40,6 +45,8 @@ struct DatabaseState: Equatable, Sendable {
         deadBodies = try reader.fixed64(row)
         maxRevTreeDepth = try reader.fixed64(row)
         forgottenPurge = try reader.fixed64(row)
+        // Rows of formats 1 and 2 end here.
+        if reader.offset < row.count { revisionLimit = try reader.fixed64(row) }
         try check()
     }
 
@@ -48,10 +55,10 @@ struct DatabaseState: Equatable, Sendable {
     private func check() throws {
         let counters = [
             lastSequence, lastPurge, liveDocuments, deletedDocuments, conflictedDocuments,
-            deadBodies, maxRevTreeDepth,
+            deadBodies, maxRevTreeDepth, revisionLimit,
         ]
         guard counters.allSatisfy({ $0 < UInt64(Int64.max) }), maxRevTreeDepth > 0,
-            forgottenPurge <= lastPurge
+            revisionLimit > 0, forgottenPurge <= lastPurge
         else { throw MalformedRow() }
     }
 
@@ -64,6 +71,7 @@ struct DatabaseState: Equatable, Sendable {
         row.append(fixed64: deadBodies)
         row.append(fixed64: maxRevTreeDepth)
         row.append(fixed64: forgottenPurge)
+        row.append(fixed64: revisionLimit)
     }
 }
 

@@ -18,6 +18,8 @@ struct Stores: Sendable {
     let purges: Store
     /// Local document ID → `LocalRecord`.
     let local: Store
+    /// Document ID and number → links between older revisions: `OlderRevisionsKey`.
+    let olderRevisions: Store
     /// (Time, document ID) → nothing: `ExpirationKey`.
     let expirations: Store
     /// Digest and sequence → nothing, or flags: `AttachmentReference`.
@@ -33,7 +35,7 @@ struct Stores: Sendable {
         StoreName("purges", .integer), StoreName("local", .bytes), StoreName("info", .bytes),
         StoreName("conflicts", .bytes), StoreName("indexes", .bytes),
         StoreName("expirations", .bytes),
-        StoreName("attachmentReferences", .bytes),
+        StoreName("attachmentReferences", .bytes), StoreName("olderRevisions", .bytes),
     ]
 
     init(engine: any StorageEngine) {
@@ -49,5 +51,6 @@ struct Stores: Sendable {
         indexes = stores[8]
         expirations = stores[9]
         attachmentReferences = stores[10]
+        olderRevisions = stores[11]
     }
 }

@@ -31,8 +31,8 @@ extension SavedRevision {
     public var revisionHistory: [SavedRevision] {
         get throws {
             guard let tree = try document.tree() else { return [] }
-            return tree.history(of: revision).reversed().compactMap { ancestor in
-                tree.node(ancestor).map { SavedRevision($0, of: id, in: database) }
+            return tree.branch(of: revision).reversed().map {
+                SavedRevision($0, of: id, in: database)
             }
         }
     }

@@ -55,9 +55,9 @@ public struct ReadTransaction: ~Copyable {
         return head.map { !$0.isDeleted } ?? false
     }
 
-    /// Returns the revision tree of a document; nil when there is none.
+    /// Returns the revision tree of a document; nil when there is none. See `Database.revisionTree(of:)`.
     public func revisionTree(of id: String) throws -> RevisionTree? {
-        try snapshot.record(DocumentID.parse(id))?.tree
+        try snapshot.wholeTree(DocumentID.parse(id))
     }
 
     /// Calls `body` for each document in order of ID.

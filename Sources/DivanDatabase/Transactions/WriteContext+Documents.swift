@@ -68,8 +68,11 @@ extension WriteContext {
     ) throws -> Document {
         let (_, snapshot) = try transaction()
         try check(content, of: id, limit: snapshot.core.options.maximumDocumentSize)
-        let record = try snapshot.record(id)
+        var record = try snapshot.record(id)
         if let parent {
+            if allowConflict {
+                record = try record.map { try completing($0, of: id, for: [parent]) }
+            }
             guard let record else { throw DatabaseError.documentNotFound(id) }
             guard record.tree.node(parent) != nil else {
                 throw DatabaseError.conflict(id, parent: parent)
@@ -138,6 +141,7 @@ extension WriteContext {
         // The document's place may be held by a pointer, which no node knows.
         if !isPlaceNode { try removeRevision(record.updateSequence, writer, snapshot) }
         if let time = record.expiration { try removeExpiration(ExpirationKey(time, id)) }
+        if record.tree.mayHaveOlder { try removeOlder(of: id) }
         _ = try id.text.withSpan { key in
             try writer.remove(key: key, in: snapshot.core.stores.documents)
         }
@@ -150,14 +154,18 @@ extension WriteContext {
     func purge(_ id: DocumentID, leaves: [RevisionID]) throws -> [RevisionID] {
         let (writer, snapshot) = try transaction()
         guard let record = try snapshot.record(id) else { return [] }
-        var tree = record.tree
-        let purged = tree.purge(leaves: leaves)
+        // What of the older part only these leaves have in their past goes, too.
+        var tree = try snapshot.whole(record.tree, of: id)
+        let hasOlder = tree.nodes.count > record.tree.nodes.count
+        var purged = tree.purge(leaves: leaves)
         guard !purged.purged.isEmpty else { return [] }
         guard let winner = tree.winner else {
             _ = try purge(id)
             return purged.purged
         }
         beginWrites()
+        if hasOlder { try removeOlder(of: id) }
+        purged.sequences += try separate(&tree, of: id)
         for sequence in purged.sequences { try removeRevision(sequence, writer, snapshot) }
         // The row at the document's place may now tell an old story; a pointer tells the new one.
         state.lastSequence += 1

@@ -121,6 +121,8 @@ extension WriteContext {
                 generation: (parent?.generation ?? 0) + 1,
                 parent: stubs(id, parent.flatMap { record?.tree.node($0) })))
         let revision = revisionID(of: content, parent: parent, core: snapshot.core)
+        // The same edit may have been made elsewhere, long ago.
+        let record = try record.map { try completing($0, of: id, for: [revision]) }
         var updated = record ?? DocumentRecord(tree: RevisionTree(), updateSequence: 0)
         let sequence = state.lastSequence + 1
         let isNew: Bool
@@ -187,6 +189,11 @@ extension WriteContext {
         let record = try snapshot.record(id)
         var updated = record ?? DocumentRecord(tree: RevisionTree(), updateSequence: 0)
         let sequence = state.lastSequence + 1
+        var history = history
+        if record != nil {
+            guard let met = try meet(history, updated.tree, of: id) else { return false }
+            (updated.tree, history) = met
+        }
         guard
             updated.tree.insert(
                 existing: history, isTombstone: content.isDeleted, sequence: sequence)
@@ -248,12 +255,12 @@ extension WriteContext {
         beginWrites()
         state.lastSequence += 1
         new.updateSequence = state.lastSequence
-        // Taken before stemming, which may cut a branch where another one still joins it.
+        // Taken before the older part goes, which may cut a branch where another one still joins it.
         let ancestors = new.tree.history(of: revision).dropFirst()
-        let stemmed = new.tree.stem(to: maxRevTreeDepth)
+        let bodies = try separate(&new.tree, of: id)
         try writeRow(new.tree)
-        // Stemmed rows go first: a row that is gone needs no mark.
-        for gone in stemmed where gone != state.lastSequence {
+        // These rows go first: a row that is gone needs no mark.
+        for gone in bodies where gone != state.lastSequence {
             try removeRevision(gone, writer, snapshot)
         }
         if let old { try markSuperseded(ancestors, old: old, new: new, writer, snapshot) }

@@ -114,11 +114,17 @@ extension WriteContext {
         _ writer: any StorageWriter, _ snapshot: Snapshot
     ) throws {
         // Only an ancestor can have stopped being a leaf; a document may have 10,000 other leaves.
-        for ancestor in ancestors {
-            guard let node = old.tree.node(ancestor), node.isLeaf, let sequence = node.sequence,
-                new.tree.node(ancestor) != nil
-            else { continue }
-            try mark(sequence, .dead, writer, snapshot)
+        var rest = ancestors
+        while let ancestor = rest.popFirst() {
+            guard let index = old.tree.index(of: ancestor) else { continue }
+            let node = old.tree.nodes[index]
+            if node.isLeaf, let sequence = node.sequence,
+                new.tree.node(ancestor)?.sequence != nil
+            {
+                try mark(sequence, .dead, writer, snapshot)
+            }
+            // What it descended from before had a child before.
+            rest = rest.dropFirst(old.tree.ancestorCount(ofNodeAt: index))
         }
         try vacate(old.updateSequence, in: new.tree, writer, snapshot)
     }

@@ -27,8 +27,10 @@ final class WriteContext {
     private(set) var current: Open?
     /// The counters as this transaction has changed them so far.
     var state = DatabaseState()
-    /// How many revisions of each branch are kept; what the transaction itself has set counts.
+    /// How many revisions of each branch stay whole; what the transaction itself has set counts.
     var maxRevTreeDepth: Int { Int(clamping: state.maxRevTreeDepth) }
+    /// How many IDs of each branch are kept.
+    var revisionLimit: Int { Int(clamping: state.revisionLimit) }
     /// Set by a failure in the middle of an operation: the transaction must not commit.
     var doom: (any Error)?
     /// Whether an app's validation function runs: it may read and not write.

@@ -239,9 +239,9 @@ public struct WriteTransaction: ~Copyable {
         try snapshot.document(DocumentID.parse(id))
     }
 
-    /// Returns the revision tree of a document as this transaction has it.
+    /// Returns the revision tree of a document as this transaction has it; see `Database.revisionTree(of:)`.
     public func revisionTree(of id: String) throws -> RevisionTree? {
-        try snapshot.record(DocumentID.parse(id))?.tree
+        try snapshot.wholeTree(DocumentID.parse(id))
     }
 
     /// Everything that a read transaction offers, on what this transaction sees.

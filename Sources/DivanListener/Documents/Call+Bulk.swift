@@ -133,8 +133,12 @@ extension Call {
                 let revisions = try DocumentFormat.revisions(list, id)
                     .map { try RevisionID(Self.checked($0)) }
                 try Self.checkID(id)
-                let tree = try transaction.revisionTree(of: id)
-                let missing = tree?.missingRevisions(of: revisions) ?? revisions
+                let document = try DocumentID(id)
+                let tree = try transaction.recentTree(of: document)
+                let missing =
+                    try tree.map {
+                        try transaction.missingRevisions(of: revisions, in: $0, of: document)
+                    } ?? revisions
                 guard !missing.isEmpty else { continue }
                 if text.bytes.count > 1 { text.bytes.append(JSONByte.comma) }
                 text.string(id)

@@ -136,12 +136,11 @@ struct DocumentFormat: Sendable {
             text.raw(",\"_revs_info\":")
             text.value(
                 .array(
-                    tree.history(of: revision).map { id in
-                        let node = tree.node(id)
+                    tree.branch(of: revision).map { node in
                         let status =
-                            node?.sequence == nil
-                            ? "missing" : node?.isTombstone == true ? "deleted" : "available"
-                        return ["rev": .string("\(id)"), "status": .string(status)]
+                            node.sequence == nil
+                            ? "missing" : node.isTombstone ? "deleted" : "available"
+                        return ["rev": .string("\(node.id)"), "status": .string(status)]
                     }))
         }
         let others = tree.leaves.filter { $0.id != revision }

@@ -163,15 +163,16 @@ extension Call {
 
     /// `GET /{db}/_revs_limit`
     func revisionsLimit() throws -> ListenerResponse {
-        .json(JSONValue(UInt64(try database.maxRevTreeDepth)))
+        .json(JSONValue(UInt64(try database.revisionLimit)))
     }
 
     /// `PUT /{db}/_revs_limit`
     func setRevisionsLimit() throws -> ListenerResponse {
-        guard let depth = try valueBody().int64, depth > 0, depth <= 1_000_000 else {
-            throw HTTPFailure.badRequest("`_revs_limit` must be a positive integer.")
+        guard let limit = try valueBody().int64, limit > 0, limit <= 1_000_000 else {
+            throw HTTPFailure.badRequest(
+                "`_revs_limit` must be an integer from 1 to 1,000,000.")
         }
-        try database.setMaxRevTreeDepth(Int(depth))
+        try database.setRevisionLimit(Int(limit))
         return .done()
     }
 

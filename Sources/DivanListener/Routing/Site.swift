@@ -78,7 +78,8 @@ package final class Site: Sendable {
     /// Makes a database.
     func create(_ name: String) throws {
         guard !manager.databaseExists(named: name) else { throw HTTPFailure.databaseExists }
-        _ = try manager.database(named: name)
+        let database = try manager.database(named: name)
+        if let limit = options.revisionLimit { try database.setRevisionLimit(limit) }
         updates.note(.created, name)
     }
 

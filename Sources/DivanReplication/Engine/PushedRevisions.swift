@@ -57,7 +57,9 @@ final class PushedRevisions: Sendable {
             try await target.ensureDurable()
             try await database.performWrite { transaction in
                 for (id, revisions) in revisions {
-                    guard try transaction.read({ try $0.tree(of: id) }) != nil else { continue }
+                    guard try transaction.read({ try $0.recentTree(of: id) }) != nil else {
+                        continue
+                    }
                     try transaction.purge(id.text, revisions: revisions.map(\.description))
                 }
             }

@@ -102,7 +102,7 @@ package struct LocalPeer: ReplicationPeer {
             var fetched: [FetchedRevision] = []
             var bytes = 0
             for document in wanted {
-                guard let tree = try transaction.tree(of: document.id) else {
+                guard let tree = try transaction.recentTree(of: document.id) else {
                     fetched += document.revisions.map {
                         FetchedRevision(id: document.id, revision: $0, .gone)
                     }
@@ -137,7 +137,9 @@ package struct LocalPeer: ReplicationPeer {
             return FetchedRevision(
                 id: wanted.id, revision: revision, .failed(ReplicationError(error)))
         }
-        let ids = tree.history(of: revision)
+        // The target meets it at what it has, and keeps what it has below.
+        let ids = try transaction.history(
+            of: revision, in: tree, of: wanted.id, downTo: wanted.possibleAncestors)
         let known = ids.first { wanted.possibleAncestors.contains($0) }?.generation ?? 0
         var contents: [ExactString: AttachmentContent] = [:]
         for attachment in document.attachments
@@ -165,11 +167,12 @@ package struct LocalPeer: ReplicationPeer {
         try await database.performRead { transaction in
             var missing: [MissingRevisions] = []
             for offer in offers {
-                guard let tree = try transaction.tree(of: offer.id) else {
+                guard let tree = try transaction.recentTree(of: offer.id) else {
                     missing.append(MissingRevisions(id: offer.id, revisions: offer.revisions))
                     continue
                 }
-                let revisions = tree.missingRevisions(of: offer.revisions)
+                let revisions = try transaction.missingRevisions(
+                    of: offer.revisions, in: tree, of: offer.id)
                 guard let highest = revisions.max() else { continue }
                 let ancestors = tree.possibleAncestors(of: highest).filter {
                     tree.node($0)?.sequence != nil

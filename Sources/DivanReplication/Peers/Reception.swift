@@ -59,7 +59,8 @@ package struct Reception: Sendable {
                     }
                     let outcome = try Self.insert(revision, transaction)
                     if note != nil, case .stored = outcome,
-                        try transaction.revisionTree(of: revision.id.text)?.isConflicted ?? false
+                        try transaction.read({ try $0.recentTree(of: revision.id) })?.isConflicted
+                            ?? false
                     {
                         conflicts.append(revision.id.text)
                     }

@@ -184,12 +184,10 @@ package struct WireDocumentWriter: Sendable {
         answersFrom tree: RevisionTree, about document: Document, to bytes: inout [UInt8]
     ) {
         if options.includesRevisionInfo {
-            let info = tree.history(of: document.revision).map { id -> JSONValue in
-                let node = tree.node(id)
-                let isHere = node?.sequence != nil
-                let status =
-                    isHere ? (node?.isTombstone == true ? "deleted" : "available") : "missing"
-                return ["rev": .string(id.description), "status": .string(status)]
+            let info = tree.branch(of: document.revision).map { node -> JSONValue in
+                let isHere = node.sequence != nil
+                let status = isHere ? (node.isTombstone ? "deleted" : "available") : "missing"
+                return ["rev": .string(node.id.description), "status": .string(status)]
             }
             append("_revs_info", info, to: &bytes)
         }

@@ -143,7 +143,10 @@ import Testing
         #expect(try database.revisionHistory(of: "deep").count == 60)
         #expect(try database.maxRevTreeDepth == 20)
         try database.update("deep") { $0["n"] = 61 }
-        #expect(try database.revisionHistory(of: "deep").count == 20)
+        let tree = try database.revisionTree(of: "deep")
+        #expect(tree?.nodes.count == 61)
+        #expect(tree?.nodes.filter { $0.sequence != nil }.count == 20)
+        #expect(try database.revisionLimit == 1_000)
         #expect(try database.problems() == [])
     }
 

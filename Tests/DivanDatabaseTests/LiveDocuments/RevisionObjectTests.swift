@@ -42,6 +42,7 @@ import Testing
 
     @Test func `a history is told oldest first`() throws {
         var expected: [SavedRevision] = []
+        try database.setRevisionLimit(20)
         for number in 1...25 {
             expected.append(try document.update { $0.set(number, forKey: "n") })
         }

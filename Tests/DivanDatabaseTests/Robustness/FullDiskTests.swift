@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanJSON
+import DivanModel
 import DivanStorage
 import DivanStorageConformance
 import DivanTestChild
@@ -40,6 +41,19 @@ import Testing
         Work("prune") { database in
             try database.setMaxRevTreeDepth(2)
             for n in 0..<4 { try database.update("document-5") { $0.set(n, forKey: "n") } }
+        },
+        Work("move revisions into a block") { try $0.update("long") { $0["n"] = 1 } },
+        Work("branch off an older revision") { database in
+            let history = ["7-b"] + (1...6).reversed().map { "\($0)-x" }
+            try database.putExistingRevision("long", history: history, ["n": 2])
+        },
+        Work("purge a long history") { try $0.purge("long") },
+        Work("purge a long branch") { try $0.purge("forked", revisions: ["66-x"]) },
+        Work("forget revisions") { database in
+            try database.write { transaction in
+                transaction.context.state.revisionLimit = 30
+                try transaction.update("long") { $0["n"] = 1 }
+            }
         },
         Work("local document") { try $0.putLocalDocument("local", ["n": 2]) },
         Work("batch") { database in
@@ -233,6 +247,12 @@ import Testing
         try database.update("conflict") { $0["n"] = 2 }
         try database.putExistingRevision("conflict", history: ["2-abc", "1-abc"], ["n": 3])
         try database.putLocalDocument("local", ["n": 1])
+        // The next edit moves revisions into a block.
+        let long = (1...66).reversed().map { "\($0)-x" }
+        try database.putExistingRevision("long", history: long, ["n": 1])
+        try database.putExistingRevision("forked", history: long, ["n": 1])
+        let fork = (8...50).reversed().map { "\($0)-f" } + long.suffix(7)
+        try database.putExistingRevision("forked", history: fork, ["n": 2])
     }
 }
 
@@ -245,6 +265,9 @@ struct Dump: Equatable {
         options.includeDeleted = true
         for row in try database.allDocuments(options) {
             lines.append(try DocumentState.line(row.id, in: database))
+            for node in try database.revisionTree(of: row.id)?.nodes ?? [] {
+                lines.append("\(node.id) \(node.parent ?? -1)")
+            }
             for leaf in try database.leafRevisions(of: row.id) { lines.append(leaf.toJSON()) }
         }
         for change in try database.changes().changes { lines.append("\(change)") }

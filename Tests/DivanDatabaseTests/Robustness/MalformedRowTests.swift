@@ -39,12 +39,12 @@ import Testing
         return rows
     }
 
-    @Test(arguments: 0..<8, [UInt64.max, UInt64(Int64.max)])
+    @Test(arguments: 0..<9, [UInt64.max, UInt64(Int64.max)])
     func `counters that no database comes to are damage`(word: Int, value: UInt64) throws {
         try database.create("a")
         var row: [UInt8] = []
-        for position in 0..<8 {
-            row.append(fixed64: position == word ? value : position == 6 ? 20 : 0)
+        for position in 0..<9 {
+            row.append(fixed64: position == word ? value : position == 6 || position == 8 ? 20 : 0)
         }
         try spoil(\.info, DatabaseState.key, row)
         let before = try rows()

@@ -46,15 +46,10 @@ struct ReferenceDatabase {
             return history
         }
 
-        /// Keeps what is less than `depth` generations from a leaf.
+        /// Keeps the bodies of what is less than `depth` generations from a leaf, and all IDs.
         mutating func prune(to depth: Int) {
             let kept = Set(leaves.flatMap { history(of: $0).prefix(depth) })
-            revisions = revisions.filter { kept.contains($0.key) }
-            for id in revisions.keys {
-                if let parent = revisions[id]?.parent, !kept.contains(parent) {
-                    revisions[id]?.parent = nil
-                }
-            }
+            for id in revisions.keys where !kept.contains(id) { revisions[id]?.body = nil }
         }
     }
 
@@ -123,6 +118,7 @@ struct ReferenceDatabase {
         } else {
             lastSequence += 1
             record.sequence = lastSequence
+            record.prune(to: depth)
             documents[id] = record
         }
         return gone
