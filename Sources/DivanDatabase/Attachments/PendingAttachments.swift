@@ -40,7 +40,7 @@ package enum InlineClaims: Sendable {
     /// All that it declares: content that has another length or digest is refused. It is how replications and imports
     /// know that content has arrived unaltered.
     case verified
-    /// The content and its media type. Whoever replaces the content of a document that was read leaves the old length
+    /// The content and its media type. An app that replaces the content of a document it has read leaves the old length
     /// and digest beside it, so CouchDB passes them over, and with them whatever else stands there.
     case passedOver
 }

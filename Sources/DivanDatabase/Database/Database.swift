@@ -32,7 +32,7 @@ public final class Database: Sendable {
     let core: DatabaseCore
     /// The live documents that somebody holds.
     let live: LiveDocumentRegistry
-    /// The editors of models that somebody holds.
+    /// The editors of models that the app holds.
     let editors: ModelEditors
     private let isReadOnlyHandle: Bool
     private let closed = Atomic<Bool>(false)

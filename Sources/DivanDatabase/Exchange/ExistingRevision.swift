@@ -146,7 +146,7 @@ extension ReadTransaction {
         try snapshot.record(id)?.tree
     }
 
-    /// Returns a revision and its ancestors, newest first, as far as somebody who has some of them needs it.
+    /// Returns a revision and its ancestors, newest first, as far as a reader that has some of them needs it.
     ///
     /// - Parameters:
     ///   - revision: A revision of the recent tree.

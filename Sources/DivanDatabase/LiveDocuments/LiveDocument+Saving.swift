@@ -14,8 +14,8 @@ extension LiveDocument {
     ///
     /// To update a document, the properties must hold as `_rev` the ID of the revision that they were
     /// made from, as those read from the document do; to create one, or to create a deleted one anew,
-    /// they hold none. With `_deleted` set to true they delete the document, and the tombstone keeps
-    /// the rest. No other key may begin with an underscore; see ``SpecialProperty``.
+    /// they hold none. With `_deleted` set to true they delete the document, or make one that begins
+    /// with a tombstone; the tombstone keeps the rest. No other key may begin with an underscore; see ``SpecialProperty``.
     ///
     /// - Returns: The new revision.
     /// - Throws: `DatabaseError` with code `.conflict` when `_rev` is not the current revision, or is

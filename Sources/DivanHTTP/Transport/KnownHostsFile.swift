@@ -74,7 +74,7 @@ struct KnownHostsFile: ~Copyable {
     /// Appends a line, and waits until it is on the disk.
     func append(line: String) throws {
         let last = try bytes().last
-        // A file that somebody edited may lack the end of its last line.
+        // A file that was edited by hand may lack the end of its last line.
         let text = Array(((last ?? 0x0A) == 0x0A ? "" : "\n").utf8) + Array("\(line)\n".utf8)
         // SAFETY: the bytes live through the call.
         let count = unsafe text.withUnsafeBytes {

@@ -24,7 +24,7 @@ public enum TrustPolicy: Sendable, Hashable {
     /// With `validates` the certificate must also be one that the system trusts, for this host; without, the key
     /// alone decides, as for a self-signed peer.
     case pinnedKeys(sha256: [[UInt8]], validates: Bool)
-    /// Servers whose certificate has one of these SHA-256 fingerprints, whoever issued it, whatever host it names and
+    /// Servers whose certificate has one of these SHA-256 fingerprints, whichever authority issued it, whatever host it names and
     /// whether it has ended.
     ///
     /// A fingerprint is what `Listener.fingerprint` tells and `divan serve --tls` prints: 64 hexadecimal digits. Upper

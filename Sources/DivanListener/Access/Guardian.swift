@@ -86,7 +86,7 @@ struct Guardian: Sendable {
 
     /// The user that header fields show, of a step that the listener makes in a client's name.
     ///
-    /// Wrong passwords in them lock nobody out who signs in from an address.
+    /// Wrong passwords in them do not lock out users who sign in from an address.
     ///
     /// - Throws: `HTTPFailure` 401 when a name, password or token is wrong, 403 when too many passwords were.
     func user(showing headers: HTTPHeaders) throws -> ListenerUser {

@@ -47,7 +47,7 @@ package struct PeerAccess: Sendable {
     }
 }
 
-/// A database of this process that is used in somebody's name.
+/// A database of this process that is used in the name of a user.
 struct GuardedPeer: ReplicationPeer {
     let peer: LocalPeer
     let access: PeerAccess
@@ -63,7 +63,7 @@ struct GuardedPeer: ReplicationPeer {
         return try await peer.information()
     }
 
-    /// The database is there: whoever asked for it to be made was checked then.
+    /// The database is there: the user who asked for it to be made was checked then.
     func create() async throws {}
 
     func changes(_ request: ChangesRequest) async throws -> ChangesPage {

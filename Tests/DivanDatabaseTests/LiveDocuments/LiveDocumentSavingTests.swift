@@ -76,8 +76,15 @@ import Testing
     @Test func `an update of a document that is not there is refused`() throws {
         #expect(
             code { try document.putProperties(["_rev": "1-abc", "n": 1]) } == .documentNotFound)
-        #expect(code { try document.putProperties(["_deleted": true]) } == .documentNotFound)
+        #expect(code { try document.delete() } == .documentNotFound)
         #expect(try database.lastSequence == 0)
+    }
+
+    @Test func `a document may begin with a tombstone`() throws {
+        try document.putProperties(["_deleted": true, "reason": "moved"])
+        #expect(document.isDeleted)
+        #expect(try database.documentCount == 0)
+        #expect(try database.lastSequence == 1)
     }
 
     @Test func `the ID of a document cannot be changed`() throws {
