@@ -229,7 +229,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try database.lastSequence == sequence)
         #expect(try database.verify().isEmpty)
-        // The same work of somebody else goes on to its end.
+        // The same work of another caller goes on to its end.
         try work.run(database, sandbox)
     }
 

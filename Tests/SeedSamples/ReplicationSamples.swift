@@ -146,7 +146,7 @@ import Testing
         defer { listener.stop() }
         try save("a")
         let address = try "https://hello:pw123@127.0.0.1:\(#require(listener.port))/app"
-        // Nobody vouches for the certificate, so a client has to be told of it.
+        // No authority vouches for the certificate, so a client must be told of it.
         let push = database.createPushReplication(to: address)
         push.start()
         await push.finished()

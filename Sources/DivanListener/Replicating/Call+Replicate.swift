@@ -129,7 +129,7 @@ extension Site {
         _ end: ReplicateRequest.End, _ credentials: HTTPHeaders?, _ request: ReplicateRequest
     ) throws -> PeerAccess? {
         guard case .local(let name) = end, let credentials, !guardian.isParty else { return nil }
-        // Whoever cancels says which replication is meant, and uses no database.
+        // A request to cancel names a replication, and uses no database.
         let user =
             request.isCancelling
             ? try? guardian.user(showing: credentials).name

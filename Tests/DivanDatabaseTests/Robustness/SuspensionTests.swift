@@ -101,7 +101,7 @@ import Glibc
         #expect(answers.first == "ready")
         #expect(answers.last == "1")
         #expect(try locks() == [])
-        // Nobody holds it, so the extension may even have it for itself.
+        // No process holds it, so the extension may even have it for itself.
         try DirectoryLock.whileExclusive(at: path, timeout: .zero) {}
         try manager.resume()
         #expect(try !locks().isEmpty)
