@@ -64,6 +64,33 @@ struct ReplicateCommandTests {
         }
     }
 
+    @Test func `a source that says it has more changes than can be is replicated`() throws {
+        let rows = #""results":[{"seq":1,"id":"far","changes":[{"rev":"1-abc"}]}],"last_seq":1"#
+        let document = #"{"_id":"far","_rev":"1-abc","_revisions":{"start":1,"ids":["abc"]}}"#
+        let server = try LoopbackServer { request, connection in
+            let path = request.target.split(separator: "?")[0]
+            let answer: (Int, String) =
+                switch path.split(separator: "/").last {
+                case "db": (200, #"{"update_seq":1}"#)
+                case "_changes" where request.target.contains("since="):
+                    (200, #"{"results":[],"last_seq":1,"pending":0}"#)
+                case "_changes": (200, "{\(rows),\"pending\":\(Int.max)}")
+                case "_bulk_get":
+                    (200, #"{"results":[{"id":"far","docs":[{"ok":DOC}]}]}"#)
+                case _ where request.method == "PUT" || request.method == "POST": (201, "{}")
+                default: (404, "{}")
+                }
+            connection.respond(
+                status: answer.0, headers: [("Content-Type", "application/json")],
+                body: Array(answer.1.replacingOccurrences(of: "DOC", with: document).utf8))
+        }
+        defer { server.stop() }
+        let result = try tool.run(
+            "replicate", "http://127.0.0.1:\(server.port)/db", "a.divan")
+        #expect(result.status == 0)
+        #expect(try tool.run("ls", "a.divan").lines.count == 4)
+    }
+
     /// The answer that all revisions of a question are missing.
     private static func missing(_ question: String) -> String {
         question.replacingOccurrences(of: "[", with: #"{"missing":["#)

@@ -65,6 +65,45 @@ struct CheckpointTests {
         #expect(checkpoint.history.first?.sessionID == "t99")
     }
 
+    private func account(began: Int64, _ count: Int) -> Checkpoint.Account {
+        var counts = RevisionCounts()
+        (counts.checked, counts.found, counts.read) = (count, count, count)
+        (counts.written, counts.failed) = (count, count)
+        return Checkpoint.Account(began: began, start: RemoteSequence(80 as UInt64), counts: counts)
+    }
+
+    @Test func `an entry that an earlier version wrote counts, and keeps its time`() {
+        let old: JSONObject = [
+            "history": [
+                [
+                    "session_id": "s1", "recorded_seq": 40, "end_last_seq": 40, "run": "r",
+                    "end_time": 1_795_557_787_582, "incarnation": "L",
+                ]
+            ]
+        ]
+        let entry = Checkpoint(old).history.first
+        #expect(entry?.time == 1_795_557_787_582 && entry?.account == nil)
+        #expect(common(Checkpoint(old), checkpoint(self.entry("s1", 40))) == 40)
+        let written = Checkpoint(old).document["history"]?[0]
+        #expect(written?["end_time"] == "Tue, 24 Nov 2026 22:03:07 GMT")
+        #expect(written?["start_time"] == nil && written?["docs_written"] == nil)
+    }
+
+    @Test(arguments: [JSONValue.integer(.max), .integer(.min), "7", .null, .double(1e300)])
+    func `counts and times of an entry that make no sense do no harm`(number: JSONValue) {
+        var entry: JSONObject = ["session_id": "s1", "recorded_seq": 40, "start_last_seq": number]
+        for name in ["missing_checked", "missing_found", "docs_read", "start_time", "end_time"] {
+            entry[name] = number
+        }
+        let read = Checkpoint(["history": [.object(entry)]])
+        #expect(read.history.count == 1)
+        #expect(read.adding(self.entry("s2", 80)).document["history"]?.array?.count == 2)
+        let counts = (0..<500).reduce(RevisionCounts()) { sum, _ in
+            sum + (read.history[0].account?.counts ?? RevisionCounts())
+        }
+        #expect(counts.checked >= 0)
+    }
+
     @Test func `as a document it has CouchDB's form and is read back`() throws {
         let checkpoint = checkpoint(entry("s2", 80), entry("s1", 40))
         let document = checkpoint.document
@@ -73,6 +112,19 @@ struct CheckpointTests {
         #expect(document["replication_id_version"] == 4)
         #expect(document["lastSequence"] == "80")
         #expect(document["history"]?[1]?["recorded_seq"] == 40)
+        // Text of a time is in seconds.
+        var entry = entry("s3", 120)
+        (entry.time, entry.account) = (1_795_557_787_000, account(began: 1_795_557_780_000, 7))
+        let told = checkpoint.adding(entry)
+        #expect(
+            told.document["history"]?[0] == [
+                "session_id": "s3", "run": "s3", "incarnation": "L",
+                "start_time": "Tue, 24 Nov 2026 22:03:00 GMT",
+                "end_time": "Tue, 24 Nov 2026 22:03:07 GMT", "start_last_seq": 80,
+                "end_last_seq": 120, "recorded_seq": 120, "missing_checked": 7, "missing_found": 7,
+                "docs_read": 7, "docs_written": 7, "doc_write_failures": 7,
+            ])
+        #expect(Checkpoint(told.document) == told)
         #expect(Checkpoint(document) == checkpoint)
     }
 

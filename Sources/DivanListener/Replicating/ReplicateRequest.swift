@@ -70,9 +70,11 @@ struct ReplicateRequest: Sendable {
                 throw Self.malformed("doc_ids", "an array of strings")
             }
             settings.documentIDs = list.compactMap(\.string)
+            // No IDs mean no documents, where the setting without any means all.
+            if list.isEmpty { settings.selector = ["_id": ["$in": []]] }
         }
         let kinds = [
-            settings.filter != nil, settings.selector != nil, body["doc_ids"] != nil,
+            settings.filter != nil, body["selector"] != nil, body["doc_ids"] != nil,
         ]
         guard kinds.count(where: { $0 }) <= 1 else {
             throw HTTPFailure.badRequest(

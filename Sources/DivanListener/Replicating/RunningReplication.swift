@@ -10,13 +10,6 @@ internal import Synchronization
 ///
 /// State: `state`, guarded by its mutex.
 final class RunningReplication: Sendable {
-    /// What became of revisions, counted.
-    struct Counts: Sendable {
-        var written = 0
-        var failed = 0
-        var found: Int { written + failed }
-    }
-
     /// How it ended.
     enum Outcome: Sendable {
         /// Everything was transferred, or somebody stopped it.
@@ -25,8 +18,10 @@ final class RunningReplication: Sendable {
     }
 
     private struct State {
-        var counts = Counts()
         var token: ReplicationToken?
+        /// Whether it waits to try again, and what happened to it, newest first, as the scheduler tells it.
+        var isCrashing = false
+        var history: [JSONValue] = []
         var outcome: Outcome?
         var isStopped = false
         var waiting: [@Sendable (Outcome) -> Void] = []
@@ -40,7 +35,7 @@ final class RunningReplication: Sendable {
     let documentID: String?
     /// Seconds since 1970.
     let started = AccountsFile.now
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(
         _ replication: Replication, _ request: ReplicateRequest, user: String?, number: Int,
@@ -51,6 +46,8 @@ final class RunningReplication: Sendable {
         self.request = request
         self.user = user
         self.number = number
+        let began = [Self.event("started", started), Self.event("added", started)]
+        state = Mutex(State(history: began))
     }
 
     /// The name by which it can be ended, CouchDB's way.
@@ -60,15 +57,7 @@ final class RunningReplication: Sendable {
 
     /// Starts it; `ended` is called once, when it is over.
     func start(_ ended: @escaping @Sendable () -> Void) {
-        let token = replication.addDocumentListener { [weak self] event in
-            self?.state.withLock { state in
-                if event.error == nil {
-                    state.counts.written += 1
-                } else {
-                    state.counts.failed += 1
-                }
-            }
-        }
+        let token = replication.addStatusListener { [weak self] in self?.note($0) }
         state.withLock { $0.token = token }
         Task {
             let before = try? await replication.checkpointHistory()
@@ -76,7 +65,6 @@ final class RunningReplication: Sendable {
             // Whoever stopped it before it began found nothing to stop.
             if state.withLock({ $0.isStopped }) { replication.stop() }
             await replication.finished()
-            await replication.listenersCaughtUp()
             let outcome = await outcome(before?.first?["session_id"]?.string)
             ended()
             let waiting = state.withLock { state in
@@ -114,37 +102,31 @@ final class RunningReplication: Sendable {
         if let outcome { handler(outcome) }
     }
 
-    /// What it has done so far, as the scheduler tells it.
-    var statistics: JSONValue {
-        let counts = state.withLock { $0.counts }
-        let status = replication.status
-        return [
-            "revisions_checked": .integer(Int64(replication.summary.examined)),
-            "missing_revisions_found": .integer(Int64(counts.found)),
-            "docs_read": .integer(Int64(counts.found)),
-            "docs_written": .integer(Int64(counts.written)),
-            "doc_write_failures": .integer(Int64(counts.failed)),
-            "changes_pending": .integer(Int64(status.unfinished)),
-            "checkpointed_source_seq": .string(""),
-        ]
+    /// Takes what it is doing: whether it waits to try again, and why.
+    private func note(_ status: ReplicationStatus) {
+        state.withLock { state in
+            let reason = status.activity == .offline ? status.error : nil
+            guard (reason != nil) != state.isCrashing else { return }
+            state.isCrashing = reason != nil
+            let event = Self.event(
+                reason == nil ? "started" : "crashed", AccountsFile.now,
+                reason.map(ErrorResponse.reason))
+            state.history = Array(([event] + state.history).prefix(Self.historyLimit))
+        }
     }
 
-    /// Its entry in `_scheduler/jobs`.
-    var job: JSONValue {
-        [
-            "database": documentID.map { _ in .string(SystemDatabase.replicator.rawValue) }
-                ?? .null,
-            "doc_id": documentID.map { .string($0) } ?? .null, "id": .string(id),
-            "pid": .string("<0.\(number).0>"), "node": "divan@localhost",
-            "user": user.map { .string($0) } ?? .null, "source": .string(request.source.label),
-            "target": .string(request.target.label), "info": statistics,
-            "start_time": .string(HTTPDate.iso(started)),
-            "history": [
-                ["type": "started", "timestamp": .string(HTTPDate.iso(started))],
-                ["type": "added", "timestamp": .string(HTTPDate.iso(started))],
-            ],
+    private static let historyLimit = 20
+
+    private static func event(_ type: String, _ time: Int64, _ reason: String? = nil) -> JSONValue {
+        var event: JSONObject = [
+            "type": .string(type), "timestamp": .string(HTTPDate.iso(time)),
         ]
+        event["reason"] = reason.map { .string($0) }
+        return .object(event)
     }
+
+    /// Its entries in the scheduler's history.
+    var history: [JSONValue] { state.withLock { $0.history } }
 
     /// What became of it, as `_replicate` answers.
     private func outcome(_ sessionBefore: String?) async -> Outcome {
@@ -157,71 +139,11 @@ final class RunningReplication: Sendable {
             // As CouchDB says it: nothing is kept that a history could be made of.
             return .done(["ok": true, "use_checkpoints": false])
         }
-        var history: [JSONObject]
-        do { history = try await replication.checkpointHistory() } catch {
+        do {
+            let history = try await replication.checkpointHistory()
+            return .done(answer(history, sessionBefore))
+        } catch {
             return .failed(ReplicationError(.database, "The checkpoint cannot be read."))
         }
-        let session = history.first?["session_id"] ?? .string(HexText.random())
-        let last = history.first?["recorded_seq"] ?? 0
-        var answer: JSONObject = ["ok": true]
-        if history.first == nil || history.first?["session_id"]?.string == sessionBefore {
-            answer["no_changes"] = true
-        } else {
-            // The other savings of this run are steps on the way of the newest.
-            let run = history[0]["run"]
-            history.removeAll { $0["run"] == run }
-            let start = history.first?["recorded_seq"] ?? 0
-            history.insert(entry(session, from: start, to: last), at: 0)
-        }
-        answer["session_id"] = session
-        answer["source_last_seq"] = last
-        answer["replication_id_version"] = 4
-        answer["history"] = .array(
-            history.map { entry in
-                var entry = entry
-                for own in ["run", "incarnation"] { entry[own] = nil }
-                return .object(entry)
-            })
-        return .done(answer)
-    }
-
-    private func entry(_ session: JSONValue, from first: JSONValue, to last: JSONValue)
-        -> JSONObject
-    {
-        let counts = state.withLock { $0.counts }
-        return [
-            "session_id": session, "start_time": .string(HTTPDate.text(started)),
-            "end_time": .string(HTTPDate.text(AccountsFile.now)), "start_last_seq": first,
-            "end_last_seq": last, "recorded_seq": last,
-            "missing_checked": .integer(Int64(replication.summary.examined)),
-            "missing_found": .integer(Int64(counts.found)),
-            "docs_read": .integer(Int64(counts.found)),
-            "docs_written": .integer(Int64(counts.written)),
-            "doc_write_failures": .integer(Int64(counts.failed)),
-        ]
-    }
-
-    /// Its entry in `_active_tasks`.
-    var task: JSONValue {
-        let counts = state.withLock { $0.counts }
-        let status = replication.status
-        let isWaiting = status.activity == .offline
-        return [
-            "pid": .string("<0.\(number).0>"), "type": "replication", "replication_id": .string(id),
-            "node": "divan@localhost", "doc_id": documentID.map { .string($0) } ?? .null,
-            "database": documentID.map { _ in .string(SystemDatabase.replicator.rawValue) }
-                ?? .null,
-            "user": user.map { .string($0) } ?? .null,
-            "source": .string(request.source.label), "target": .string(request.target.label),
-            "continuous": .bool(request.settings.isContinuous),
-            "process_status": .string(isWaiting ? "waiting" : "running"),
-            "revisions_checked": .integer(Int64(replication.summary.examined)),
-            "missing_revisions_found": .integer(Int64(counts.found)),
-            "docs_read": .integer(Int64(counts.found)),
-            "docs_written": .integer(Int64(counts.written)),
-            "doc_write_failures": .integer(Int64(counts.failed)),
-            "changes_pending": .integer(Int64(status.unfinished)),
-            "started_on": .integer(started), "updated_on": .integer(AccountsFile.now),
-        ]
     }
 }

@@ -42,7 +42,7 @@ extension Call {
 
     private static func describe(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {
         let isWaiting = job.running?.replication.activity == .offline
-        var info = job.running?.statistics.object ?? [:]
+        var info = job.running?.progress ?? job.statistics ?? [:]
         let waitsAfter = isWaiting ? job.running?.replication.lastError : nil
         if let reason = job.reason ?? waitsAfter.map(ErrorResponse.reason) {
             info["error"] = .string(reason)
@@ -53,7 +53,7 @@ extension Call {
             "source": .string(job.source), "target": .string(job.target),
             "source_proxy": nil, "target_proxy": nil,
             "state": .string(isWaiting ? "crashing" : job.state), "info": .object(info),
-            "error_count": .integer(isWaiting ? 1 : 0),
+            "error_count": .integer(info["error"] == nil ? 0 : 1),
             "start_time": .string(HTTPDate.iso(job.started)),
             "last_updated": .string(HTTPDate.iso(job.updated)),
         ]

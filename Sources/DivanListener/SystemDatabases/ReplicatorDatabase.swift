@@ -30,6 +30,8 @@ final class ReplicatorDatabase: Sendable {
         var state: String
         var reason: String?
         var running: RunningReplication?
+        /// What it had done at its end.
+        var statistics: JSONObject?
         var source = ""
         var target = ""
         let started = AccountsFile.now
@@ -157,6 +159,11 @@ final class ReplicatorDatabase: Sendable {
         if let ended = body["_replication_state"]?.string, ["completed", "failed"].contains(ended) {
             job.state = ended
             job.reason = body["_replication_state_reason"]?.string
+            job.statistics = body["_replication_stats"]?.object
+            // One that failed for making no sense has no ends to tell.
+            if let request = try? ReplicateRequest(Self.request(in: body), hosts: site.hosts) {
+                (job.source, job.target) = (request.source.label, request.target.label)
+            }
             return state.withLock { $0.jobs[change.id] = job }
         }
         do {
@@ -220,7 +227,9 @@ final class ReplicatorDatabase: Sendable {
     private func note(
         _ word: String, _ reason: String?, _ id: String, _ revision: String, _ site: Site
     ) {
-        let running = state.withLock { $0.jobs[id]?.running }
+        let job = state.withLock { $0.jobs[id] }
+        var statistics = job?.running?.statistics
+        if let started = job?.started { statistics?["start_time"] = .string(HTTPDate.iso(started)) }
         do {
             guard
                 let database = try site.manager.existingDatabase(
@@ -231,8 +240,10 @@ final class ReplicatorDatabase: Sendable {
                 "_replication_state": .string(word),
                 "_replication_state_time": .string(HTTPDate.iso(AccountsFile.now)),
                 "_replication_state_reason": reason.map { .string($0) },
-                "_replication_id": running.map { .string($0.replication.checkpointID) },
-                "_replication_stats": running?.statistics,
+                "_replication_id": (job?.running).map {
+                    .string($0.replication.checkpointID)
+                },
+                "_replication_stats": statistics.map { .object($0) },
             ])
             let saved = try database.put(id, body: body, parent: revision, isDeleted: false)
             state.withLock { state in
@@ -240,6 +251,7 @@ final class ReplicatorDatabase: Sendable {
                 state.jobs[id]?.state = word
                 state.jobs[id]?.reason = reason
                 state.jobs[id]?.updated = AccountsFile.now
+                state.jobs[id]?.statistics = statistics
                 state.jobs[id]?.running = nil
             }
         } catch {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import DivanJSON
 package import DivanModel
 
 /// How far a replication has come, as both databases note it: the local document `_local/<ID>`.
 ///
 ///     {"session_id": "9f…", "source_last_seq": 120, "replication_id_version": 4,
-///      "history": [{"session_id": "9f…", "recorded_seq": 120, …},        newest first, up to 50
-///                  {"session_id": "07…", "recorded_seq": 80, …}],
+///      "history": [{"session_id": "9f…", "recorded_seq": 120, "docs_written": 7, …},   newest first, up to 50
+///                  {"session_id": "07…", "recorded_seq": 80, "docs_written": 5, …}],
 ///      "lastSequence": "120"}                                            for Couchbase Lite 1.4
 ///
 /// Each time it is saved, an entry with a new random session goes on top, in both databases. A session
@@ -41,14 +40,17 @@ package struct Checkpoint: Sendable, Equatable {
         package var sequence: RemoteSequence
         /// The life of the local database.
         package var incarnation: String
-        /// Milliseconds since 1970; for people.
+        /// Milliseconds since 1970, of which the document keeps the seconds; for people.
         package var time: Int64
+        /// What the run had done by then; nil where it is not known. Earlier versions noted none.
+        package var account: Account?
 
         /// Makes an entry.
         package init(
             sessionID: String, runID: String, sequence: RemoteSequence, incarnation: String,
-            time: Int64
+            time: Int64, account: Account? = nil
         ) {
+            self.account = account
             self.sessionID = sessionID
             self.runID = runID
             self.sequence = sequence
@@ -67,8 +69,25 @@ package struct Checkpoint: Sendable, Equatable {
         }
     }
 
+    /// What a run had done when it saved; for people.
+    package struct Account: Sendable, Equatable {
+        /// When the run began, in milliseconds since 1970.
+        package var began: Int64
+        /// Where in the feed it began; nil for the beginning.
+        package var start: RemoteSequence?
+        /// What was counted up to the saving.
+        package var counts: RevisionCounts
+
+        /// Makes an account.
+        package init(began: Int64, start: RemoteSequence?, counts: RevisionCounts) {
+            self.began = began
+            self.start = start
+            self.counts = counts
+        }
+    }
+
     /// The entries, newest first.
-    package private(set) var history: [Entry]
+    package internal(set) var history: [Entry]
 
     /// Makes a checkpoint of a replication that has never been saved.
     package init() { history = [] }
@@ -128,54 +147,5 @@ package struct Checkpoint: Sendable, Equatable {
     /// The newest saving in a life of the local database.
     func newest(in incarnation: String) -> Entry? {
         history.first { $0.incarnation == incarnation }
-    }
-}
-
-// As a document.
-extension Checkpoint {
-    /// Reads a checkpoint; entries that make no sense are passed over.
-    ///
-    /// Couchbase Lite 1.4 keeps one sequence and no sessions. Where both ends name the same one, it is
-    /// a moment at which both had everything up to it, so it reads as a session of its own.
-    package init(_ document: JSONObject) {
-        history = []
-        guard case .array(let entries)? = document["history"] else {
-            guard let text = document["lastSequence"]?.string,
-                let sequence = RemoteSequence(.string(text))
-            else { return }
-            let session = "lastSequence \(text)"
-            history.append(
-                Entry(
-                    sessionID: session, runID: session, sequence: sequence,
-                    incarnation: document["incarnation"]?.string ?? "", time: 0))
-            return
-        }
-        for entry in entries.prefix(Self.historyLimit) {
-            guard let session = entry["session_id"]?.string,
-                let sequence = RemoteSequence(entry["recorded_seq"])
-            else { continue }
-            history.append(
-                Entry(
-                    sessionID: session, runID: entry["run"]?.string ?? session,
-                    sequence: sequence, incarnation: entry["incarnation"]?.string ?? "",
-                    time: entry["end_time"]?.int64 ?? 0))
-        }
-    }
-
-    /// The document.
-    package var document: JSONObject {
-        guard let newest = history.first else { return [:] }
-        let entries = history.map { entry -> JSONValue in
-            [
-                "session_id": .string(entry.sessionID), "recorded_seq": entry.sequence.value,
-                "end_last_seq": entry.sequence.value, "end_time": .integer(entry.time),
-                "run": .string(entry.runID), "incarnation": .string(entry.incarnation),
-            ]
-        }
-        return [
-            "session_id": .string(newest.sessionID), "source_last_seq": newest.sequence.value,
-            "replication_id_version": 4, "history": .array(entries),
-            "lastSequence": .string(newest.sequence.text),
-        ]
     }
 }

@@ -12,8 +12,8 @@ internal import DivanModel
 /// A server that takes no checkpoints is no reason to fail: the next run then compares everything anew, which transfers
 /// nothing twice.
 ///
-/// State: the checkpoint as last saved, the local document's newest session, the remote document's revision, and whether
-/// the server keeps checkpoints; the actor guards them.
+/// State: the checkpoint as last saved, the local document's newest session, the remote document's revision, where the
+/// run begins and what was counted before it, and whether the server keeps checkpoints; the actor guards them.
 package actor CheckpointKeeper {
     private let id: ReplicationID
     private let otherID: ReplicationID?
@@ -23,6 +23,10 @@ package actor CheckpointKeeper {
     private let incarnation: String
     private let runID: String
     private let now: @Sendable () -> Int64
+    private let began: Int64
+    private var start: RemoteSequence?
+    /// What was counted before this run.
+    private(set) var counted = RevisionCounts()
     private var checkpoint = Checkpoint()
     private var localSession: String?
     private var remoteRevision: String?
@@ -52,11 +56,29 @@ package actor CheckpointKeeper {
         self.isPush = isPush
         self.incarnation = incarnation
         self.now = now
+        began = now()
         runID = ContentNames.random()
     }
 
-    /// Reads both checkpoints and says where to go on; nil for the beginning, or when it is to be that.
-    package func load(resetting: Bool = false) async throws -> RemoteSequence? {
+    /// Reads both checkpoints and says where to go on; nil for the beginning.
+    ///
+    /// - Parameters:
+    ///   - resetting: Whether to begin anew, whatever they say.
+    ///   - first: Where a replication begins that has none.
+    ///   - counted: What the runs before have counted; what the checkpoint tells counts where it is more.
+    /// - Returns: The place in the source's feed; nil for its beginning.
+    /// - Throws: What either end throws.
+    package func load(
+        resetting: Bool = false, otherwise first: RemoteSequence? = nil,
+        counted: RevisionCounts = RevisionCounts()
+    ) async throws -> RemoteSequence? {
+        let entry = try await startingEntry(resetting: resetting)
+        start = entry?.sequence ?? first
+        self.counted = counted.orMore(entry?.account?.counts ?? counted)
+        return start
+    }
+
+    private func startingEntry(resetting: Bool) async throws -> Checkpoint.Entry? {
         guard isKept else { return nil }
         let mine = try await local.checkpoint(id)
         let theirs = try await remote.checkpoint(id)
@@ -74,7 +96,7 @@ package actor CheckpointKeeper {
             Log.replication.verbose(
                 "The replication with '\(remote.name)' goes on after \(start.sequence).")
         }
-        return start?.sequence
+        return start
     }
 
     /// What both ends know under the other ID, where it is further. The remote one is asked only if that may be.
@@ -99,14 +121,18 @@ package actor CheckpointKeeper {
         return stored
     }
 
-    /// Saves that everything up to a sequence is safe.
-    package func save(_ sequence: RemoteSequence) async throws {
+    /// Saves that everything up to a sequence is safe, and what this run has counted up to it.
+    package func save(_ sequence: RemoteSequence, _ counts: RevisionCounts = RevisionCounts())
+        async throws
+    {
         if isPush { try await remote.ensureDurable() }
         guard isKept else { return }
         let new = try await base().adding(
             Checkpoint.Entry(
                 sessionID: ContentNames.random(), runID: runID, sequence: sequence,
-                incarnation: incarnation, time: now()))
+                incarnation: incarnation, time: now(),
+                account: Checkpoint.Account(
+                    began: began, start: start, counts: counted + counts)))
         _ = try await local.write(new, id, revision: nil)
         try await local.ensureDurable()
         // From here on this is what the local database says, whatever becomes of the remote one.

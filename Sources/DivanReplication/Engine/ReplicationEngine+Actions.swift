@@ -92,12 +92,14 @@ extension ReplicationEngine {
         isSaving = true
         isCheckpointDue = false
         changesSinceCheckpoint = 0
-        actions.append(.saveCheckpoint(safe))
+        actions.append(.saveCheckpoint(safe, counts))
     }
 
     /// The safe sequence, where saving it would tell anything new.
     private var unsaved: RemoteSequence? {
         guard let safe, safe != saved else { return nil }
+        // The beginning of a feed is where a run without a checkpoint begins.
+        if saved == nil, safe.estimate == 0 { return nil }
         // CouchDB writes the same place in more than one way.
         if changesSinceCheckpoint == 0, let saved, safe.isSamePlace(as: saved) { return nil }
         return safe

@@ -44,6 +44,9 @@ extension ReplicationEngine {
         let place = Place(unit: unit, id: fetched.id)
         switch fetched.outcome {
         case .document(let document):
+            let completion = Completion(place: place, revision: fetched.revision)
+            // Fetched once more for its attachments, it is still one.
+            if !completions.contains(completion) { counts.read += 1 }
             readyBytes += document.body.byteCount
             ready.append(
                 Ready(unit: unit, document: document, id: fetched.id, revision: fetched.revision))
@@ -66,14 +69,14 @@ extension ReplicationEngine {
                         documentID: item.id.text, isTransient: true))
             switch outcome {
             case .stored:
-                stored += 1
+                counts.written += 1
                 reports.append(
                     Report(
                         id: item.id, revision: item.revision, isDeleted: item.document.isDeleted,
                         isAccessRemoved: item.document.isRemoved))
                 finish(place) { $0.isStored = true }
             case .storedWithout(let error):
-                stored += 1
+                counts.written += 1
                 reports.append(Report(id: item.id, revision: item.revision, error: error))
                 finish(place) { $0.isStored = true }
             case .needsAttachments:
@@ -100,6 +103,8 @@ extension ReplicationEngine {
         if error.isTransient {
             units[place.unit]?.hasFailed = true
             failure = failure ?? error
+        } else {
+            counts.failed += 1
         }
         finish(place) { $0.hasFailed = true }
     }

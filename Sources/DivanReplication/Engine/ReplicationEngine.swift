@@ -84,8 +84,8 @@ package struct ReplicationEngine: Sendable {
         case fetch(Int, [MissingRevisions])
         /// Store revisions in the target.
         case store(Int, [WireDocument])
-        /// Save a checkpoint on both sides.
-        case saveCheckpoint(RemoteSequence)
+        /// Save a checkpoint on both sides, with what was counted up to it.
+        case saveCheckpoint(RemoteSequence, RevisionCounts)
         /// It is over; with the first failure that may be gone another time.
         case finish(ReplicationError?)
     }
@@ -115,6 +115,8 @@ package struct ReplicationEngine: Sendable {
         var isCompared = false
         /// Documents that are not done.
         var open = 0
+        /// Revisions to be compared.
+        var offered = 0
         var hasFailed = false
         var isFinished: Bool { isCompared && open == 0 }
     }
@@ -171,7 +173,8 @@ package struct ReplicationEngine: Sendable {
     /// Revisions whose attachments were asked for in full.
     var completions: Set<Completion> = []
 
-    var readPosition: RemoteSequence?
+    /// Up to where the feed was read.
+    package private(set) var readPosition: RemoteSequence?
     var isReading = false
     var hasReachedEnd = false
     var safe: RemoteSequence?
@@ -184,8 +187,8 @@ package struct ReplicationEngine: Sendable {
     var isFinished = false
     var failure: ReplicationError?
     var reports: [Report] = []
-    /// Revisions that the target has taken.
-    package internal(set) var stored = 0
+    /// What became of revisions.
+    package internal(set) var counts = RevisionCounts()
     /// Whether a checkpoint was saved.
     package private(set) var hasSaved = false
     /// Changes that come after those read, as far as the source tells.
@@ -254,16 +257,18 @@ package struct ReplicationEngine: Sendable {
     private mutating func take(_ page: ChangesPage) {
         isReading = false
         hasReachedEnd = page.isAtEnd
-        pending = page.isAtEnd ? 0 : page.pending ?? 0
+        pending = page.isAtEnd ? 0 : ForeignCount.bounded(page.pending ?? 0)
         readPosition = page.lastSequence
         for error in page.failures {
             let id = error.documentID.flatMap { try? DocumentID($0) } ?? DocumentID(unchecked: "?")
             reports.append(Report(id: id, error: error))
+            counts.failed += 1
         }
         let changes = Self.merged(page.changes)
         var unit = Unit(lastSequence: page.lastSequence)
         unit.isCompared = changes.isEmpty
         unit.open = changes.count
+        unit.offered = changes.reduce(0) { $0 + $1.revisions.count }
         uncompared += changes.count
         units[nextUnit] = unit
         offers[nextUnit] = changes.isEmpty ? nil : changes
@@ -297,10 +302,12 @@ package struct ReplicationEngine: Sendable {
         state.isCompared = true
         uncompared -= state.open
         examined += state.open
+        counts.checked += state.offered
         changesSinceCheckpoint += max(0, state.open - missing.count)
         state.open = missing.count
         units[unit] = state
         for one in missing {
+            counts.found += one.revisions.count
             remaining[Place(unit: unit, id: one.id)] = Remainder(revisions: one.revisions.count)
             wanted.append(Wanted(unit: unit, missing: one))
         }

@@ -26,8 +26,8 @@ package struct ReplicationRun: Sendable {
         package var saved: RemoteSequence?
         /// Whether it waits for changes.
         package var isIdle = false
-        /// How far everything is safe.
-        package var safe: RemoteSequence?
+        /// What a server tells of it.
+        package var report = ReplicationReport()
     }
 
     let worker: ReplicationWorker
@@ -37,6 +37,8 @@ package struct ReplicationRun: Sendable {
     var isResetting = false
     /// Where to begin when there is no checkpoint; nil for the beginning.
     var startingSequence: RemoteSequence?
+    /// What was counted before it.
+    var counted = RevisionCounts()
     /// How often a checkpoint is due.
     var checkpointInterval = Duration.seconds(5)
     var clock: any Clock<Duration> = ContinuousClock()
@@ -52,7 +54,9 @@ package struct ReplicationRun: Sendable {
         until stop: StopSignal, isActiveOnly: Bool,
         follow: @escaping @Sendable (Progress, [ReplicationEngine.Report]) -> Void
     ) async throws {
-        let since = try await worker.keeper.load(resetting: isResetting) ?? startingSequence
+        let since = try await worker.keeper.load(
+            resetting: isResetting, otherwise: startingSequence, counted: counted)
+        let counted = await worker.keeper.counted
         var engine = ReplicationEngine(
             since: since, isContinuous: isContinuous, isActiveOnly: isActiveOnly && since == nil,
             limits: limits)
@@ -74,7 +78,7 @@ package struct ReplicationRun: Sendable {
             while true {
                 for action in actions {
                     if case .finish(let failure) = action {
-                        follow(Self.progress(of: engine), engine.takeReports())
+                        follow(Self.progress(of: engine, counted), engine.takeReports())
                         try await worker.finish()
                         if let failure { throw failure }
                         return
@@ -85,16 +89,22 @@ package struct ReplicationRun: Sendable {
                 guard let event = next else { continue }
                 if case .timer = event { startTimer() }
                 actions = engine.handle(event)
-                follow(Self.progress(of: engine), engine.takeReports())
+                follow(Self.progress(of: engine, counted), engine.takeReports())
             }
         }
     }
 
-    private static func progress(of engine: ReplicationEngine) -> Progress {
+    private static func progress(of engine: ReplicationEngine, _ counted: RevisionCounts)
+        -> Progress
+    {
         Progress(
             examined: engine.examined, transferred: engine.transferred,
-            wanted: engine.wantedDocuments, pending: engine.unexamined, stored: engine.stored,
-            saved: engine.hasSaved ? engine.saved : nil, isIdle: engine.isIdle, safe: engine.safe)
+            wanted: engine.wantedDocuments, pending: engine.unexamined,
+            stored: engine.counts.written, saved: engine.hasSaved ? engine.saved : nil,
+            isIdle: engine.isIdle,
+            report: ReplicationReport(
+                counts: counted + engine.counts, read: engine.readPosition, safe: engine.safe,
+                checkpointed: engine.saved))
     }
 }
 

@@ -47,9 +47,9 @@ package struct ReplicationWorker: Sendable {
                 let outcomes = try await target.put(documents)
                 pushed?.note(documents, outcomes)
                 return .stored(number, outcomes)
-            case .saveCheckpoint(let sequence):
+            case .saveCheckpoint(let sequence, let counts):
                 try await finish()
-                try await keeper.save(sequence)
+                try await keeper.save(sequence, counts)
                 return .checkpointSaved(sequence)
             case .finish: return nil
             }

@@ -8,12 +8,11 @@ extension Replication {
     /// whether it is one-shot or continuous.
     package var checkpointID: String { Ends.id(self).text }
 
-    /// The entries of its checkpoint as the database here has them, newest first.
+    /// The runs that its checkpoint tells of, as the database here has it, newest first, each as CouchDB notes one.
     ///
     /// - Throws: `DatabaseError` as reading does.
     package func checkpointHistory() async throws -> [JSONObject] {
-        let stored = try await LocalPeer(database).checkpoint(Ends.id(self))?.checkpoint
-        return stored?.document["history"]?.array?.compactMap(\.object) ?? []
+        try await LocalPeer(database).checkpoint(Ends.id(self))?.checkpoint.runs ?? []
     }
 
     /// Waits until the listeners of documents were told of everything that happened so far.

@@ -36,7 +36,7 @@ extension Replication {
 
     /// How far everything is safe: what the run knows, else what the last one noted in this life.
     private func start(of peer: LocalPeer) async throws -> RemoteSequence? {
-        if let safe = safeSequence { return safe }
+        if let safe = report.safe { return safe }
         var newest: Checkpoint.Entry?
         for isContinuous in [true, false] {
             let id = Ends.id(self, isContinuous: isContinuous)

@@ -95,6 +95,7 @@ extension Replication {
             startingSequence: ends.startingSequence,
             checkpointInterval: settings.checkpointInterval)
         run.limits = limits
+        run.counted = report.counts
         let isEmpty = direction == .pull ? try database.documentCount == 0 : false
         let follow: @Sendable (ReplicationRun.Progress, [ReplicationEngine.Report]) -> Void = {
             [weak self] progress, reports in

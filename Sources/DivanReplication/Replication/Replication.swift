@@ -292,7 +292,7 @@ public final class Replication: Sendable {
     func take(_ progress: ReplicationRun.Progress) {
         let (recent, isBackToIdle) = state.withLock { state in
             state.counts.take(progress)
-            state.safe = progress.safe ?? state.safe
+            state.report = progress.report
             return (state.counts.recent, progress.isIdle && state.status.activity != .idle)
         }
         if isBackToIdle { settleErrors() }
@@ -377,8 +377,8 @@ public final class Replication: Sendable {
         documentFollowers.finish()
     }
 
-    /// How far the running engine is safe.
-    var safeSequence: RemoteSequence? { state.withLock { $0.safe } }
+    /// What a server tells of it.
+    package var report: ReplicationReport { state.withLock { $0.report } }
 }
 
 extension Replication: CustomStringConvertible {

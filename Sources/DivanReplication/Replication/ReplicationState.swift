@@ -16,8 +16,8 @@ struct ReplicationState: Sendable {
     var wasStopped = false
     /// Whether it was started as it was made, and `run()` was not called since.
     var wasStartedAtOnce = false
-    /// How far the running engine is safe; nil while none has begun.
-    var safe: RemoteSequence?
+    /// What the running engine tells; empty while none has begun.
+    var report = ReplicationReport()
     var counts = ReplicationCounts()
     var documentErrors = DocumentErrors()
 
@@ -25,7 +25,7 @@ struct ReplicationState: Sendable {
     mutating func begin(_ stop: StopSignal, keepsCounts: Bool) {
         status = ReplicationStatus(activity: .connecting)
         if !keepsCounts { counts = ReplicationCounts() }
-        safe = nil
+        report = ReplicationReport()
         documentErrors = DocumentErrors()
         isSuspended = false
         hasEnded = false

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanHTTP
+internal import DivanJSON
+internal import DivanReplication
+
+// What clients are told of a replication, in CouchDB's words.
+extension RunningReplication {
+    /// What `_replicate` answers at the end, from the runs that the checkpoint tells of, newest first.
+    func answer(_ history: [JSONObject], _ sessionBefore: String?) -> JSONObject {
+        var answer: JSONObject = ["ok": true]
+        let newest = history.first
+        if newest?["session_id"]?.string == sessionBefore { answer["no_changes"] = true }
+        guard let newest else { return answer }
+        answer["session_id"] = newest["session_id"]
+        answer["source_last_seq"] = newest["recorded_seq"]
+        answer["replication_id_version"] = 4
+        answer["history"] = .array(history.map(JSONValue.object))
+        // As its first versions answered, and clients still ask.
+        if !request.settings.documentIDs.isEmpty {
+            for name in [
+                "start_time", "end_time", "docs_read", "docs_written", "doc_write_failures",
+            ] { answer[name] = newest[name] }
+        }
+        return answer
+    }
+
+    /// What it has done so far.
+    var statistics: JSONObject {
+        let report = replication.report
+        return [
+            "revisions_checked": count(report.counts.checked),
+            "missing_revisions_found": count(report.counts.found),
+            "docs_read": count(report.counts.read), "docs_written": count(report.counts.written),
+            "doc_write_failures": count(report.counts.failed),
+            "changes_pending": count(replication.status.unfinished),
+            "checkpointed_source_seq": sequence(report.checkpointed),
+        ]
+    }
+
+    /// The same while it runs, with how far it is.
+    var progress: JSONObject {
+        let report = replication.report
+        var progress = statistics
+        progress["source_seq"] = sequence(report.read)
+        progress["through_seq"] = sequence(report.safe)
+        return progress
+    }
+
+    private func count(_ count: Int) -> JSONValue { .integer(Int64(count)) }
+
+    /// A place in the source's feed. A database here counts; others, as far as they are CouchDB, give text.
+    private func sequence(_ sequence: RemoteSequence?) -> JSONValue {
+        if let sequence { return sequence.value }
+        return if case .local = request.source { 0 } else { "0" }
+    }
+
+    /// Its entry in `_scheduler/jobs`.
+    var job: JSONValue {
+        [
+            "database": documentID.map { _ in .string(SystemDatabase.replicator.rawValue) }
+                ?? .null,
+            "doc_id": documentID.map { .string($0) } ?? .null, "id": .string(id),
+            "pid": .string("<0.\(number).0>"), "node": "divan@localhost",
+            "user": user.map { .string($0) } ?? .null, "source": .string(request.source.label),
+            "target": .string(request.target.label), "info": .object(progress),
+            "start_time": .string(HTTPDate.iso(started)), "history": .array(history),
+        ]
+    }
+
+    /// Its entry in `_active_tasks`.
+    var task: JSONValue {
+        let isWaiting = replication.activity == .offline
+        var task: JSONObject = [
+            "pid": .string("<0.\(number).0>"), "type": "replication", "replication_id": .string(id),
+            "node": "divan@localhost", "doc_id": documentID.map { .string($0) } ?? .null,
+            "database": documentID.map { _ in .string(SystemDatabase.replicator.rawValue) }
+                ?? .null,
+            "user": user.map { .string($0) } ?? .null,
+            "source": .string(request.source.label), "target": .string(request.target.label),
+            "continuous": .bool(request.settings.isContinuous),
+            "process_status": .string(isWaiting ? "waiting" : "running"),
+            "checkpoint_interval": .integer(milliseconds(request.settings.checkpointInterval)),
+            "started_on": .integer(started), "updated_on": .integer(AccountsFile.now),
+        ]
+        for (name, value) in progress { task[name] = value }
+        return .object(task)
+    }
+
+    private func milliseconds(_ duration: Duration) -> Int64 {
+        duration.components.seconds * 1_000
+            + duration.components.attoseconds / 1_000_000_000_000_000
+    }
+}
