@@ -44,6 +44,7 @@ final class AttachmentStore: Sendable {
     /// What values made by the database carry instead of a reference; see `AttachmentStores`.
     let number: UInt32
     let digest: any Digest
+    let knownMD5s = KnownMD5s()
     /// What the files are sealed with; nil when they are not.
     let dataKey: DataKey?
     private let names: AttachmentNames

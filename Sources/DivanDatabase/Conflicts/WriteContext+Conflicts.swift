@@ -43,7 +43,7 @@ extension WriteContext {
                 merged, of: id,
                 AttachmentRules(
                     generation: live[0].generation + 1, isMerge: true,
-                    parent: stubs(id, record.tree.node(live[0]))))
+                    parent: snapshot.stubs(id, record.tree.node(live[0]))))
             edits = live.dropFirst().map { LeafEdit(parent: $0, content: tombstone) }
             if content.body != conflict.winner.body {
                 edits.append(LeafEdit(parent: live[0], content: content))

@@ -97,6 +97,11 @@ extension AttachmentContent {
         }
     }
 
+    /// The bytes of the content that are held in memory.
+    package var heldBytes: Int {
+        if case .bytes(let bytes) = source { bytes.count } else { 0 }
+    }
+
     /// Whether spooled bytes have a digest, `sha1-` or `md5-` with base64.
     package func hasDigest(_ digest: String) -> Bool {
         guard case .spooled(let staged, let md5) = source else { return false }

@@ -47,17 +47,19 @@ package struct ExistingRevision: Sendable {
     /// Whether the stub of an attachment tells enough to download the content later and to know it then.
     package static func canDefer(_ stub: JSONObject) -> Bool {
         var stub = stub
-        // Where it is not given, it is the revision's own generation.
-        if stub["revpos"] == nil { stub["revpos"] = 1 }
+        // What cannot be is replaced when the revision is stored.
+        stub["revpos"] = 1
         guard let metadata = try? AttachmentMetadata(stub) else { return false }
         return AttachmentKey(ofStub: metadata.digest) != nil
     }
 
-    /// Brings the content of its attachments into the database's temporary files.
+    /// Brings the content of its attachments into the database's temporary files, and reads what its stubs are to be
+    /// compared with.
     ///
     /// - Throws: `DatabaseError` with code `.invalidDocument` when content is not as declared, `.io`,
     ///   `.storageFull`, and what a reader throws.
     package func stage(in database: Database) throws {
+        try prepareComparisons(in: database)
         guard let pending = content.pending, !pending.contents.isEmpty else { return }
         try pending.stage(in: database.core.attachments, for: id.text)
     }

@@ -18,6 +18,8 @@ struct AttachmentRules {
     var isMerge = false
     /// The stubs of the parent, or of the nearest stored ancestor; nil when its body is not here.
     var parent: JSONObject?
+    /// The generation of that ancestor, for a revision made elsewhere; 0 where it is not known.
+    var ancestorGeneration: UInt64 = 0
 
     /// Whether an edit has a stub from elsewhere, rather than from its parent.
     func isNewStub(_ name: String) -> Bool {
@@ -116,19 +118,21 @@ extension WriteContext {
         stub["stub"] = true
         let former: JSONObject? =
             if case .object(let stub)? = rules.parent?[name] { stub } else { nil }
-        if let former, Self.isSameContent(stub, former, isExisting: rules.isExisting) {
+        let (_, snapshot) = try transaction()
+        if let former,
+            try snapshot.isSameContent(stub, former, isExisting: rules.isExisting)
+        {
             // How the content is kept here is the parent's word alone: another end may keep it coded.
             for key in Self.keptForm { stub[key] = former[key] }
             // What else the parent says of it holds, but for what the edit says otherwise.
             for (key, value) in former where stub[key] == nil { stub[key] = value }
-            if !rules.isExisting {
-                let isSameType = stub["content_type"] == former["content_type"]
-                stub["revpos"] =
-                    isSameType ? former["revpos"] : JSONValue(rules.generation)
-            }
+            let isSameType = stub["content_type"] == former["content_type"]
+            stub["revpos"] =
+                rules.isExisting
+                ? revisionPosition(given, rules, former: former)
+                : isSameType ? former["revpos"] : JSONValue(rules.generation)
             return stub
         }
-        let (_, snapshot) = try transaction()
         let label = DatabaseError.label(ofAttachment: name)
         if rules.allowsMissing {
             stub["revpos"] = revisionPosition(given, rules)
@@ -159,27 +163,22 @@ extension WriteContext {
     /// What a stub says of the form in which the content is kept.
     private static let keptForm = ["digest", "length", "encoding", "encoded_length"]
 
-    /// Whether a stub means the content that the parent has under the same name.
+    /// The generation that content came with: what its stub says, where that can be.
     ///
-    /// CouchDB names content by MD5; such a stub says that nothing changed since its `revpos`.
-    private static func isSameContent(
-        _ stub: JSONObject, _ former: JSONObject, isExisting: Bool
-    ) -> Bool {
-        guard let digest = stub["digest"]?.string else { return true }
-        if digest == former["digest"]?.string { return true }
-        return isExisting && digest.hasPrefix("md5-") && stub["length"] == former["length"]
-            && stub["revpos"] == former["revpos"]
-    }
-
-    private func revisionPosition(_ given: JSONObject, _ rules: AttachmentRules) -> JSONValue {
-        let position = given["revpos"]?.uint64
+    /// Other ends say anything: 0 where nobody had told them, or an old generation of content that is new. Who is sent this
+    /// revision later goes by what stands here, so it is above that of an ancestor which is known to lack the content.
+    /// `former` is the ancestor's stub, where it has the same content.
+    private func revisionPosition(
+        _ given: JSONObject, _ rules: AttachmentRules, former: JSONObject? = nil
+    ) -> JSONValue {
+        let lowest = former == nil ? rules.ancestorGeneration : 0
         // Without the parent's body nobody can tell whether the content is new.
-        if rules.isExisting || rules.parent == nil, let position, position > 0,
-            position <= rules.generation
+        if rules.isExisting || rules.parent == nil, let position = given["revpos"]?.uint64,
+            position > lowest, position <= rules.generation
         {
             return JSONValue(position)
         }
-        return JSONValue(rules.generation)
+        return former?["revpos"] ?? JSONValue(rules.generation)
     }
 
     // MARK: - Content
@@ -199,16 +198,18 @@ extension WriteContext {
             JSONValue(UInt64(staged.attachment.length))
         }
         stub["stub"] = true
-        // Content that an edit brings is new, whatever it says.
-        stub["revpos"] =
-            rules.isExisting
-            ? revisionPosition(pending.given, rules) : JSONValue(rules.generation)
-        // Setting what is there already changes nothing.
-        if !rules.isExisting, case .object(let former)? = rules.parent?[name],
-            former["digest"] == stub["digest"], former["content_type"] == stub["content_type"]
-        {
-            stub["revpos"] = former["revpos"]
+        var former: JSONObject?
+        if case .object(let stored)? = rules.parent?[name], stored["digest"] == stub["digest"] {
+            former = stored
         }
+        guard !rules.isExisting else {
+            stub["revpos"] = revisionPosition(pending.given, rules, former: former)
+            return stub
+        }
+        // Content that an edit brings is new, whatever it says; setting what is there already changes nothing.
+        let isSameType = former?["content_type"] == stub["content_type"]
+        stub["revpos"] =
+            former.flatMap { isSameType ? $0["revpos"] : nil } ?? JSONValue(rules.generation)
         return stub
     }
 
@@ -221,35 +222,15 @@ extension WriteContext {
         let staged = try pending.stage(in: store, for: id.text)
         do { try store.place(staged.attachment) } catch { throw DatabaseError.io(error) }
         hasPlacedAttachments = true
+        if case .spooled(_, let md5) = pending.content.source {
+            store.knownMD5s.note(md5, of: staged.attachment.key)
+        }
         return staged
     }
 
     /// Stores content that no revision refers to yet.
     func store(_ pending: PendingAttachment) throws {
         _ = try place(pending, DocumentID(unchecked: ""))
-    }
-
-    /// The stubs of a revision; nil when its body is not here.
-    func stubs(_ id: DocumentID, _ node: RevisionTree.Node?) throws -> JSONObject? {
-        // A new document has no stubs to carry on, and neither has one that was deleted.
-        guard let node, !node.isTombstone else { return [:] }
-        let (_, snapshot) = try transaction()
-        guard let sequence = node.sequence,
-            let body = try snapshot.body(id, sequence, expecting: node.id)
-        else { return nil }
-        guard case .object(let stubs)? = body["_attachments"]?.jsonValue() else { return [:] }
-        return stubs
-    }
-
-    /// The stubs of the nearest ancestor in a history whose body is here; nil when there is none.
-    func stubs(_ id: DocumentID, nearest history: RevisionHistory, in tree: RevisionTree?) throws
-        -> JSONObject?
-    {
-        for revision in history.ids.dropFirst() {
-            guard let node = tree?.node(revision), node.sequence != nil else { continue }
-            return try stubs(id, node)
-        }
-        return nil
     }
 
     // MARK: - Rows

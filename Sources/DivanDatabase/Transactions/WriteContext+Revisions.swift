@@ -119,7 +119,7 @@ extension WriteContext {
             content, of: id,
             AttachmentRules(
                 generation: (parent?.generation ?? 0) + 1,
-                parent: stubs(id, parent.flatMap { record?.tree.node($0) })))
+                parent: snapshot.stubs(id, parent.flatMap { record?.tree.node($0) })))
         let revision = revisionID(of: content, parent: parent, core: snapshot.core)
         // The same edit may have been made elsewhere, long ago.
         let record = try record.map { try completing($0, of: id, for: [revision]) }
@@ -198,12 +198,14 @@ extension WriteContext {
             updated.tree.insert(
                 existing: history, isTombstone: content.isDeleted, sequence: sequence)
         else { return false }
-        let content = try resolve(
-            content, of: id,
-            AttachmentRules(
+        func rules() throws -> AttachmentRules {
+            let nearest = try snapshot.nearestStubs(id, history, in: record?.tree)
+            return AttachmentRules(
                 generation: history.newest.generation, isExisting: true,
-                allowsMissing: allowsMissing, isDeferring: isDeferring,
-                parent: stubs(id, nearest: history, in: record?.tree)))
+                allowsMissing: allowsMissing, isDeferring: isDeferring, parent: nearest?.stubs,
+                ancestorGeneration: nearest?.generation ?? 0)
+        }
+        let content = try resolve(content, of: id, rules())
         try validate(
             record,
             Candidate(

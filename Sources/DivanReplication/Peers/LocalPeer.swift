@@ -101,7 +101,7 @@ package struct LocalPeer: ReplicationPeer {
         return try await database.performRead { transaction in
             var fetched: [FetchedRevision] = []
             var bytes = 0
-            for document in wanted {
+            documents: for document in wanted {
                 guard let tree = try transaction.recentTree(of: document.id) else {
                     fetched += document.revisions.map {
                         FetchedRevision(id: document.id, revision: $0, .gone)
@@ -109,6 +109,8 @@ package struct LocalPeer: ReplicationPeer {
                     continue
                 }
                 for revision in document.revisions {
+                    // What is left out is asked for again.
+                    if bytes >= Self.fetchBytes { break documents }
                     let one = try Self.read(
                         revision, document, tree, transaction, sendsContents: sendsContents)
                     fetched.append(one)
@@ -116,7 +118,6 @@ package struct LocalPeer: ReplicationPeer {
                         bytes += document.body.byteCount
                     }
                 }
-                if bytes >= Self.fetchBytes { break }
             }
             return fetched
         }
@@ -140,10 +141,10 @@ package struct LocalPeer: ReplicationPeer {
         // The target meets it at what it has, and keeps what it has below.
         let ids = try transaction.history(
             of: revision, in: tree, of: wanted.id, downTo: wanted.possibleAncestors)
-        let known = ids.first { wanted.possibleAncestors.contains($0) }?.generation ?? 0
+        let known = ids.first { wanted.possibleAncestors.contains($0) }?.generation
         var contents: [ExactString: AttachmentContent] = [:]
         for attachment in document.attachments
-        where sendsContents && attachment.revisionPosition > known {
+        where sendsContents && known.map({ attachment.revisionPosition > $0 }) ?? true {
             // Begun and broken off, it would be tried again for ever; sent without, it would be damage.
             guard attachment.isContentAvailable else {
                 return FetchedRevision(

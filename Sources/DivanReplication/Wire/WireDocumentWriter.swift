@@ -129,7 +129,8 @@ package struct WireDocumentWriter: Sendable {
             bytes.append(jsonString: attachment.name)
             bytes.append(ascii: ":")
             var entry = attachment.metadata
-            let isWanted = options.contents != .stubs && attachment.revisionPosition > known
+            let isNew = known.map { attachment.revisionPosition > $0 } ?? true
+            let isWanted = options.contents != .stubs && isNew
             let form = isWanted ? form(of: attachment) : .stubs
             switch form {
             case .stubs: if !options.includesEncoding { entry.removeCoding() }
@@ -156,10 +157,10 @@ package struct WireDocumentWriter: Sendable {
             ? .inline : .follows
     }
 
-    /// The generation of the newest revision in a history that the receiver has; 0 for none.
-    private func lastKnownGeneration(_ history: [RevisionID]) -> UInt64 {
-        guard let since = options.attachmentsSince, !since.isEmpty else { return 0 }
-        return history.first { since.contains($0) }?.generation ?? 0
+    /// The generation of the newest revision in a history that the receiver has; nil for none.
+    private func lastKnownGeneration(_ history: [RevisionID]) -> UInt64? {
+        guard let since = options.attachmentsSince, !since.isEmpty else { return nil }
+        return history.first { since.contains($0) }?.generation
     }
 
     // MARK: - Revisions
