@@ -42,7 +42,7 @@ public struct ReplicationError: Error, Sendable {
         /// An attachment is too large for the other end; its document has gone without it. See
         /// ``OversizedAttachments``.
         case attachmentTooLarge
-        /// A setting makes no sense, such as a filter that is not registered.
+        /// A setting makes no sense, such as a filter that is not registered, or not there at the other end.
         case invalidSetting
         /// The local database failed; `underlying` says how.
         case database
@@ -103,13 +103,13 @@ extension ReplicationError {
         ReplicationError(
             .contentMissing,
             "The revision \(revision) of '\(id)' cannot be sent, since the content of its attachment "
-                + "'\(name.prefix(200))' is not here, or not whole; it goes once that is downloaded.",
+                + "'\(name.bounded)' is not here, or not whole; it goes once that is downloaded.",
             documentID: id)
     }
 
     /// A document that has gone without some of its attachments.
     static func leftOut(_ names: [String], of id: String, at name: String) -> ReplicationError {
-        let list = names.prefix(3).map { "'\($0.prefix(100))'" }.joined(separator: ", ")
+        let list = names.prefix(3).map { "'\($0.bounded)'" }.joined(separator: ", ")
         return ReplicationError(
             .attachmentTooLarge,
             "'\(id)' has gone to '\(name)' without attachments that are too large there: \(list)"

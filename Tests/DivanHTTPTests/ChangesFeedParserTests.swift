@@ -135,15 +135,79 @@ import Testing
 
     @Test func `what is no feed is refused at once`() throws {
         for text in [
-            "<html>log in</html>", "[]", "{\"results\":[1]}", "{\"results\":[{}]}", "{\"a\":1}",
+            "<html>log in</html>", "[]", "{\"a\":1}",
             "{\"results\":[]} x", "{\"results\" []}", "{,}", "{\"results\":[{\"id\":\"a\"} {}]}",
         ] {
             #expect(throws: ChangesFeedParser.Failure.malformed, "\(text)") {
                 try read([Array(text.utf8)], .normal)
             }
         }
-        #expect(throws: ChangesFeedParser.Failure.malformed) {
-            try read([Array("<html>\n".utf8)], .continuous)
+        for text in [
+            "<html>\n", "[1]\n", "{\"results\":[\n", "{\"a\":1}\n", "{\"a\":tru}\n",
+            // A whole feed on one line: its rows would be lost.
+            "{\"results\":[{\"id\":\"a\"}],\"last_seq\":1}\n",
+        ] {
+            #expect(throws: ChangesFeedParser.Failure.malformed, "\(text)") {
+                try read([Array(text.utf8)], .continuous)
+            }
+        }
+    }
+
+    private static let oddRows: [(row: String, id: String, sequence: JSONValue?)] = [
+        (#"{"seq":7,"id":"a","changes":[{"rev":"1-x"},{"rev":3}]}"#, "a", 7),
+        (#"{"seq":7,"id":"a"}"#, "a", 7), (#"{"seq":7,"id":"a","changes":[]}"#, "a", 7),
+        (#"{"seq":7,"id":"a","x":[tru]}"#, "a", 7), (#"{"x":"\ud800","seq":7,"id":"a"}"#, "a", 7),
+        (#"{"seq":7,"id":"\ud800"}"#, "", 7), (#"{"seq":7}"#, "", 7), (#"{"seq":7,"id":1}"#, "", 7),
+    ]
+
+    @Test(arguments: oddRows) func `a row that makes no sense leaves the others`(
+        row: String, id: String, sequence: JSONValue?
+    ) throws {
+        let good = #"{"seq":8,"id":"b","changes":[{"rev":"1-x"}]}"#
+        let end = #""last_seq":8"#
+        for (text, form) in [
+            ("{\"results\":[\(row),\(good)],\(end)}", ChangesFeedParser.Form.normal),
+            ("\(row)\n\(good)\n{\(end)}\n", .continuous),
+            ("data: \(row)\n\ndata: \(good)\n\ndata: {\(end)}\n\n", .eventSource),
+        ] {
+            let events = try read([Array(text.utf8)], form)
+            try #require(events.count == 3, "\(form)")
+            guard case .row(let odd) = events[0], case .row(let next) = events[1] else {
+                Issue.record("the rows are missing")
+                return
+            }
+            #expect(odd.documentID == id && odd.sequence == sequence && odd.problem != nil)
+            #expect(next.documentID == "b" && next.problem == nil)
+            #expect(events[2] == .ended(8, pending: nil))
+        }
+    }
+
+    @Test(arguments: ["1", "{}", "null", "[]", "\"x\""])
+    func `what is no row stands for one among rows`(text: String) throws {
+        let events = try read([Array("{\"results\":[\(text)]}".utf8)], .normal)
+        guard case .row(let row)? = events.first else {
+            Issue.record("the row is missing")
+            return
+        }
+        #expect(row.documentID.isEmpty && row.problem != nil)
+    }
+
+    @Test func `a row of the normal form beyond the limit is passed over and named`() throws {
+        let long = String(repeating: "x", count: 2_000)
+        let text =
+            #"{"results":[{"id":"a","seq":1,"x":"\#(long)"},{"id":"b","changes":[{"rev":"1-x"}]}]}"#
+        for pieces in [[Array(text.utf8)], Array(text.utf8).map { [$0] }] {
+            var parser = ChangesFeedParser(.normal, maximumRowLength: 1_000)
+            var rows: [ChangesFeedRow] = []
+            for piece in pieces {
+                parser.push(piece)
+                while let event = try parser.next() {
+                    if case .row(let row) = event { rows.append(row) }
+                }
+            }
+            try parser.finish()
+            #expect(rows.map(\.documentID) == ["a", "b"])
+            #expect(rows.map { $0.problem == nil } == [false, true])
         }
     }
 
@@ -152,7 +216,7 @@ import Testing
             var parser = ChangesFeedParser(form, maximumRowLength: 1_000)
             parser.push(
                 Array((form == .normal ? "{\"results\":[{\"id\":\"" : "data: {\"id\":\"").utf8)
-                    + [UInt8](repeating: 0x61, count: 1_100))
+                    + [UInt8](repeating: 0x61, count: 5_100))
             #expect(throws: ChangesFeedParser.Failure.rowTooLong) {
                 while try parser.next() != nil {}
             }

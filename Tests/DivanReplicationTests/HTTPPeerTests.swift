@@ -174,7 +174,9 @@ import struct Divan.Attachment
             let body = #"{"results":[\#(rows)],"last_seq":"2-x","pending":\#(pending)}"#
             server.manner.withLock { $0.answers = [("_changes", 200, body)] }
         }
-        let rows = #"{"seq":"1-x","id":"a","changes":[]},{"seq":"2-x","id":"b","changes":[]}"#
+        let rows =
+            #"{"seq":"1-x","id":"a","changes":[{"rev":"1-a"}]},"#
+            + #"{"seq":"2-x","id":"b","changes":[{"rev":"1-b"}]}"#
         let peer = HTTPPeer(server, for: here)
         var request = ChangesRequest(since: nil)
         request.limit = 2

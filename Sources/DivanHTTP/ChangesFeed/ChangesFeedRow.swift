@@ -7,7 +7,7 @@ package struct ChangesFeedRow: Sendable, Equatable {
     /// Where in the feed it stands, as the server names it; `nil` when it names none for this row. CouchDB 1 and
     /// Couchbase Lite write integers, CouchDB 2 and later texts such as `"7-g1AAAA…"`, BigCouch arrays.
     package var sequence: JSONValue?
-    /// The document.
+    /// The document; empty when the row does not tell.
     package var documentID: String
     /// The revision IDs: all leaves with `style=all_docs`, the winner alone otherwise.
     package var revisions: [String]
@@ -17,6 +17,8 @@ package struct ChangesFeedRow: Sendable, Equatable {
     package var removedFrom: [String]
     /// The document itself, with `include_docs=true`.
     package var document: JSONValue?
+    /// What of the row cannot be understood, as a sentence; `nil` for nothing. The rest of the row is what can be.
+    package var problem: String?
 
     /// Reads a row from JSON; `nil` when it has no document ID.
     ///
@@ -26,9 +28,45 @@ package struct ChangesFeedRow: Sendable, Equatable {
         guard let object = json.object, let id = object["id"]?.string else { return nil }
         documentID = id
         sequence = object["seq"].flatMap { $0.isNull ? nil : $0 }
-        revisions = object["changes"]?.array?.compactMap { $0["rev"]?.string } ?? []
+        let changes = object["changes"]?.array ?? []
+        revisions = changes.compactMap { $0["rev"]?.string }
         isDeleted = object["deleted"]?.bool ?? false
         removedFrom = object["removed"]?.array?.compactMap(\.string) ?? []
         document = object["doc"].flatMap { $0.isNull ? nil : $0 }
+        if changes.isEmpty || revisions.count < changes.count {
+            problem = "Its row of the changes feed names no revision, or something that is none."
+        }
+    }
+
+    /// What can be told of a row that cannot be read.
+    ///
+    /// - Parameters:
+    ///   - text: The row.
+    ///   - problem: What is wrong, as a sentence.
+    init(unreadable text: some Sequence<UInt8>, _ problem: String) {
+        let outline = JSONOutline(text, of: ["id", "seq"])
+        documentID = outline["id"]?.string ?? ""
+        sequence = outline["seq"].flatMap { $0.isNull ? nil : $0 }
+        (revisions, isDeleted, removedFrom) = ([], false, [])
+        self.problem = problem
+    }
+}
+
+extension ChangesFeedRow {
+    /// Reads the text of a row. One that makes no sense is a row with a problem: the others go on without it.
+    ///
+    /// - Throws: ``ChangesFeedParser/Failure/refused(error:reason:)`` when it says what went wrong.
+    package init(parsing text: [UInt8]) throws(ChangesFeedParser.Failure) {
+        let json: JSONValue
+        do { json = try JSONParser.parse(text) } catch {
+            self.init(unreadable: text, "Its row of the changes feed is no JSON. \(error)")
+            return
+        }
+        if let row = ChangesFeedRow(json) {
+            self = row
+            return
+        }
+        try ChangesFeedParser.throwRefusal(in: json)
+        self.init(unreadable: text, "A row of the changes feed names no document.")
     }
 }

@@ -52,12 +52,15 @@ struct ChangesLineReader: Sendable {
     {
         // Behind `last_seq` nothing belongs to the feed.
         guard !hasEnded else { throw .malformed }
-        let json = try ChangesFeedParser.parse(bytes)
-        if let row = ChangesFeedRow(json) { return .row(row) }
-        try ChangesFeedParser.throwRefusal(in: json)
-        guard let last = json["last_seq"] else { throw .malformed }
+        let row = try ChangesFeedRow(parsing: Array(bytes))
+        guard row.problem != nil, row.documentID.isEmpty else { return .row(row) }
+        let outline = JSONOutline(bytes, of: ["seq", "last_seq", "pending", "results"])
+        // A whole feed on one line is the answer of a server that does not know this form.
+        guard outline.isWhole, outline["results"] == nil else { throw .malformed }
+        if outline["seq"] != nil { return .row(row) }
+        guard let last = outline["last_seq"] else { throw .malformed }
         hasEnded = true
-        return .ended(last, pending: json["pending"]?.int64.map { Int($0) })
+        return .ended(last, pending: outline["pending"]?.int64.map { Int(clamping: $0) })
     }
 
     /// Reads a line `name: value` of a server-sent event. Only `data` counts: the row has its own sequence.

@@ -7,7 +7,7 @@ struct ChangesObjectReader: Sendable {
     private var stream: JSONObjectStream
     private var others = JSONObject()
 
-    init(limit: Int) { stream = JSONObjectStream(array: "results", limit: limit) }
+    init(limit: Int) { stream = JSONObjectStream(array: "results", limit: limit, skipsLong: true) }
 
     /// Whether the whole object was read.
     var isAtEnd: Bool { stream.isAtEnd }
@@ -18,12 +18,10 @@ struct ChangesObjectReader: Sendable {
         while let event = try read(&input) {
             switch event {
             case .element(let text):
-                let json = try ChangesFeedParser.parse(text[...])
-                guard let row = ChangesFeedRow(json) else {
-                    try ChangesFeedParser.throwRefusal(in: json)
-                    throw .malformed
-                }
-                return .row(row)
+                return .row(try ChangesFeedRow(parsing: text))
+            case .longElement(let text):
+                return .row(
+                    ChangesFeedRow(unreadable: text, "Its row of the changes feed is too long."))
             case .member(let name, let text): others[name] = try ChangesFeedParser.parse(text[...])
             case .ended: return try end()
             }
@@ -43,6 +41,6 @@ struct ChangesObjectReader: Sendable {
         try ChangesFeedParser.throwRefusal(in: .object(others))
         guard stream.hasArray else { throw .malformed }
         return .ended(
-            others["last_seq"], pending: others["pending"]?.int64.map { Int($0) })
+            others["last_seq"], pending: others["pending"]?.int64.map { Int(clamping: $0) })
     }
 }

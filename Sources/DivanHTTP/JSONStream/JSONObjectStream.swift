@@ -24,6 +24,8 @@ package struct JSONObjectStream: Sendable {
     package enum Event: Sendable, Equatable {
         /// The text of the next element of the array.
         case element([UInt8])
+        /// The beginning of an element that is longer than allowed, where those are passed over.
+        case longElement([UInt8])
         /// The name and the text of another member.
         case member(String, [UInt8])
         /// The object has ended.
@@ -43,11 +45,19 @@ package struct JSONObjectStream: Sendable {
         case firstElement, nextElement, element, afterElement, afterValue, atEnd
     }
 
+    /// What is kept of an element that is passed over: enough to tell whose it is.
+    private static let beginning = 64 * 1_024
+    /// So many times the limit are read of an element that is passed over; it may never end.
+    private static let patience = 4
+
     private let array: String
     private let limit: Int
+    private let skipsLong: Bool
     private var state = State.beforeObject
     private var cutter = JSONCutter()
     private var piece: [UInt8] = []
+    /// The bytes that were passed over after `piece`.
+    private var skipped = 0
     private var member = ""
     private var input = InputBuffer()
     /// Whether the array was there.
@@ -58,9 +68,11 @@ package struct JSONObjectStream: Sendable {
     /// - Parameters:
     ///   - array: The name of the member whose elements come one by one.
     ///   - limit: The longest element or member, in bytes.
-    package init(array: String, limit: Int) {
+    ///   - skipsLong: Whether a longer element is passed over, and told of, in place of an error.
+    package init(array: String, limit: Int, skipsLong: Bool = false) {
         self.array = array
         self.limit = limit
+        self.skipsLong = skipsLong
     }
 
     /// Whether the whole object was read.
@@ -129,6 +141,7 @@ package struct JSONObjectStream: Sendable {
         state = next
         cutter = JSONCutter()
         piece = []
+        skipped = 0
         return false
     }
 
@@ -137,12 +150,27 @@ package struct JSONObjectStream: Sendable {
         let rest = input.rest
         let end = cutter.end(in: rest.span, from: 0)
         let taken = end ?? rest.count
-        guard piece.count + taken <= limit else { throw .tooLong }
-        piece += rest.prefix(taken)
+        if skipped > 0 || piece.count + taken > limit {
+            try skip(rest.prefix(taken))
+        } else {
+            piece += rest.prefix(taken)
+        }
         input.drop(taken)
         // A value of no bytes is a comma or a bracket where one should be.
         guard end == nil || !piece.isEmpty else { throw .malformed }
         return end != nil
+    }
+
+    /// Passes over bytes of an element that is too long.
+    private mutating func skip(_ bytes: ArraySlice<UInt8>) throws(Failure) {
+        guard skipsLong, state == .element, (skipped + bytes.count) / Self.patience <= limit else {
+            throw .tooLong
+        }
+        if skipped == 0 {
+            piece = Array(piece.prefix(Self.beginning))
+            piece += bytes.prefix(Self.beginning - piece.count)
+        }
+        skipped += bytes.count
     }
 
     private mutating func takePiece() throws(Failure) -> Event? {
@@ -155,7 +183,7 @@ package struct JSONObjectStream: Sendable {
             return nil
         case .element:
             state = .afterElement
-            return .element(piece)
+            return skipped > 0 ? .longElement(piece) : .element(piece)
         default:
             state = .afterValue
             return .member(member, piece)

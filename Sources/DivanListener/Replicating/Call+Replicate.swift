@@ -49,7 +49,6 @@ extension Call {
         let remote: ReplicateRequest.End =
             if case .url = request.source { request.source } else { request.target }
         return switch error.code {
-        // Also of a database that is there and lacks the filter, so the reason tells which.
         case .notFound: HTTPFailure(404, "db_not_found", error.message)
         // A refusal here has no status, and names its database.
         case .unauthorized where error.status == nil: .unauthorized(error.message)

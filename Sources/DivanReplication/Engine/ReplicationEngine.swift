@@ -260,8 +260,7 @@ package struct ReplicationEngine: Sendable {
         pending = page.isAtEnd ? 0 : ForeignCount.bounded(page.pending ?? 0)
         readPosition = page.lastSequence
         for error in page.failures {
-            let id = error.documentID.flatMap { try? DocumentID($0) } ?? DocumentID(unchecked: "?")
-            reports.append(Report(id: id, error: error))
+            reports.append(Report(id: DocumentID(unchecked: error.documentID ?? "?"), error: error))
             counts.failed += 1
         }
         let changes = Self.merged(page.changes)
@@ -299,6 +298,8 @@ package struct ReplicationEngine: Sendable {
 
     private mutating func take(_ missing: [MissingRevisions], _ unit: Int) {
         guard var state = units[unit] else { return }
+        // Of a document that lacks no revision nothing would ever come.
+        let missing = missing.filter { !$0.revisions.isEmpty }
         state.isCompared = true
         uncompared -= state.open
         examined += state.open

@@ -17,6 +17,8 @@ package struct ReplicationWorker: Sendable {
 
     /// Takes what the target has, to be purged at the source; nil where everything is kept.
     var pushed: PushedRevisions?
+    /// Counts what cannot be fetched; nil where nothing outlives the run.
+    var failedFetches: FailedFetches?
     /// Whether the target is taken to have nothing of what is offered, and is not asked.
     package var assumesAllNew = false
 
@@ -42,7 +44,8 @@ package struct ReplicationWorker: Sendable {
             case .findMissing(let unit, let changes):
                 return .missing(unit: unit, try await missing(of: changes))
             case .fetch(let number, let wanted):
-                return .fetched(number, transformed(try await source.revisions(wanted)))
+                let fetched = try await source.revisions(wanted)
+                return .fetched(number, transformed(failedFetches?.settled(fetched) ?? fetched))
             case .store(let number, let documents):
                 let outcomes = try await target.put(documents)
                 pushed?.note(documents, outcomes)

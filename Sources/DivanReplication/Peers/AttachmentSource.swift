@@ -66,7 +66,7 @@ extension ReplicationError {
     static func noAttachment(_ wanted: WantedAttachment, at name: String) -> ReplicationError {
         ReplicationError(
             .notFound,
-            "'\(name)' does not have the attachment '\(wanted.name.prefix(200))' of "
+            "'\(name)' does not have the attachment '\(wanted.name.bounded)' of "
                 + "'\(wanted.documentID)'.",
             status: 404, documentID: wanted.documentID)
     }

@@ -64,7 +64,7 @@ struct AttachmentDownload {
         guard content.length == wanted.storedLength else {
             throw ReplicationError(
                 .invalidAnswer,
-                "'\(source.name)' ended the attachment '\(wanted.name.prefix(200))' of "
+                "'\(source.name)' ended the attachment '\(wanted.name.bounded)' of "
                     + "'\(wanted.documentID)' after \(content.length) of \(wanted.storedLength) bytes.",
                 documentID: wanted.documentID, isTransient: true)
         }

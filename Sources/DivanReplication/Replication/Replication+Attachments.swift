@@ -68,7 +68,7 @@ extension Replication {
                 throw ReplicationError(
                     .rejected,
                     "'\(source.name)' does not show that it has the attachment "
-                        + "'\(wanted.name.prefix(200))' of '\(wanted.documentID)'; it stays here.",
+                        + "'\(wanted.name.bounded)' of '\(wanted.documentID)'; it stays here.",
                     documentID: wanted.documentID)
             }
             return try await database.release(attachment)
@@ -81,7 +81,7 @@ extension Replication {
         guard attachment.isStored(in: database), let wanted = WantedAttachment(attachment) else {
             throw ReplicationError(
                 .invalidSetting,
-                "The attachment '\(attachment.name.prefix(200))' was not read from the database "
+                "The attachment '\(attachment.name.bounded)' was not read from the database "
                     + "'\(database.name)', or that was closed since.")
         }
         return wanted

@@ -178,6 +178,7 @@ struct Ends {
         var worker = ReplicationWorker(
             source: isPush ? near : remote, target: isPush ? remote : near, keeper: keeper)
         worker.transformer = settings.propertyTransformer
+        worker.failedFetches = replication.failedFetches
         if isPush {
             worker.pushed = settings.purgesPushed ? PushedRevisions(of: database) : nil
             worker.assumesAllNew = settings.assumesAllNew

@@ -65,6 +65,7 @@ public final class Replication: Sendable {
     private let statusFollowers = Followers<ReplicationStatus>()
     let documentFollowers = Followers<ReplicatedDocument>()
     let wakeUp = Mutex(StopSignal())
+    let failedFetches = FailedFetches()
 
     init(
         _ database: Database, _ remote: ReplicationEndpoint, _ direction: Direction,

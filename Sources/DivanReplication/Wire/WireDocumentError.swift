@@ -46,7 +46,7 @@ extension WireDocumentError: CustomStringConvertible {
 // The sentences.
 extension WireDocumentError {
     static func malformedJSON(_ failure: JSONParser.Failure) -> Self {
-        Self(.malformedJSON, "A document is not JSON: \(failure)")
+        Self(.malformedJSON, "A document is not JSON that can be read here: \(failure)")
     }
 
     static func notAnObject() -> Self {
@@ -56,26 +56,26 @@ extension WireDocumentError {
     static func invalidID(_ text: String?, _ failure: IDFailure? = nil) -> Self {
         guard let text else { return Self(.invalidID, "A document's _id must be a string.") }
         let why = failure.map(\.description) ?? "It is missing."
-        return Self(.invalidID, "'\(text.prefix(200))' is no document ID: \(why)")
+        return Self(.invalidID, "'\(text.bounded)' is no document ID: \(why)")
     }
 
     static func missingID() -> Self { Self(.invalidID, "A document has no _id.") }
 
     static func invalidRevision(_ id: String?, _ problem: String) -> Self {
         Self(
-            .invalidRevision, "The document '\((id ?? "?").prefix(200))' \(problem).",
+            .invalidRevision, "The document '\((id ?? "?").bounded)' \(problem).",
             documentID: id)
     }
 
     static func reserved(_ key: String, _ id: String?) -> Self {
         Self(
-            .reservedProperty, "Bad special document member: \(key.prefix(100))", documentID: id)
+            .reservedProperty, "Bad special document member: \(key.bounded)", documentID: id)
     }
 
     static func attachments(_ id: String?, _ problem: String) -> Self {
         Self(
             .invalidAttachments,
-            "The attachments of the document '\((id ?? "?").prefix(200))' \(problem).",
+            "The attachments of the document '\((id ?? "?").bounded)' \(problem).",
             documentID: id)
     }
 }

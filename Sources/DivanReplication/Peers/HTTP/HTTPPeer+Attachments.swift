@@ -117,7 +117,7 @@ extension HTTPPeer: AttachmentSource {
     private func invalid(_ what: String, _ wanted: WantedAttachment) -> ReplicationError {
         ReplicationError(
             .invalidAnswer,
-            "'\(name)' answers with the attachment '\(wanted.name.prefix(200))' of "
+            "'\(name)' answers with the attachment '\(wanted.name.bounded)' of "
                 + "'\(wanted.documentID)' \(what).",
             documentID: wanted.documentID, isTransient: true)
     }

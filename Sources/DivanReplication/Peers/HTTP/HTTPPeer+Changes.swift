@@ -57,12 +57,22 @@ extension HTTPPeer {
                 to: self.request(request, feed: kind, limit: request.limit))
         }
         guard (200...299).contains(response.status) else {
-            throw ReplicationError(response, try await response.beginning(), "_changes", at: name)
+            throw try await refusal(of: response)
         }
         if response.headers["Server"]?.hasPrefix("Couchbase Sync Gateway/") ?? false {
             lacks.withLock { $0.isSyncGateway = true }
         }
         return try await page(response, request)
+    }
+
+    /// The error of a feed that is refused. A server has one answer for a database that is missing and for a filter.
+    private func refusal(of response: WireResponse) async throws -> ReplicationError {
+        var error = ReplicationError(response, try await response.beginning(), "_changes", at: name)
+        guard let filter = feed.filter, error.code == .notFound, try await information().exists
+        else { return error }
+        error.code = .invalidSetting
+        error.message = "The filter '\(filter)' is not there. \(error.message)"
+        return error
     }
 
     /// How long a server may say nothing before it is taken for gone: two heartbeats, and a little.
@@ -121,8 +131,7 @@ extension HTTPPeer {
         -> ChangesPage
     {
         var parser = ChangesFeedParser(.normal)
-        var changes: [PeerChange] = []
-        var failures: [ReplicationError] = []
+        var page = ChangesPage(changes: [], lastSequence: RemoteSequence(0), isAtEnd: false)
         var last: JSONValue?
         var pending: Int?
         var rows = 0
@@ -134,11 +143,12 @@ extension HTTPPeer {
                     case .row(let row):
                         // A server that knows no limit would send the whole database as one page.
                         if rows == request.limit, let last = RemoteSequence(last) {
-                            return try page(changes, failures, last, request, isAtEnd: false)
+                            page.lastSequence = last
+                            return try checked(page, request)
                         }
                         rows += 1
                         last = row.sequence ?? last
-                        take(row, &changes, &failures)
+                        take(row, &page)
                     case .heartbeat: break
                     case .ended(let sequence, let left):
                         last = sequence ?? last
@@ -157,24 +167,21 @@ extension HTTPPeer {
         }
         // Where nothing was told and the place is the same there is no more, whatever a server thinks of.
         let hasMoved = sequence != request.since
-        let isAtEnd = rows < request.limit && (pending ?? 0 == 0 || (rows == 0 && !hasMoved))
-        return try page(changes, failures, sequence, request, isAtEnd: isAtEnd, pending)
+        page.isAtEnd = rows < request.limit && (pending ?? 0 <= 0 || (rows == 0 && !hasMoved))
+        page.lastSequence = sequence
+        page.pending = pending.map { max(0, $0) }
+        return try checked(page, request)
     }
 
     /// A page, behind which there is more only when it leads somewhere: a feed that begins anew each time it is
     /// asked would be read for ever.
-    private func page(
-        _ changes: [PeerChange], _ failures: [ReplicationError], _ last: RemoteSequence,
-        _ request: ChangesRequest, isAtEnd: Bool, _ pending: Int? = nil
-    ) throws -> ChangesPage {
-        guard isAtEnd || request.waits || last != request.since else {
+    private func checked(_ page: ChangesPage, _ request: ChangesRequest) throws -> ChangesPage {
+        guard page.isAtEnd || request.waits || page.lastSequence != request.since else {
             throw ReplicationError(
-                .invalidAnswer, "The changes feed of '\(name)' does not move on from \(last).",
+                .invalidAnswer,
+                "The changes feed of '\(name)' does not move on from \(page.lastSequence).",
                 isTransient: true)
         }
-        var page = ChangesPage(
-            changes: changes, lastSequence: last, isAtEnd: isAtEnd, pending: pending)
-        page.failures = failures
         return page
     }
 
@@ -184,26 +191,36 @@ extension HTTPPeer {
             isTransient: true)
     }
 
-    /// Takes a row, where it is of a document.
-    func take(
-        _ row: ChangesFeedRow, _ changes: inout [PeerChange], _ failures: inout [ReplicationError]
-    ) {
-        // What a Sync Gateway tells of users is no document.
-        if row.documentID.hasPrefix("_"), !row.documentID.hasPrefix("_design/") { return }
+    /// Takes a row, where it is of a document. What of it makes no sense is told of.
+    func take(_ row: ChangesFeedRow, _ page: inout ChangesPage) {
+        let bytes = row.documentID.utf8
+        // What a Sync Gateway tells of users and roles is no document.
+        if bytes.starts(with: "_user/".utf8) || bytes.starts(with: "_role/".utf8) { return }
         // A server may pass over what it was told to leave out.
-        guard wantedIDs.isEmpty || wantedIDs.contains(row.documentID) else { return }
-        do {
-            changes.append(
-                PeerChange(
-                    id: try DocumentID(row.documentID),
-                    revisions: try row.revisions.map { try RevisionID($0) },
-                    isDeleted: row.isDeleted))
-        } catch {
-            failures.append(
-                ReplicationError(
-                    .invalidAnswer,
-                    "'\(row.documentID.prefix(100))' cannot be replicated: \(error)",
-                    documentID: String(row.documentID.prefix(200))))
+        guard wantedIDs.isEmpty || bytes.isEmpty || wantedIDs.contains(ExactString(row.documentID))
+        else { return }
+        var problem = row.problem
+        var revisions: [RevisionID] = []
+        for text in row.revisions {
+            do throws(IDFailure) { revisions.append(try RevisionID(text)) } catch {
+                problem = error.description
+            }
         }
+        do throws(IDFailure) {
+            let id = try DocumentID(row.documentID)
+            if !revisions.isEmpty {
+                page.changes.append(
+                    PeerChange(id: id, revisions: revisions, isDeleted: row.isDeleted))
+            }
+        } catch { problem = problem ?? error.description }
+        guard let problem else { return }
+        // Without an ID its place says which one it was.
+        let place =
+            row.sequence.map { " (sequence \(RemoteSequence($0)?.text.bounded ?? "?"))" } ?? ""
+        let id = bytes.isEmpty ? "?" + place : row.documentID.bounded
+        page.failures.append(
+            ReplicationError(
+                .invalidAnswer, "'\(id)' of '\(name)' cannot be replicated. \(problem)",
+                documentID: id))
     }
 }

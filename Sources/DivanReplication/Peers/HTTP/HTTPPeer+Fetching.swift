@@ -6,53 +6,74 @@ internal import DivanJSON
 internal import DivanModel
 internal import Synchronization
 
-// Fetching revisions.
+// Fetching revisions: those without attachments together, the others one by one.
+//
+//     wanted ── together ──┬─ in the answer, whole ────────────────────► fetched
+//      ▲                   ├─ its attachments are needed, too ──┐
+//      │                   ├─ not in the answer, or unreadable ─┴─ alone ──► fetched, gone, failed
+//      └── asked again ◄───┴─ behind the place where the answer was long enough
+//
+// Whatever is wrong with one document comes out where it is asked for alone, so there it is told of, by its ID.
 extension HTTPPeer {
-    /// Fetches revisions: those without attachments together, the others one by one.
+    /// A revision that is asked for.
+    struct Asked {
+        var id: DocumentID
+        var revision: RevisionID
+        /// Revisions that the target has, whole.
+        var known: [RevisionID]
+        /// Whether the content of attachments must come along.
+        var needsContents: Bool
+
+        init(_ wanted: MissingRevisions, _ revision: RevisionID, needsContents: Bool) {
+            (id, self.revision, known) = (wanted.id, revision, wanted.possibleAncestors)
+            self.needsContents = needsContents
+        }
+
+        func result(_ outcome: FetchedRevision.Outcome) -> FetchedRevision {
+            FetchedRevision(id: id, revision: revision, outcome)
+        }
+    }
+
+    /// Fetches revisions.
     ///
     /// - Throws: `ReplicationError`.
     package func revisions(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
-        var singles: [(MissingRevisions, RevisionID)] = []
-        // Of a document that came without content, the content is known to be needed.
-        var bringsContents = true
-        var fetched: [FetchedRevision] = []
-        if lacks.withLock({ $0.bulkGet }) {
-            singles = wanted.flatMap { one in one.revisions.map { (one, $0) } }
-            bringsContents = feed.bringsContents
-        } else if let bulk = try await bulk(wanted) {
-            for (one, result) in bulk {
-                if case .document(let document) = result.outcome,
-                    lacksContent(document, one.possibleAncestors)
-                {
-                    singles.append((one, result.revision))
-                } else {
-                    fetched.append(result)
-                }
-            }
-        } else {
-            lacks.withLock { $0.bulkGet = true }
-            return try await revisions(wanted)
+        let asked = wanted.flatMap { one in
+            one.revisions.map { Asked(one, $0, needsContents: feed.bringsContents) }
         }
-        // In small groups, so that few are open at a time.
-        for start in stride(from: 0, to: singles.count, by: Self.singles) {
-            let group = singles[start..<min(start + Self.singles, singles.count)]
-            fetched += try await withThrowingTaskGroup(of: FetchedRevision.self) {
-                [bringsContents] tasks in
-                for (one, revision) in group {
-                    tasks.addTask {
-                        try await self.single(one, revision, bringsContents: bringsContents)
-                    }
-                }
-                return try await tasks.reduce(into: []) { $0.append($1) }
+        guard !lacks.withLock({ $0.bulkGet }) else { return try await alone(asked) }
+        let size = fetchSize.withLock { $0.count }
+        let fitting = Array(asked.prefix(size))
+        guard let answer = try await together(fitting) else {
+            lacks.withLock { $0.bulkGet = true }
+            return try await alone(asked)
+        }
+        var (fetched, rest): ([FetchedRevision], [Asked]) = ([], answer.rest)
+        for (one, result) in answer.found {
+            guard case .document(let document) = result.outcome, lacksContent(document, one.known)
+            else {
+                fetched.append(result)
+                continue
             }
+            var one = one
+            one.needsContents = true
+            rest.append(one)
+        }
+        fetched += try await alone(rest)
+        let came = answer.isBroken ? answer.found.count : fetched.count
+        fetchSize.withLock {
+            $0.note(asked: fitting.count, came: came, bytes: answer.byteCount, of: Self.fetchBytes)
         }
         return fetched
     }
 
-    /// Whether a document has attachments newer than what is here, whose content is wanted now, or must come
+    /// Whether a document has attachments that cannot be here, whose content is wanted now, or must come
     /// now since nobody could know it later.
+    ///
+    /// Where an ancestor is here its content may be the same. Only a `revpos` above the ancestor's says that it is not; of
+    /// any other the target compares the digest, and asks for what it lacks then.
     private func lacksContent(_ document: WireDocument, _ known: [RevisionID]) -> Bool {
-        let ancestor = document.history?.ids.first { known.contains($0) }?.generation ?? 0
+        let ancestor = document.history?.ids.first { known.contains($0) }?.generation
         var isLacking = false
         document.body["_attachments"]?.forEachProperty { name, stub in
             guard document.inlineContents[ExactString(name)] == nil else { return }
@@ -61,222 +82,184 @@ extension HTTPPeer {
             {
                 return
             }
-            if UInt64(stub["revpos"]?.int64 ?? .max) > ancestor { isLacking = true }
+            guard let ancestor else { return isLacking = true }
+            if let position = stub["revpos"]?.int64, position > Int64(clamping: ancestor) {
+                isLacking = true
+            }
         }
         return isLacking
     }
 
-    // MARK: - Together
+    // MARK: - Alone
 
-    /// Asks for all at once; nil when the server cannot.
-    private func bulk(_ wanted: [MissingRevisions]) async throws -> [(
-        MissingRevisions, FetchedRevision
-    )]? {
-        var text = Array(#"{"docs":["#.utf8)
-        var asked: [(MissingRevisions, RevisionID)] = []
-        for one in wanted {
-            for revision in one.revisions {
-                if !asked.isEmpty { text.append(ascii: ",") }
-                text.append(ascii: #"{"id":"#)
-                text.append(jsonString: one.id.text)
-                text.append(ascii: #","rev":"#)
-                text.append(jsonString: revision.description)
-                text.append(ascii: "}")
-                asked.append((one, revision))
+    /// Asks for each by itself, a few at a time; no more once there are so many bytes of documents.
+    private func alone(_ asked: [Asked]) async throws -> [FetchedRevision] {
+        var (fetched, bytes): ([FetchedRevision], Int) = ([], 0)
+        for start in stride(from: 0, to: asked.count, by: Self.singles)
+        where bytes < Self.fetchBytes {
+            let group = asked[start..<min(start + Self.singles, asked.count)]
+            let results = try await withThrowingTaskGroup(of: FetchedRevision.self) { tasks in
+                for one in group { tasks.addTask { try await self.alone(one) } }
+                return try await tasks.reduce(into: []) { $0.append($1) }
             }
+            for case .document(let document) in results.map(\.outcome) {
+                bytes += document.body.byteCount
+                bytes += document.inlineContents.values.reduce(0) { $0 + $1.heldBytes }
+            }
+            fetched += results
+            try Self.checkServer(fetched)
         }
-        text.append(ascii: "]}")
-        var query = [(name: "revs", value: "true"), (name: "attachments", value: "false")]
-        // Who downloads content later must know how it is coded.
-        if !feed.bringsContents { query.append(("att_encoding_info", "true")) }
-        let response = try await connection.respond(
-            to: WireRequest(.post, "_bulk_get", query: query, body: .json(text)))
-        if [400, 404, 405, 501].contains(response.status) {
-            try await response.drain()
-            return nil
-        }
-        let type = response.headers["Content-Type"] ?? ""
-        var results: [DocumentID: [FetchedRevision]] = [:]
-        let isMultipart = type.lowercased().hasPrefix("multipart/")
-        let (fetched, isWhole) =
-            isMultipart
-            ? try await parts(response, upTo: Self.fetchBytes) : try await entries(response)
-        for one in fetched { results[one.id, default: []].append(one) }
-        return asked.compactMap { one, revision in
-            let found = results[one.id]?.first { $0.revision == revision }
-            // What a server does not mention it does not have; the rest of a long answer is asked for again.
-            guard found != nil || isWhole else { return nil }
-            return (one, found ?? FetchedRevision(id: one.id, revision: revision, .gone))
-        }
+        return fetched
     }
 
-    /// The entries of a JSON answer, read one by one; no more once there are so many bytes of them.
-    private func entries(_ response: WireResponse) async throws -> (
-        [FetchedRevision], isWhole: Bool
-    ) {
+    /// So many documents in a row fail for now before that is taken for the server's trouble, and not theirs.
+    private static let patience = 12
+
+    /// - Throws: The error of a document, where all that were asked for fail for now.
+    private static func checkServer(_ fetched: [FetchedRevision]) throws {
+        guard fetched.count == patience, case .failed(var last)? = fetched.last?.outcome else {
+            return
+        }
+        for one in fetched {
+            guard case .failed(let error) = one.outcome, error.isTransient else { return }
+        }
+        last.documentID = nil
+        throw last
+    }
+
+    private func alone(_ asked: Asked) async throws -> FetchedRevision {
+        let outcome = try await outcome(of: asked)
+        guard !asked.needsContents, case .document(let document) = outcome,
+            lacksContent(document, asked.known)
+        else { return asked.result(outcome) }
+        var whole = asked
+        whole.needsContents = true
+        return asked.result(try await self.outcome(of: whole))
+    }
+
+    private func request(for asked: Asked) -> WireRequest {
+        var query = [
+            ("rev", asked.revision.description), ("revs", "true"),
+            ("attachments", asked.needsContents ? "true" : "false"), ("att_encoding_info", "true"),
+        ]
+        if asked.needsContents, !asked.known.isEmpty {
+            let known = asked.known.map { JSONValue.string($0.description) }
+            query.append(("atts_since", JSONWriter.string(.array(known))))
+        }
+        var request = WireRequest(
+            .get, DocumentPath.document(asked.id.text),
+            query: query.map { (name: $0.0, value: $0.1) },
+            accept: "multipart/related, application/json")
+        request.wantsContent = true
+        return request
+    }
+
+    /// What becomes of a revision that is asked for alone.
+    ///
+    /// - Throws: What is wrong with the server or the way to it, and not with this document.
+    private func outcome(of asked: Asked) async throws -> FetchedRevision.Outcome {
+        let response = try await connection.respond(to: request(for: asked))
         guard (200...299).contains(response.status) else {
-            throw ReplicationError(response, try await response.beginning(), "_bulk_get", at: name)
+            return try await refusal(of: asked, response)
         }
-        var stream = JSONObjectStream(array: "results", limit: Self.longestEntry)
-        var fetched: [FetchedRevision] = []
-        var bytes = 0
         do {
-            while let piece = try await response.body.next() {
-                stream.push(piece)
-                while let event = try stream.next() {
-                    guard case .element(let text) = event else { continue }
-                    bytes += text.count
-                    let entry = try PackedValue(parsing: text)
-                    entry["docs"]?.forEachElement { document in
-                        if let result = Self.result(document, id: entry["id"]?.string) {
-                            fetched.append(result)
-                        }
-                    }
-                }
-                // The connection ends with the last reference to the answer.
-                if bytes >= Self.fetchBytes, !fetched.isEmpty { return (fetched, stream.isAtEnd) }
+            if let document = try await document(in: response) {
+                return try checked(document, asked)
             }
-        } catch let error where error is JSONObjectStream.Failure || error is JSONParser.Failure {
-            throw notJSON("_bulk_get", response.status)
+        } catch let error as WireDocumentError {
+            return .failed(Self.about(asked.id, ReplicationError(error)))
+        } catch let error as ReplicationError where error.isOfOneAnswer {
+            return .failed(Self.about(asked.id, error))
         }
-        guard stream.isAtEnd else { throw notJSON("_bulk_get", response.status) }
-        return (fetched, true)
+        throw notJSON("'\(asked.id.text.bounded)'", response.status)
     }
 
-    /// One of the documents of a JSON answer.
-    private static func result(_ entry: PackedValue, id: String?) -> FetchedRevision? {
-        if let document = entry["ok"] {
-            do { return try fetched(WireDocument(document)) } catch {
-                guard let id = id.flatMap({ try? DocumentID($0) }),
-                    let revision = document["_rev"]?.string.flatMap({ try? RevisionID($0) })
-                else { return nil }
-                return FetchedRevision(id: id, revision: revision, .failed(permanent(error, id)))
-            }
-        }
-        guard let error = entry["error"], let name = error["error"]?.string,
-            let id = (error["id"]?.string ?? id).flatMap({ try? DocumentID($0) }),
-            let revision = error["rev"]?.string.flatMap({ try? RevisionID($0) })
-        else { return nil }
-        return FetchedRevision(
-            id: id, revision: revision, outcome(name, error["reason"]?.string, id))
-    }
-
-    static func outcome(_ error: String, _ reason: String?, _ id: DocumentID)
+    private func checked(_ document: WireDocument, _ asked: Asked) throws
         -> FetchedRevision.Outcome
     {
-        if error == "not_found" || error == "missing" { return .gone }
-        return .failed(ReplicationError(ofDocument: id.text, error: error, reason: reason))
+        let found = try Self.fetched(document)
+        guard found.id == asked.id, found.revision == asked.revision else {
+            throw ReplicationError(
+                .invalidAnswer,
+                "'\(name)' answers '\(asked.id.text.bounded)' with another document or revision.")
+        }
+        return found.outcome
+    }
+
+    private func refusal(of asked: Asked, _ response: WireResponse) async throws
+        -> FetchedRevision.Outcome
+    {
+        let body = try await response.beginning()
+        var error = ReplicationError(response, body, "'\(asked.id.text.bounded)'", at: name)
+        let answer = ServerAnswer(body)
+        switch response.status {
+        case 404, 410:
+            if answer.saysDatabaseIsMissing { throw error }
+            if answer.isGone { return .gone }
+            // A page of something between here and the server, or a document that lost a part.
+            error.isTransient = answer.error == nil
+        case 400, 403, 406, 412, 413, 500: break
+        default: throw error
+        }
+        return .failed(Self.about(asked.id, error))
+    }
+
+    /// The document of an answer, with its attachments on the disk; nil where the answer is nothing of the kind.
+    private func document(in response: WireResponse) async throws -> WireDocument? {
+        let type = (response.headers["Content-Type"] ?? "").lowercased()
+        guard !type.hasPrefix("multipart/") else {
+            var assembler = PartAssembler(database)
+            try await parts(response, &assembler) { _ in false }
+            return try assembler.document()
+        }
+        let bytes = try await response.bytes(limit: Self.longestEntry)
+        guard bytes.isJSONObject else { return nil }
+        return try WireDocument(parsing: bytes.span)
     }
 
     /// A whole revision: its history is needed beyond the first generation.
-    static func fetched(_ document: WireDocument) throws -> FetchedRevision {
+    static func fetched(_ document: WireDocument) throws(WireDocumentError) -> FetchedRevision {
         let id = try document.requiredID()
         let history = try document.requiredHistory()
         return FetchedRevision(id: id, revision: history.newest, .document(document))
     }
 
-    /// What will not be better the next time.
-    static func permanent(_ error: any Error, _ id: DocumentID) -> ReplicationError {
-        var failure = ReplicationError(error)
-        failure.documentID = id.text
-        failure.isTransient = false
-        return failure
+    /// An error, about a document that it need not name itself.
+    private static func about(_ id: DocumentID, _ error: ReplicationError) -> ReplicationError {
+        var error = error
+        if error.documentID == nil, !error.message.contains("'\(id.text.bounded)'") {
+            error.message = "'\(id.text.bounded)' cannot be fetched. \(error.message)"
+        }
+        error.documentID = id.text
+        return error
+    }
+}
+
+extension ReplicationError {
+    /// Whether it is of the one answer that was being read: another one may be good.
+    var isOfOneAnswer: Bool { [.invalidAnswer, .unreachable, .timeout].contains(code) }
+}
+
+/// What a server says in place of what it was asked for.
+struct ServerAnswer {
+    /// The name of the error; nil where the body is none of a database server.
+    let error: String?
+    private let reason: String?
+
+    init(_ body: [UInt8]) {
+        let answer = try? PackedValue(parsing: body)
+        error = answer?["error"]?.string
+        reason = answer?["reason"]?.string
     }
 
-    // MARK: - One by one
-
-    private func single(
-        _ wanted: MissingRevisions, _ revision: RevisionID, bringsContents: Bool
-    ) async throws -> FetchedRevision {
-        let fetched = try await oneAlone(wanted, revision, bringsContents: bringsContents)
-        guard !bringsContents, case .document(let document) = fetched.outcome,
-            lacksContent(document, wanted.possibleAncestors)
-        else { return fetched }
-        return try await oneAlone(wanted, revision, bringsContents: true)
+    /// Whether the database itself is missing, in the words of CouchDB, of its earlier versions and of PouchDB.
+    var saysDatabaseIsMissing: Bool {
+        error == "not_found"
+            && ["no_db_file", "Database does not exist.", "missing database"].contains(reason)
     }
 
-    private func oneAlone(
-        _ wanted: MissingRevisions, _ revision: RevisionID, bringsContents: Bool
-    ) async throws -> FetchedRevision {
-        var query = [
-            ("rev", revision.description), ("revs", "true"),
-            ("attachments", bringsContents ? "true" : "false"), ("att_encoding_info", "true"),
-        ]
-        if bringsContents, !wanted.possibleAncestors.isEmpty {
-            let ancestors = wanted.possibleAncestors.map { JSONValue.string($0.description) }
-            query.append(("atts_since", JSONWriter.string(.array(ancestors))))
-        }
-        var request = WireRequest(
-            .get, DocumentPath.document(wanted.id.text),
-            query: query.map { (name: $0.0, value: $0.1) },
-            accept: "multipart/related, application/json")
-        request.wantsContent = true
-        let response = try await connection.respond(to: request)
-        switch response.status {
-        case 200...299: break
-        case 404, 410:
-            try await response.drain()
-            return FetchedRevision(id: wanted.id, revision: revision, .gone)
-        case 400, 403, 406, 412, 500:
-            var error = ReplicationError(
-                response, try await response.beginning(), "'\(wanted.id)'", at: name)
-            error.documentID = wanted.id.text
-            return FetchedRevision(id: wanted.id, revision: revision, .failed(error))
-        default:
-            throw ReplicationError(
-                response, try await response.beginning(), "'\(wanted.id)'", at: name)
-        }
-        let type = response.headers["Content-Type"] ?? ""
-        let results: [FetchedRevision]
-        if type.lowercased().hasPrefix("multipart/") {
-            do { results = try await parts(response, upTo: .max).0 } catch let error
-                as ReplicationError
-                where error.code == .invalidAnswer && error.documentID != nil
-            {
-                // What the document declares will be the same the next time. The others go on.
-                let failure = Self.permanent(error, wanted.id)
-                results = [FetchedRevision(id: wanted.id, revision: revision, .failed(failure))]
-            }
-        } else {
-            let answer = try await object(response, "'\(wanted.id)'")
-            do { results = [try Self.fetched(WireDocument(answer))] } catch {
-                results = [
-                    FetchedRevision(
-                        id: wanted.id, revision: revision, .failed(Self.permanent(error, wanted.id))
-                    )
-                ]
-            }
-        }
-        guard let found = results.first else {
-            throw ReplicationError(
-                .invalidAnswer, "'\(name)' answers '\(wanted.id)' without a document.",
-                isTransient: true)
-        }
-        return FetchedRevision(id: wanted.id, revision: revision, found.outcome)
-    }
-
-    /// The documents of a multipart answer, with the attachments that follow them; no more once there are so
-    /// many bytes of documents.
-    private func parts(_ response: WireResponse, upTo limit: Int) async throws -> (
-        [FetchedRevision], isWhole: Bool
-    ) {
-        var assembler = PartAssembler(database)
-        do {
-            var reader = try MultipartReader(contentType: response.headers["Content-Type"])
-            assembler.begin(isDocument: MultipartKind(response.headers) == .related)
-            while let piece = try await response.body.next() {
-                reader.push(piece)
-                while let event = try reader.next() { try assembler.take(event) }
-                if assembler.byteCount >= limit, !assembler.whole.isEmpty {
-                    return (assembler.whole, false)
-                }
-            }
-            try reader.finish()
-        } catch let failure as MultipartReader.Failure {
-            throw ReplicationError(
-                .invalidAnswer, "A multipart answer of '\(name)' cannot be read: \(failure)",
-                isTransient: true)
-        }
-        return (try assembler.finish(), true)
+    /// Whether the revision is no longer there.
+    var isGone: Bool {
+        error == "not_found" && (reason == nil || !(reason ?? "").contains("attachment"))
     }
 }

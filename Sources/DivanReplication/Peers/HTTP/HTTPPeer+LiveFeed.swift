@@ -53,7 +53,7 @@ extension HTTPPeer {
         if taken.hasEnded { live.withLock { $0 = nil } }
         var page = ChangesPage(
             changes: [], lastSequence: RemoteSequence(taken.sequence) ?? since, isAtEnd: true)
-        for row in taken.rows { take(row, &page.changes, &page.failures) }
+        for row in taken.rows { take(row, &page) }
         await current.move(to: page.lastSequence)
         return page
     }

@@ -23,7 +23,8 @@ internal import Synchronization
 /// What a server lacks is found out once: after a 404 or 405 to `_bulk_get`, documents are fetched one by
 /// one. The names of filters and their parameters stand in the query, where every server looks for them.
 ///
-/// State: what the server has turned out to lack, and the open feed, each guarded by its mutex.
+/// State: what the server has turned out to lack, how many documents are asked for together, and the open feed, each
+/// guarded by its mutex.
 package final class HTTPPeer: ReplicationPeer {
     /// What the server does not offer.
     struct Lacks {
@@ -85,8 +86,10 @@ package final class HTTPPeer: ReplicationPeer {
     /// Documents go without attachments that are longer, or that the server finds too large; nil to send all.
     let attachmentLimit: Int?
     /// The only documents that take part; empty for all.
-    let wantedIDs: Set<String>
+    let wantedIDs: Set<ExactString>
     let lacks = Mutex(Lacks())
+    /// How many documents are asked for together.
+    let fetchSize = Mutex(FetchSize())
     /// The feed that is open and waits.
     let live = Mutex<LiveFeed?>(nil)
 
@@ -107,7 +110,7 @@ package final class HTTPPeer: ReplicationPeer {
         self.connection = connection
         self.database = database
         self.feed = feed
-        wantedIDs = Set(feed.documentIDs)
+        wantedIDs = Set(feed.documentIDs.map { ExactString($0) })
         self.attachmentLimit = attachmentLimit
     }
 
@@ -193,12 +196,15 @@ package final class HTTPPeer: ReplicationPeer {
             throw ReplicationError(response, try await response.beginning(), what, at: name)
         }
         let bytes = try await response.bytes()
-        guard let value = try? PackedValue(parsing: bytes), value.isObject else {
-            throw notJSON(what, response.status)
+        guard bytes.isJSONObject else { throw notJSON(what, response.status) }
+        do { return try PackedValue(parsing: bytes) } catch {
+            throw ReplicationError(
+                .invalidAnswer, "'\(name)' answers \(what) with JSON that cannot be read. \(error)",
+                status: response.status, isTransient: true)
         }
-        return value
     }
 
+    /// The error of an answer that does not even begin as a JSON object.
     func notJSON(_ what: String, _ status: Int) -> ReplicationError {
         ReplicationError(
             .invalidAnswer,
@@ -216,6 +222,13 @@ extension PackedValue {
             if let text = element.string, let id = try? RevisionID(text) { ids.append(id) }
         }
         return ids
+    }
+}
+
+extension [UInt8] {
+    /// Whether a text begins as a JSON object does.
+    var isJSONObject: Bool {
+        first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 } == UInt8(ascii: "{")
     }
 }
 

@@ -9,7 +9,7 @@ internal import DivanJSON
 /// nobody takes, the server is made to wait. One task at a time takes.
 actor LiveFeed {
     /// How the feed is written.
-    enum Form: Sendable {
+    enum Form: Sendable, CaseIterable {
         /// One row a line.
         case continuous
         /// Server-sent events.
@@ -80,11 +80,9 @@ actor LiveFeed {
     /// A message of Sync Gateway's: an array of rows, empty when it has told everything; or, at the end, where
     /// it stands.
     private func rows(of message: [UInt8]) throws -> Taken {
-        guard let json = try? JSONParser.parse(message) else {
-            throw ChangesFeedParser.Failure.malformed
-        }
         var taken = Taken()
-        if let object = json.object {
+        if message.isJSONObject {
+            let object = JSONOutline(message, of: ["error", "reason", "last_seq"])
             if let error = object["error"]?.string {
                 throw ChangesFeedParser.Failure.refused(
                     error: error, reason: object["reason"]?.string ?? "")
@@ -93,12 +91,17 @@ actor LiveFeed {
             taken.hasEnded = taken.sequence != nil
             return taken
         }
-        guard let list = json.array else { throw ChangesFeedParser.Failure.malformed }
-        for item in list {
-            guard let row = ChangesFeedRow(item) else { throw ChangesFeedParser.Failure.malformed }
-            taken.rows.append(row)
-            taken.sequence = row.sequence ?? taken.sequence
+        // As if it were the normal form, in which a row that cannot be read leaves the others.
+        var list = ChangesFeedParser(.normal)
+        for piece in [Array(#"{"results":"#.utf8), message, Array("}".utf8)] {
+            list.push(piece)
+            while let event = try list.next() {
+                guard case .row(let row) = event else { continue }
+                taken.rows.append(row)
+                taken.sequence = row.sequence ?? taken.sequence
+            }
         }
+        try list.finish()
         return taken
     }
 }

@@ -29,10 +29,16 @@ enum MultipartKind {
 ///
 /// Attachments are matched to the entries that say they follow: by file name, else by digest, else in
 /// their order. What they are is checked against what the entry declares when they are stored.
+///
+/// The entries of a JSON answer are put in one by one. What cannot be read of many documents is counted and left out:
+/// whoever misses it asks for it alone, and learns then what is wrong with it.
 struct PartAssembler {
     private let database: Database
-    private var documents: [FetchedRevision] = []
-    /// The length of the documents that are whole, as text.
+    /// The documents that are whole so far, and what the source says in place of one.
+    private(set) var whole: [FetchedRevision] = []
+    /// The documents that came, also those that cannot be read.
+    private(set) var entryCount = 0
+    /// The length of the documents that came, as text.
     private(set) var byteCount = 0
     /// Whether the parts belong to one document.
     private var isInDocument = false
@@ -45,7 +51,8 @@ struct PartAssembler {
 
     private struct Group {
         var document: WireDocument?
-        var failure: FetchedRevision?
+        /// Why there is no document.
+        var error: WireDocumentError?
         var contents: [(headers: HTTPHeaders, content: AttachmentContent)] = []
         /// No part with content is longer, by what the document declares; nil where it does not say.
         var longestContent: Int?
@@ -70,7 +77,7 @@ struct PartAssembler {
             if isInDocument, group?.document != nil {
                 part = .attachment(headers, try ContentSpool(for: database))
                 spooled = 0
-            } else {
+            } else if group?.error == nil {
                 part = .json(headers, [])
             }
         case .bytes(let bytes): try append(bytes)
@@ -79,19 +86,28 @@ struct PartAssembler {
             isInDocument = true
             group = Group()
         case .nestedEnded:
-            try endGroup()
+            entryCount += 1
+            if let document = group.flatMap(Self.assembled),
+                let fetched = try? HTTPPeer.fetched(document)
+            {
+                whole.append(fetched)
+            }
+            group = nil
             isInDocument = false
         case .ended: break
         }
     }
 
-    /// The documents that are whole so far.
-    var whole: [FetchedRevision] { documents }
-
-    /// The documents, in their order.
-    mutating func finish() throws -> [FetchedRevision] {
-        try endGroup()
-        return documents
+    /// The document of a body that is one document.
+    ///
+    /// - Throws: `WireDocumentError`, and `ReplicationError` when there is none.
+    mutating func document() throws -> WireDocument {
+        if let error = group?.error { throw error }
+        guard let document = group.flatMap(Self.assembled) else {
+            throw ReplicationError(
+                .invalidAnswer, "A multipart answer has no document.", isTransient: true)
+        }
+        return document
     }
 
     private mutating func append(_ bytes: ArraySlice<UInt8>) throws {
@@ -109,7 +125,7 @@ struct PartAssembler {
             guard spooled <= group?.longestContent ?? .max else {
                 throw ReplicationError(
                     .invalidAnswer, "An attachment is longer than its document says.",
-                    documentID: group?.document?.id?.text, isTransient: true)
+                    documentID: group?.document?.id?.text)
             }
             try spool.write(Array(bytes))
         case nil: break
@@ -121,22 +137,59 @@ struct PartAssembler {
         switch part {
         case .attachment(let headers, let spool):
             group?.contents.append((headers, try spool.finish()))
-        case .json(let headers, let text):
-            let isError = HeaderParameters(headers["Content-Type"] ?? "")["error"] == "true"
-            let isCoded = headers["Content-Encoding"] == "gzip"
-            let text = isCoded ? try Self.inflated(text) : text
-            byteCount += text.count
-            if isError {
-                if let failure = Self.failure(text) { documents.append(failure) }
-            } else if isInDocument {
-                let document = try WireDocument(parsing: text.span)
+        case .json(let headers, let text): try endJSON(headers, text)
+        case nil: break
+        }
+    }
+
+    private mutating func endJSON(_ headers: HTTPHeaders, _ text: [UInt8]) throws {
+        let text = headers["Content-Encoding"] == "gzip" ? try Self.inflated(text) : text
+        byteCount += text.count
+        if HeaderParameters(headers["Content-Type"] ?? "")["error"] == "true" {
+            entryCount += 1
+            if let error = try? PackedValue(parsing: text) { take(error: error, id: nil) }
+            return
+        }
+        if !isInDocument { entryCount += 1 }
+        do throws(WireDocumentError) {
+            let document = try WireDocument(parsing: text.span)
+            if isInDocument {
                 group?.document = document
                 group?.longestContent = Self.longestContent(document)
             } else {
-                documents.append(try HTTPPeer.fetched(WireDocument(parsing: text.span)))
+                whole.append(try HTTPPeer.fetched(document))
             }
-        case nil: break
+        } catch { group?.error = error }
+    }
+
+    // MARK: - Entries
+
+    /// Takes an entry of a JSON answer: `{"id": …, "docs": [{"ok": document}, {"error": …}]}`.
+    mutating func take(entry text: [UInt8]) {
+        entryCount += 1
+        byteCount += text.count
+        guard let entry = try? PackedValue(parsing: text) else { return }
+        let id = entry["id"]?.string
+        entry["docs"]?.forEachElement { found in
+            if let document = found["ok"].flatMap({ try? HTTPPeer.fetched(WireDocument($0)) }) {
+                whole.append(document)
+            } else if let error = found["error"] {
+                take(error: error, id: id)
+            }
         }
+    }
+
+    /// Takes what the source says in place of a document.
+    private mutating func take(error: PackedValue, id: String?) {
+        guard let id = (error["id"]?.string ?? id).flatMap({ try? DocumentID($0) }),
+            let revision = error["rev"]?.string.flatMap({ try? RevisionID($0) })
+        else { return }
+        let name = error["error"]?.string ?? ""
+        let isGone = name == "not_found" || name == "missing"
+        let failure = ReplicationError(
+            ofDocument: id.text, error: name, reason: error["reason"]?.string)
+        whole.append(
+            FetchedRevision(id: id, revision: revision, isGone ? .gone : .failed(failure)))
     }
 
     private static func inflated(_ text: [UInt8]) throws -> [UInt8] {
@@ -154,16 +207,6 @@ struct PartAssembler {
         return plain
     }
 
-    private static func failure(_ text: [UInt8]) -> FetchedRevision? {
-        guard let error = try? PackedValue(parsing: text),
-            let id = error["id"]?.string.flatMap({ try? DocumentID($0) }),
-            let revision = error["rev"]?.string.flatMap({ try? RevisionID($0) })
-        else { return nil }
-        return FetchedRevision(
-            id: id, revision: revision,
-            HTTPPeer.outcome(error["error"]?.string ?? "", error["reason"]?.string, id))
-    }
-
     /// The longest of the contents that follow, coded or not; nil where one has no length.
     private static func longestContent(_ document: WireDocument) -> Int? {
         let stubs = document.body["_attachments"]
@@ -178,20 +221,15 @@ struct PartAssembler {
 
     // MARK: - Matching
 
-    private mutating func endGroup() throws {
-        guard let group else { return }
-        self.group = nil
-        guard var document = group.document else {
-            throw ReplicationError(
-                .invalidAnswer, "A multipart answer has no document.", isTransient: true)
-        }
+    private static func assembled(_ group: Group) -> WireDocument? {
+        guard var document = group.document else { return nil }
         var open = document.followingNames
         for (headers, content) in group.contents {
-            guard let name = Self.name(headers, content, open, document) else { continue }
+            guard let name = name(headers, content, open, document) else { continue }
             open.removeAll { $0.utf8.elementsEqual(name.utf8) }
             document.inlineContents[ExactString(name)] = content
         }
-        documents.append(try HTTPPeer.fetched(document))
+        return document
     }
 
     private static func name(

@@ -12,7 +12,7 @@ extension ReplicationError {
             answer?["reason"]?.string ?? answer?["error"]?.string ?? "status \(response.status)"
         let (code, isTransient) = Self.meaning(of: response.status)
         self.init(
-            code, "'\(name)' answers \(what) with \(response.status): \(reason.prefix(300))",
+            code, "'\(name)' answers \(what) with \(response.status): \(reason.beginning(300))",
             status: response.status, isTransient: isTransient)
         retryAfter = response.headers.retryAfter.map { Double($0) }
     }
@@ -29,7 +29,8 @@ extension ReplicationError {
         default: code = .rejected
         }
         self.init(
-            code, "The server refuses '\(id)': \((reason ?? error).prefix(300))", documentID: id,
+            code, "The server refuses '\(id.bounded)': \((reason ?? error).beginning(300))",
+            documentID: id,
             isTransient: isTransient)
     }
 

@@ -116,7 +116,7 @@ extension WireResponse {
             pace = pace ?? AnswerPace()
             guard bytes.count <= limit else {
                 throw ReplicationError(
-                    .invalidAnswer, "An answer is longer than \(limit) bytes.", isTransient: true)
+                    .invalidAnswer, "An answer is longer than \(limit) bytes.")
             }
         }
         return bytes
