@@ -74,6 +74,30 @@ import Testing
         }
     }
 
+    @Test func `a design document is one whatever character follows the slash`() throws {
+        // The accent and the slash before it are one character of Swift's.
+        let body = #"{"views":1}"#
+        #expect(site.send("PUT", "/db/_design/%CC%81x", body).status == 400)
+        #expect(site.send("PUT", "/db/_design%2F%CC%81x", body).status == 400)
+        #expect(site.send("PUT", "/db/_design/%CC%81x", "{}").status == 201)
+        #expect(site.send("GET", "/db/_design%2F%CC%81x").json["_id"] == "_design/\u{301}x")
+        #expect(
+            site.send("GET", "/db/_changes?filter=_design").json["results"]?.array?.count == 1)
+        #expect(site.send("PUT", "/db/_local/%CC%81x", "{}").status == 201)
+        let docs = #"{"docs":[{"_id":"_local/\#u{301}x","_rev":"0-1"}]}"#
+        #expect(site.send("POST", "/db/_bulk_docs", docs).json[0]?["rev"] == "0-2")
+        #expect(try database.localDocument("\u{301}x") != nil)
+    }
+
+    @Test func `a feed of some documents leaves out what only looks like one of them`() throws {
+        // Composed and decomposed, two IDs that Swift calls equal.
+        try database.save(MutableDocument(id: "\u{E9}"))
+        try database.save(MutableDocument(id: "e\u{301}"))
+        let feed = site.send(
+            "POST", "/db/_changes?filter=_doc_ids", #"{"doc_ids":["\#u{E9}"]}"#)
+        #expect(feed.json["results"]?.array?.compactMap { $0["id"] } == [.string("\u{E9}")])
+    }
+
     @Test func `a purged document is missing, as one that never was`() throws {
         let revision = try database.save(MutableDocument(["n": 1], id: "a")).document.revisionID
         try database.purge("a")

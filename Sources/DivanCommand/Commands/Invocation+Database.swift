@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 internal import FoundationEssentials
 
 extension Invocation {
@@ -55,7 +56,7 @@ extension Invocation {
     }
 
     /// The ID's kind that most commands do not take: a local document.
-    static func isLocal(_ id: String) -> Bool { id.hasPrefix("_local/") }
+    static func isLocal(_ id: String) -> Bool { id.hasBytePrefix("_local/") }
 
     /// Returns a document, or says which way there is none.
     func document(_ id: String, in database: Database) throws -> Document {

@@ -24,7 +24,7 @@ enum DesignValidation {
     ) {
         // One byte tells almost every document.
         guard id.text.utf8.first == UInt8(ascii: "_"), !content.isDeleted,
-            id.text.hasPrefix(prefix), isIn(content.body),
+            id.isDesign, isIn(content.body),
             core.validations[id.text] == nil
         else { return }
         Log.database.warning(
@@ -45,7 +45,7 @@ extension Database {
     ///   - id: The document's ID, such as `_design/auth`.
     /// - Returns: Whether the rules of the function are not kept.
     package func hasUnrunValidation(_ body: PackedValue, of id: String) -> Bool {
-        id.hasPrefix(DesignValidation.prefix) && DesignValidation.isIn(body)
+        id.hasBytePrefix(DesignValidation.prefix) && DesignValidation.isIn(body)
             && core.validations[id] == nil
     }
 

@@ -128,7 +128,7 @@ enum LocalID {
     static let prefix = "_local/"
 
     static func parse(_ text: String) throws -> String {
-        let id = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
+        let id = text.afterBytePrefix(prefix) ?? text
         do { _ = try DocumentID(prefix + id) } catch { throw DatabaseError.invalidID(text, error) }
         return id
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// Paths of documents and attachments below a database, as CouchDB reads them.
 ///
 /// ```swift
@@ -10,8 +12,10 @@
 package enum DocumentPath {
     /// The path of a document. The slash of `_design/` and `_local/` stays one; every other is encoded.
     package static func document(_ id: String) -> String {
-        for prefix in ["_design/", "_local/"] where id.hasPrefix(prefix) {
-            return prefix + PercentEncoding.encode(String(id.dropFirst(prefix.count)))
+        for prefix in ["_design/", "_local/"] {
+            if let name = id.afterBytePrefix(prefix) {
+                return prefix + PercentEncoding.encode(name)
+            }
         }
         return PercentEncoding.encode(id)
     }

@@ -31,6 +31,18 @@ package struct ExactString: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension String {
+    /// Whether the string begins with the bytes of another one.
+    ///
+    /// `hasPrefix` compares characters: by it a text does not begin with `_design/` where a combining mark
+    /// follows, since the mark and the slash are one character.
+    package func hasBytePrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
+
+    /// What follows a beginning; nil where the string has another one, byte for byte.
+    package func afterBytePrefix(_ prefix: String) -> String? {
+        hasBytePrefix(prefix)
+            ? String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self) : nil
+    }
+
     /// Whether both strings are the same UTF-8, byte for byte.
     func hasSameBytes(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)

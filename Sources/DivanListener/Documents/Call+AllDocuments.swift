@@ -226,9 +226,9 @@ struct AllDocumentsListing: ResponseSteps {
     private mutating func append(
         _ key: JSONValue, _ transaction: borrowing ReadTransaction, _ text: inout JSONText
     ) throws {
-        if let prefix = request.prefix, key.string?.hasPrefix(prefix) != true { return }
+        if let prefix = request.prefix, key.string?.hasBytePrefix(prefix) != true { return }
         let tree = try key.string.flatMap { id in
-            DocumentID.isValid(id) && !id.hasPrefix("_local/")
+            DocumentID.isValid(id) && !id.hasBytePrefix("_local/")
                 ? try transaction.revisionTree(of: id) : nil
         }
         if request.onlyConflicts, !(tree?.isConflicted ?? false) { return }

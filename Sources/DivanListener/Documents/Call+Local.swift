@@ -23,7 +23,7 @@ extension Call {
 
     private func localID() throws -> String {
         let id = name(0)
-        guard !id.hasPrefix(Self.hiddenPrefix) else { throw HTTPFailure.missing }
+        guard !id.hasBytePrefix(Self.hiddenPrefix) else { throw HTTPFailure.missing }
         return id
     }
 
@@ -86,7 +86,7 @@ extension Call {
     private static let prefix = "_local/"
 
     /// Whether an ID is that of a local document.
-    static func isLocal(_ id: String) -> Bool { id.hasPrefix(prefix) }
+    static func isLocal(_ id: String) -> Bool { id.hasBytePrefix(prefix) }
 
     /// Saves or deletes a local document that stands where other documents do.
     ///
@@ -95,8 +95,8 @@ extension Call {
     static func saveLocal(
         _ id: String, _ received: ReceivedDocument, _ transaction: borrowing WriteTransaction
     ) throws -> UInt64 {
-        let name = String(id.dropFirst(prefix.count))
-        guard !name.hasPrefix(hiddenPrefix) else { throw HTTPFailure.missing }
+        let name = id.afterBytePrefix(prefix) ?? id
+        guard !name.hasBytePrefix(hiddenPrefix) else { throw HTTPFailure.missing }
         let base = try localNumber(received.revision)
         guard !received.isDeleted else {
             guard try transaction.read({ try $0.numberedLocalDocument(name) }) != nil else {
@@ -139,8 +139,8 @@ extension Call {
         guard let found = try database.read({ try $0.numberedLocalDocument(try localID()) }) else {
             throw HTTPFailure.missing
         }
-        let name = id.hasPrefix("_local/") ? String(id.dropFirst(7)) : id
-        guard !name.hasPrefix(Self.hiddenPrefix) else { throw HTTPFailure.missing }
+        let name = id.afterBytePrefix(Self.prefix) ?? id
+        guard !name.hasBytePrefix(Self.hiddenPrefix) else { throw HTTPFailure.missing }
         let revision = try database.write {
             try $0.replaceLocalDocument(name, found.body, revision: 0)
         }
@@ -168,7 +168,7 @@ extension Call {
         var rows: [LocalRow] = []
         try database.read { transaction in
             try transaction.forEachLocalDocument { id, revision, body in
-                if !id.hasPrefix(Self.hiddenPrefix), options.contains("_local/" + id) {
+                if !id.hasBytePrefix(Self.hiddenPrefix), options.contains("_local/" + id) {
                     rows.append(LocalRow(id: id, revision: revision, body: body))
                 }
                 return true

@@ -34,7 +34,7 @@ extension Call {
         do { _ = try DocumentID(id) } catch {
             throw HTTPFailure(
                 400, "illegal_docid",
-                id.hasPrefix("_")
+                id.hasBytePrefix("_")
                     ? "Only reserved document ids may start with underscore." : "\(error)")
         }
     }
@@ -99,7 +99,7 @@ extension Call {
     /// - Throws: `HTTPFailure` 401 or 403 where the user may not, 400 or 501 for a design document that is none or asks
     ///   for what nothing runs.
     func checkWriting(_ id: String, _ received: ReceivedDocument, isNew: Bool = true) throws {
-        if id.hasPrefix("_design/") {
+        if id.hasBytePrefix("_design/") {
             guard try isDatabaseAdmin else { throw refusal("You are not a db or server admin.") }
             if !received.isDeleted {
                 try DesignDocumentForm.check(received.body)

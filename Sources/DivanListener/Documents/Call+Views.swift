@@ -47,7 +47,7 @@ extension Call {
     func designInfo() throws -> ListenerResponse {
         let prefix = DesignItem.prefix(name(0))
         let database = try database
-        let names = try database.viewNames().filter { $0.hasPrefix(prefix) }
+        let names = try database.viewNames().filter { $0.hasBytePrefix(prefix) }
         guard try !names.isEmpty || database.contains("_design/" + name(0)) else {
             throw HTTPFailure.missing
         }

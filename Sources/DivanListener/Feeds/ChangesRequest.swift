@@ -110,7 +110,7 @@ struct ChangesRequest: Sendable {
 /// Which changes a feed tells of.
 enum ChangesFilter: Sendable {
     case all
-    case documentIDs(Set<String>)
+    case documentIDs(Set<ExactString>)
     case designDocuments
     case selector(Selector)
     case function(FilterFunction, JSONObject)
@@ -126,7 +126,8 @@ enum ChangesFilter: Sendable {
             guard let list = try body["doc_ids"] ?? query.json("doc_ids") else {
                 throw HTTPFailure.badRequest("`doc_ids` filter parameter is missing.")
             }
-            self = .documentIDs(Set(try DocumentFormat.revisions(list, "doc_ids")))
+            let ids = try DocumentFormat.revisions(list, "doc_ids")
+            self = .documentIDs(Set(ids.map { ExactString($0) }))
         case "_design": self = .designDocuments
         case "_selector":
             guard let json = body["selector"] else {
@@ -165,8 +166,8 @@ enum ChangesFilter: Sendable {
 
     func passes(_ change: Change) -> Bool {
         switch self {
-        case .documentIDs(let ids): ids.contains(change.id)
-        case .designDocuments: change.id.hasPrefix("_design/")
+        case .documentIDs(let ids): ids.contains(ExactString(change.id))
+        case .designDocuments: change.id.hasBytePrefix("_design/")
         case .all, .selector, .function, .view: true
         }
     }

@@ -129,6 +129,6 @@ struct IndexLabel: Equatable {
 
     /// The name of a design document without `_design/`.
     static func design(_ text: String) -> String {
-        text.hasPrefix("_design/") ? String(text.dropFirst(8)) : text
+        text.afterBytePrefix("_design/") ?? text
     }
 }

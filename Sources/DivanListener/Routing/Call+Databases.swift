@@ -108,7 +108,7 @@ extension Call {
     func hasDesign(_ name: String) throws -> Bool {
         let database = try database
         let prefix = DesignItem.prefix(name)
-        return try database.viewNames().contains { $0.hasPrefix(prefix) }
+        return try database.viewNames().contains { $0.hasBytePrefix(prefix) }
             || database.contains("_design/" + name)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanHTTP
+internal import DivanJSON
 
 /// What a path names: a pattern of the route table, and what its placeholders stand for.
 ///
@@ -46,8 +47,8 @@ struct Resource: Sendable, Equatable {
             if second == reserved, rest.count > 1 {
                 name = rest[rest.startIndex + 1]
                 tail = rest.dropFirst(2)
-            } else if second.hasPrefix(reserved + "/") {
-                name = String(second.dropFirst(reserved.count + 1))
+            } else if let encoded = second.afterBytePrefix(reserved + "/") {
+                name = encoded
                 tail = rest.dropFirst()
             }
             guard let name else { continue }
@@ -72,7 +73,7 @@ struct Resource: Sendable, Equatable {
     }
 
     private static func design(_ name: String, _ tail: [String]) -> (String, [String]) {
-        guard let function = tail.first, function.hasPrefix("_") else {
+        guard let function = tail.first, function.hasBytePrefix("_") else {
             return document("_design/" + name, tail)
         }
         let base = "/{db}/_design/{ddoc}" + literal([function])
@@ -95,7 +96,7 @@ struct Resource: Sendable, Equatable {
         if parts[0] == "_compact", parts.count == 2 { return ("/{db}/_compact/{ddoc}", [parts[1]]) }
         if parts[0] == "_index", parts.count >= 4, parts[parts.count - 2] == "json" {
             var design = parts[1..<(parts.count - 2)].joined(separator: "/")
-            if design.hasPrefix("_design/") { design = String(design.dropFirst(8)) }
+            design = design.afterBytePrefix("_design/") ?? design
             return ("/{db}/_index/{ddoc}/json/{name}", [design, parts[parts.count - 1]])
         }
         return ("/{db}" + literal(parts), [])

@@ -83,7 +83,7 @@ final class ReplicatorDatabase: Sendable {
     /// What of a document describes the replication.
     static func request(in body: JSONObject) -> JSONObject {
         JSONObject(
-            body.filter { !$0.key.hasPrefix("_") && !["user_ctx", "owner"].contains($0.key) })
+            body.filter { !$0.key.hasBytePrefix("_") && !["user_ctx", "owner"].contains($0.key) })
     }
 
     // MARK: - On the queue
@@ -109,7 +109,7 @@ final class ReplicatorDatabase: Sendable {
         while true {
             let start = state.withLock { $0.position }
             let batch = try database.read { try $0.changes(since: start, limit: 1_000) }
-            for change in batch.changes where !change.id.hasPrefix("_design/") {
+            for change in batch.changes where !change.id.hasBytePrefix("_design/") {
                 try take(change, database, site)
             }
             state.withLock { $0.position = max($0.position, batch.lastSequence) }

@@ -22,7 +22,7 @@ enum SystemDatabase: String, Sendable, CaseIterable {
     func prepared(
         _ id: String, _ received: ReceivedDocument, by user: ListenerUser, existing: Document?
     ) throws -> ReceivedDocument {
-        guard !id.hasPrefix("_design/"), !received.isDeleted else { return received }
+        guard !id.hasBytePrefix("_design/"), !received.isDeleted else { return received }
         switch self {
         case .users:
             return try UserDocument.prepared(id, received, by: user, existing: existing)

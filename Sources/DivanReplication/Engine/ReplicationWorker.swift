@@ -106,7 +106,7 @@ package struct ReplicationWorker: Sendable {
         let changed = try transformer(given)
         let kept = reserved.compactMap { key in properties[key].map { (key, $0) } }
         properties = [:]
-        for (key, value) in changed where !key.hasPrefix("_") { properties[key] = value }
+        for (key, value) in changed where !key.hasBytePrefix("_") { properties[key] = value }
         for (key, value) in kept { properties[key] = value }
         guard JSONValue.object(properties).isNested(atMost: JSONValue.maximumDepth) else {
             throw ReplicationError(

@@ -88,7 +88,7 @@ struct GuardedPeer: ReplicationPeer {
     /// server would.
     func put(_ documents: [WireDocument]) async throws -> [PutOutcome] {
         try await check(.storing)
-        let isDesign = documents.map { $0.id?.text.hasPrefix("_design/") ?? false }
+        let isDesign = documents.map { $0.id?.isDesign ?? false }
         guard isDesign.contains(true) else { return try await peer.put(documents) }
         do {
             try await check(.storingDesign)
