@@ -36,6 +36,10 @@ import Testing
         #expect(value["filename"] == "\u{E9}")
         #expect(value["x"] == "1")
         #expect(HeaderParameters("a; f=\(HeaderParameters.quoted("x\"\\y"))")["f"] == "x\"\\y")
+        // An accent after the quote is one character with it.
+        #expect(HeaderParameters("a; f=\(HeaderParameters.quoted("\u{301}"))")["f"] == "\u{301}")
+        #expect(HeaderParameters.disposition(ofAttachment: "a\nb") == "attachment")
+        #expect(HeaderParameters.disposition(ofAttachment: "a b") == "attachment; filename=\"a b\"")
     }
 }
 
@@ -85,6 +89,8 @@ import Testing
         #expect(DocumentPath.document("a/b c") == "a%2Fb%20c")
         #expect(DocumentPath.document("_design/a/b") == "_design/a%2Fb")
         #expect(DocumentPath.document("_local/x=") == "_local/x%3D")
+        // The accent and the slash before it are one character, and two in the path.
+        #expect(DocumentPath.document("_design/\u{301}x") == "_design/%CC%81x")
         #expect(DocumentPath.attachment("p/q 1", of: "a") == "a/p%2Fq%201")
         #expect(PercentEncoding.decode("a%2Fb+c%C3%A9", plusIsSpace: true) == "a/b c\u{E9}")
         #expect(PercentEncoding.decode("%C3") == nil && PercentEncoding.decode("%4") == nil)

@@ -67,7 +67,11 @@ package struct HeaderParameters: Sendable, Hashable {
     }
 
     private static func unquoted(_ text: String) -> String {
-        guard text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return text }
+        // By bytes: a combining mark after the quote makes one character with it.
+        let quote = UInt8(ascii: "\"")
+        guard text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote else {
+            return text
+        }
         var bytes: [UInt8] = []
         var isEscaped = false
         for byte in text.utf8.dropFirst().dropLast() {
@@ -90,6 +94,15 @@ package struct HeaderParameters: Sendable, Hashable {
 }
 
 extension HeaderParameters {
+    /// The `Content-Disposition` of an attachment in a multipart body.
+    ///
+    /// A name with control characters cannot stand in a header. Then none does, and the place of the part
+    /// among the others tells whose it is, as it does for CouchDB in any case.
+    package static func disposition(ofAttachment name: String) -> String {
+        name.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+            ? "attachment" : "attachment; filename=\(quoted(name))"
+    }
+
     /// Writes a text as a quoted string, for a header value.
     package static func quoted(_ text: String) -> String {
         var quoted = "\""

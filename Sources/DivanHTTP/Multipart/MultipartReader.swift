@@ -65,8 +65,6 @@ package struct MultipartReader: Sendable {
         case truncated
         /// The headers of a part are longer than allowed.
         case headersTooLong
-        /// A line among the headers of a part is no header field.
-        case malformedHeader
         /// There are more parts than allowed.
         case tooManyParts
     }
@@ -233,7 +231,9 @@ extension MultipartReader {
                 input.drop(feed + 1 - rest.startIndex)
                 return try beginPart()
             }
-            guard headers.add(line: line) else { throw .malformedHeader }
+            // A line that is no field is passed over: a server writes the name of an attachment as it is, and one
+            // with a line end goes on in the next line. Whose the part is, its place tells.
+            _ = headers.add(line: line)
             input.drop(feed + 1 - rest.startIndex)
         }
     }

@@ -72,7 +72,7 @@ struct DocumentParts: ResponseSteps {
         for attachment in format.contents(of: document, tree) {
             var headers: HTTPHeaders = [
                 "Content-Disposition":
-                    "attachment; filename=\(HeaderParameters.quoted(attachment.name))",
+                    HeaderParameters.disposition(ofAttachment: attachment.name),
                 "Content-Type": attachment.contentType ?? "application/octet-stream",
                 "Content-Length": String(attachment.encodedLength ?? attachment.length),
             ]

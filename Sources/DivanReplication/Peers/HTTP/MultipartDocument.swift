@@ -32,7 +32,7 @@ enum MultipartDocument {
                         + "not known.", documentID: document.id?.text)
             }
             var headers: HTTPHeaders = [
-                "Content-Disposition": "attachment; filename=\(HeaderParameters.quoted(name))",
+                "Content-Disposition": HeaderParameters.disposition(ofAttachment: name),
                 "Content-Type": document.body["_attachments"]?[name]?["content_type"]?.string
                     ?? "application/octet-stream",
                 "Content-Length": String(length),
