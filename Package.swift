@@ -131,6 +131,15 @@ let package = Package(
             ],
             path: "Tests/DivanTestChild"
         ),
+        // The comparison with other servers: scripts/interop runs it.
+        .executableTarget(
+            name: "DivanInterop",
+            dependencies: [
+                "Divan", "DivanDatabase", "DivanHTTP", "DivanJSON", "DivanListener", "DivanModel",
+                "DivanReplication", "DivanTestSupport",
+            ],
+            path: "Tests/DivanInterop"
+        ),
 
         .testTarget(
             name: "DivanJSONTests",
@@ -193,6 +202,7 @@ let package = Package(
             name: "DivanListenerTests",
             dependencies: [
                 "DivanListener", "Divan", "DivanHTTP", "DivanLogging", "DivanTestSupport",
+                "DivanInterop",
             ]
         ),
         .testTarget(
@@ -209,7 +219,7 @@ let package = Package(
 // look at memory as it likes.
 let lenient = [
     "DivanTestSupport", "DivanTestChild", "DivanStorageConformance", "DivanDemo",
-    "DivanGettingStarted",
+    "DivanGettingStarted", "DivanInterop",
 ]
 for target in package.targets {
     var settings: [SwiftSetting] = [
