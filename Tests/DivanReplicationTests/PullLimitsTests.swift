@@ -169,6 +169,9 @@ import Testing
         }
         let missing = try await error()
         #expect(missing.code == .invalidSetting && missing.message.contains("'app/mine'"))
+        couch.manner.withLock { $0.answers = [("_changes", 400, #"{"error":"bad_request"}"#)] }
+        #expect(try await error().code == .invalidSetting)
+        couch.manner.withLock { $0.answers[0].status = 404 }
         couch.exists.withLock { $0 = false }
         #expect(try await error().code == .notFound)
     }
@@ -294,6 +297,7 @@ import Testing
         (412, #"{"error":"missing_content","reason":"The content is not here."}"#),
         (404, #"{"error":"not_found","reason":"Document is missing attachment"}"#),
         (400, #"{"error":"bad_request","reason":"no"}"#),
+        (401, #"{"error":"unauthorized","reason":"Not this one."}"#),
         (403, #"{"error":"forbidden","reason":"no"}"#),
     ])
     func `a document whose attachments the source cannot give is left out and named`(
@@ -333,6 +337,30 @@ import Testing
         #expect(try here.document(withID: "a") != nil)
     }
 
+    @Test func `failures of long ago count no more`() throws {
+        let failed = FailedFetches()
+        func fetched(_ id: String) throws -> FetchedRevision {
+            FetchedRevision(
+                id: try DocumentID(id), revision: try RevisionID("1-a"),
+                .failed(ReplicationError(.server, "down", isTransient: true)))
+        }
+        func isRefused(_ id: String) throws -> Bool {
+            guard case .failed(let error)? = failed.settled([try fetched(id)]).first?.outcome else {
+                return false
+            }
+            return !error.isTransient
+        }
+        // Each failed once, and never came again.
+        for n in 0..<30 { #expect(try !isRefused("gone \(n)")) }
+        for _ in 0...FailedFetches.attempts { failed.beginRun() }
+        for _ in 1..<FailedFetches.attempts {
+            failed.beginRun()
+            #expect(try !isRefused("a"))
+        }
+        failed.beginRun()
+        #expect(try isRefused("a"))
+    }
+
     @Test func `a server that fails at everything refuses nothing`() async throws {
         for n in 0..<40 {
             var item = Self.document("d\(n)")
@@ -363,10 +391,12 @@ import Testing
         }
         #expect(error?.code == .notFound)
         // Neither is a page of something in between.
-        server.change("a") { $0.alone = { _ in (404, "<html>not here</html>") } }
-        let other = await #expect(throws: ReplicationError.self) {
-            try await server.pull(into: here)
+        for status in [403, 404] {
+            server.change("a") { $0.alone = { _ in (status, "<html>not here</html>") } }
+            let other = await #expect(throws: ReplicationError.self) {
+                try await server.pull(into: here)
+            }
+            #expect(other?.documentID == "a" && other?.isTransient == true)
         }
-        #expect(other?.documentID == "a" && other?.isTransient == true)
     }
 }

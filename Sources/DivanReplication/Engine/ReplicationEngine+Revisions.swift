@@ -84,7 +84,9 @@ extension ReplicationEngine {
                 guard completions.insert(completion).inserted else {
                     fail(
                         ReplicationError(
-                            .rejected, "The target lacks attachments of '\(item.id)'.",
+                            .rejected,
+                            "'\(item.id.text.bounded)' came without the content of its attachments, which the target "
+                                + "lacks.",
                             documentID: item.id.text), place, item.revision)
                     continue
                 }

@@ -179,6 +179,7 @@ struct Ends {
             source: isPush ? near : remote, target: isPush ? remote : near, keeper: keeper)
         worker.transformer = settings.propertyTransformer
         worker.failedFetches = replication.failedFetches
+        replication.failedFetches.beginRun()
         if isPush {
             worker.pushed = settings.purgesPushed ? PushedRevisions(of: database) : nil
             worker.assumesAllNew = settings.assumesAllNew

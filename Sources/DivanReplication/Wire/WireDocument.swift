@@ -194,7 +194,8 @@ private struct WireDocumentReader {
         do throws(IDFailure) {
             history = try RevisionHistory(start: UInt64(start), digests: digests)
         } catch {
-            throw .invalidRevision(id?.text, "has _revisions that make no history: \(error)")
+            throw .invalidRevision(
+                id?.text, "has _revisions that make no history: \(error.description.dropLast())")
         }
     }
 

@@ -165,11 +165,12 @@ extension RawStandIn {
     /// - Throws: The error that ends it.
     @discardableResult
     func pull(
-        into database: Database, deferring: Bool = false, failedFetches: FailedFetches? = nil
+        into database: Database, deferring: Bool = false, failedFetches: FailedFetches? = nil,
+        fetchBytes: Int = 4 << 20
     ) async throws -> [ReplicationEngine.Report] {
         var feed = HTTPPeer.Feed()
         feed.bringsContents = !deferring
-        let peer = HTTPPeer(self, for: database, feed: feed)
+        let peer = HTTPPeer(self, for: database, feed: feed, fetchBytes: fetchBytes)
         var reception = Reception(source: name)
         reception.isDeferring = deferring
         let local = LocalPeer(database, reception: reception)
@@ -179,6 +180,7 @@ extension RawStandIn {
             local: local, remote: peer, isPush: false, incarnation: database.testIncarnation)
         var worker = ReplicationWorker(source: peer, target: local, keeper: keeper)
         worker.failedFetches = failedFetches
+        failedFetches?.beginRun()
         let run = ReplicationRun(worker: worker, isContinuous: false)
         let reports = Mutex<[ReplicationEngine.Report]>([])
         try await run.run(until: StopSignal(), isActiveOnly: false) { _, new in

@@ -103,7 +103,7 @@ extension HTTPPeer {
     {
         func isEnough(_ assembler: PartAssembler) -> Bool {
             assembler.entryCount >= count
-                || (assembler.byteCount >= Self.fetchBytes && !assembler.whole.isEmpty)
+                || (assembler.byteCount >= fetchBytes && !assembler.whole.isEmpty)
         }
         do {
             let type = (response.headers["Content-Type"] ?? "").lowercased()

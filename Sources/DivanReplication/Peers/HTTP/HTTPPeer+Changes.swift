@@ -68,6 +68,9 @@ extension HTTPPeer {
     /// The error of a feed that is refused. A server has one answer for a database that is missing and for a filter.
     private func refusal(of response: WireResponse) async throws -> ReplicationError {
         var error = ReplicationError(response, try await response.beginning(), "_changes", at: name)
+        if error.status == 400, feed.filter != nil || feed.selector != nil {
+            error.code = .invalidSetting
+        }
         guard let filter = feed.filter, error.code == .notFound, try await information().exists
         else { return error }
         error.code = .invalidSetting

@@ -62,7 +62,7 @@ extension HTTPPeer {
         fetched += try await alone(rest)
         let came = answer.isBroken ? answer.found.count : fetched.count
         fetchSize.withLock {
-            $0.note(asked: fitting.count, came: came, bytes: answer.byteCount, of: Self.fetchBytes)
+            $0.note(asked: fitting.count, came: came, bytes: answer.byteCount, of: fetchBytes)
         }
         return fetched
     }
@@ -96,7 +96,7 @@ extension HTTPPeer {
     private func alone(_ asked: [Asked]) async throws -> [FetchedRevision] {
         var (fetched, bytes): ([FetchedRevision], Int) = ([], 0)
         for start in stride(from: 0, to: asked.count, by: Self.singles)
-        where bytes < Self.fetchBytes {
+        where bytes < fetchBytes {
             let group = asked[start..<min(start + Self.singles, asked.count)]
             let results = try await withThrowingTaskGroup(of: FetchedRevision.self) { tasks in
                 for one in group { tasks.addTask { try await self.alone(one) } }
@@ -196,11 +196,12 @@ extension HTTPPeer {
         case 404, 410:
             if answer.saysDatabaseIsMissing { throw error }
             if answer.isGone { return .gone }
-            // A page of something between here and the server, or a document that lost a part.
-            error.isTransient = answer.error == nil
-        case 400, 403, 406, 412, 413, 500: break
+        case 400, 403, 406, 409, 412, 413, 415, 422, 500: break
+        case 401 where try await isAdmitted(): break
         default: throw error
         }
+        // A page of something between here and the server says nothing of the document.
+        if answer.error == nil { error.isTransient = true }
         return .failed(Self.about(asked.id, error))
     }
 

@@ -203,7 +203,7 @@ extension HTTPPeer {
 
     /// Whether the server still lets us in: then a 401 is about the one document, as CouchDB gives it where a
     /// validation function says so.
-    private func isAdmitted() async throws -> Bool {
+    func isAdmitted() async throws -> Bool {
         do { return try await information().exists } catch let error as ReplicationError
             where error.code == .unauthorized
         {

@@ -72,8 +72,6 @@ package final class HTTPPeer: ReplicationPeer {
     static let inlineLimit = 4_096
     /// The bytes of one `_bulk_docs`.
     static let bulkBytes = 2 << 20
-    /// The bytes of documents after which the rest of a `_bulk_get` is left for the next one.
-    static let fetchBytes = 4 << 20
     /// The longest entry of an answer with many documents.
     static let longestEntry = 128 << 20
     /// Single documents fetched or stored at a time.
@@ -88,6 +86,8 @@ package final class HTTPPeer: ReplicationPeer {
     /// The only documents that take part; empty for all.
     let wantedIDs: Set<ExactString>
     let lacks = Mutex(Lacks())
+    /// The bytes of documents after which the rest of what was asked for is left for the next time.
+    let fetchBytes: Int
     /// How many documents are asked for together.
     let fetchSize = Mutex(FetchSize())
     /// The feed that is open and waits.
@@ -103,15 +103,17 @@ package final class HTTPPeer: ReplicationPeer {
     ///   - database: The database at this end.
     ///   - feed: What is wanted of the changes feed.
     ///   - attachmentLimit: The longest attachment that goes along where others are left out.
+    ///   - fetchBytes: The bytes of documents after which the rest of what was asked for is left for the next time.
     package init(
         _ connection: any WireConnection, for database: Database, feed: Feed = Feed(),
-        attachmentLimit: Int? = nil
+        attachmentLimit: Int? = nil, fetchBytes: Int = 4 << 20
     ) {
         self.connection = connection
         self.database = database
         self.feed = feed
         wantedIDs = Set(feed.documentIDs.map { ExactString($0) })
         self.attachmentLimit = attachmentLimit
+        self.fetchBytes = fetchBytes
     }
 
     // MARK: - The database
