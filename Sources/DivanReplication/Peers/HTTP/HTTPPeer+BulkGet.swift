@@ -108,7 +108,7 @@ extension HTTPPeer {
         do {
             let type = (response.headers["Content-Type"] ?? "").lowercased()
             if type.hasPrefix("multipart/") {
-                try await parts(response, &assembler, until: isEnough)
+                try await parts(response, &assembler, isList: true, until: isEnough)
             } else {
                 try await entries(response, &assembler, until: isEnough)
             }
@@ -147,13 +147,16 @@ extension HTTPPeer {
     }
 
     /// Reads the parts of a multipart answer: documents, and the attachments that follow them.
+    ///
+    /// A list of documents may call itself `related`, too, as CouchDB's does where that is what the client accepts.
     func parts(
-        _ response: WireResponse, _ assembler: inout PartAssembler,
+        _ response: WireResponse, _ assembler: inout PartAssembler, isList: Bool = false,
         until isEnough: (PartAssembler) -> Bool
     ) async throws {
         do {
             var reader = try MultipartReader(contentType: response.headers["Content-Type"])
-            assembler.begin(isDocument: MultipartKind(response.headers) == .related)
+            assembler.begin(
+                isDocument: !isList && MultipartKind(response.headers) == .related)
             while let piece = try await response.body.next() {
                 reader.push(piece)
                 while let event = try reader.next() { try assembler.take(event) }
