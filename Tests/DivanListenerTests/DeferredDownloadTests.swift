@@ -71,6 +71,29 @@ import struct Divan.Attachment
         #expect(try condition(), sourceLocation: sourceLocation)
     }
 
+    @Test
+    func
+        `made-up lengths of contents that are not here do not add up past the largest number`()
+        async throws
+    {
+        defer { listener.stop() }
+        var reception = Reception(source: "far")
+        reception.isDeferring = true
+        let stub =
+            #"{"digest":"sha1-witfkXg0JglCjW9RssWvTAveakI=","length":LENGTH,"revpos":1,"stub":true}"#
+            .replacingOccurrences(of: "LENGTH", with: "\(Int.max)")
+        let text = #"{"_id":"a","_rev":"1-a","_attachments":{"x":STUB,"y":STUB}}"#
+            .replacingOccurrences(of: "STUB", with: stub)
+        let document = try WireDocument(parsing: Array(text.utf8).span)
+        let outcome = try await LocalPeer(there, reception: reception).put([document])
+        guard case .stored? = outcome.first else { throw Unstored(outcome: outcome) }
+        let list = "/notes/_all_docs?include_docs=true&attachments=true"
+        #expect(site.send("GET", list).status >= 200)
+        #expect(site.send("GET", "/notes/a?attachments=true").status == 412)
+    }
+
+    private struct Unstored: Error { var outcome: [PutOutcome] }
+
     @Test func `documents come without content, and each content when it is asked for`()
         async throws
     {
