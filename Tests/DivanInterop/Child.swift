@@ -40,7 +40,7 @@ enum Child: String {
         while true {
             let id = "k\(random.below(40))"
             if random.oneIn(10), try database.contains(id) {
-                try database.delete(id)
+                _ = try? database.delete(id)
             } else {
                 let saved = try database.edit(id) { document in
                     document.set(random.below(1_000_000), forKey: "n")
@@ -95,10 +95,16 @@ final class ChildRun: Sendable {
 }
 
 extension Database {
-    /// Edits a document, or makes it.
+    /// Edits a document, or makes it; anew where a pull has brought another revision meanwhile.
     func edit(_ id: String, _ change: (MutableDocument) -> Void) throws -> Document {
-        let document = try document(withID: id)?.toMutable() ?? MutableDocument(id: id)
-        change(document)
-        return try save(document).document
+        while true {
+            let document = try document(withID: id)?.toMutable() ?? MutableDocument(id: id)
+            change(document)
+            do {
+                return try save(document).document
+            } catch let error as DatabaseError where error.code == .conflict {
+                continue
+            }
+        }
     }
 }

@@ -44,7 +44,17 @@ struct Explanation {
 }
 
 extension Explanation {
-    static let all = documents + requests
+    static let all = documents + remade + requests
+
+    /// Documents that are deleted and made again while they are edited at random.
+    private static let remade = [
+        ("attachments", "d"), ("continuous", "c*"), ("kills", "k*"),
+    ].map { part, subject in
+        Explanation(
+            part, subject, "revpos of *",
+            "CouchDB says of an attachment that makes a deleted document again that it came with the first revision; "
+                + "a listener keeps the one with which it came.")
+    }
 
     private static let documents = [
         Explanation("documents", "number -0.0", "body", "CouchDB takes -0.0 for 0.0."),
@@ -95,6 +105,9 @@ extension Explanation {
         Explanation(
             "requests", "POST _revs_diff*0A0A*", "/hexadecimal",
             "CouchDB keeps a digest of 32 hexadecimal digits in lower case."),
+        Explanation(
+            "requests", "POST _bulk_get*{\"rev\": \"1-a\"}*", "status 400 200",
+            "What is asked for without an ID makes no sense, and is refused as a whole."),
         Explanation(
             "requests", "POST _bulk_get*_local/x*", "*/error",
             "`_local` documents are not part of what `_bulk_get` gives; the error is another one."),

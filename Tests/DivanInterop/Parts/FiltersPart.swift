@@ -138,7 +138,8 @@ struct FiltersPart {
         harness.report.checked()
         if let failure = outcome.failure {
             harness.report.say(
-                "  \(direction.rawValue), a filter that is missing: \(failure.prefix(200))")
+                "  \(direction.rawValue), a filter that is missing: \(failure.prefix(200).replacing("\n", with: " "))"
+            )
         } else {
             harness.report.fail(
                 "filters", direction.rawValue, "of/nothing", "a missing filter is no error")
