@@ -19,6 +19,8 @@ package struct ReplicationWorker: Sendable {
     var pushed: PushedRevisions?
     /// Counts what cannot be fetched; nil where nothing outlives the run.
     var failedFetches: FailedFetches?
+    /// Takes revisions over which the target fails each time; nil where that has no end.
+    package var repeatedFailures: RepeatedFailures?
     /// Whether the target is taken to have nothing of what is offered, and is not asked.
     package var assumesAllNew = false
 
@@ -47,7 +49,8 @@ package struct ReplicationWorker: Sendable {
                 let fetched = try await source.revisions(wanted)
                 return .fetched(number, transformed(failedFetches?.settled(fetched) ?? fetched))
             case .store(let number, let documents):
-                let outcomes = try await target.put(documents)
+                var outcomes = try await target.put(documents)
+                outcomes = repeatedFailures?.judge(documents, outcomes) ?? outcomes
                 pushed?.note(documents, outcomes)
                 return .stored(number, outcomes)
             case .saveCheckpoint(let sequence, let counts):

@@ -101,26 +101,53 @@ package struct LocalPeer: ReplicationPeer {
         return try await database.performRead { transaction in
             var fetched: [FetchedRevision] = []
             var bytes = 0
-            documents: for document in wanted {
-                guard let tree = try transaction.recentTree(of: document.id) else {
-                    fetched += document.revisions.map {
-                        FetchedRevision(id: document.id, revision: $0, .gone)
-                    }
-                    continue
-                }
-                for revision in document.revisions {
-                    // What is left out is asked for again.
-                    if bytes >= Self.fetchBytes { break documents }
-                    let one = try Self.read(
-                        revision, document, tree, transaction, sendsContents: sendsContents)
-                    fetched.append(one)
-                    if case .document(let document) = one.outcome {
-                        bytes += document.body.byteCount
-                    }
-                }
+            for document in wanted where bytes < Self.fetchBytes {
+                fetched += try Self.read(
+                    document, transaction, sendsContents: sendsContents, bytes: &bytes)
             }
             return fetched
         }
+    }
+
+    /// Reads revisions of one document, as far as there is room; what is left out is asked for again. What is damaged of
+    /// it spoils nothing but it.
+    private static func read(
+        _ wanted: MissingRevisions, _ transaction: borrowing ReadTransaction, sendsContents: Bool,
+        bytes: inout Int
+    ) throws -> [FetchedRevision] {
+        let tree: RevisionTree?
+        do { tree = try transaction.recentTree(of: wanted.id) } catch let error as DatabaseError
+            where error.code == .corrupted
+        {
+            return wanted.revisions.map { damaged($0, wanted, error) }
+        }
+        guard let tree else {
+            return wanted.revisions.map { FetchedRevision(id: wanted.id, revision: $0, .gone) }
+        }
+        var fetched: [FetchedRevision] = []
+        for revision in wanted.revisions where bytes < Self.fetchBytes {
+            do {
+                let one = try read(
+                    revision, wanted, tree, transaction, sendsContents: sendsContents)
+                if case .document(let document) = one.outcome {
+                    bytes += document.body.byteCount
+                }
+                fetched.append(one)
+            } catch let error as DatabaseError
+                where error.code == .corrupted || error.code == .revisionNotFound
+            {
+                fetched.append(damaged(revision, wanted, error))
+            }
+        }
+        return fetched
+    }
+
+    private static func damaged(
+        _ revision: RevisionID, _ wanted: MissingRevisions, _ error: DatabaseError
+    ) -> FetchedRevision {
+        var failure = ReplicationError(error)
+        failure.documentID = wanted.id.text
+        return FetchedRevision(id: wanted.id, revision: revision, .failed(failure))
     }
 
     private static func read(
@@ -131,13 +158,7 @@ package struct LocalPeer: ReplicationPeer {
         guard let node = tree.node(revision), node.sequence != nil else {
             return FetchedRevision(id: wanted.id, revision: revision, .gone)
         }
-        let document: Document
-        do { document = try transaction.document(wanted.id, node) } catch let error as DatabaseError
-        {
-            guard error.code == .corrupted || error.code == .revisionNotFound else { throw error }
-            return FetchedRevision(
-                id: wanted.id, revision: revision, .failed(ReplicationError(error)))
-        }
+        let document = try transaction.document(wanted.id, node)
         // The target meets it at what it has, and keeps what it has below.
         let ids = try transaction.history(
             of: revision, in: tree, of: wanted.id, downTo: wanted.possibleAncestors)

@@ -183,6 +183,9 @@ struct Ends {
         if isPush {
             worker.pushed = settings.purgesPushed ? PushedRevisions(of: database) : nil
             worker.assumesAllNew = settings.assumesAllNew
+            if case .url = replication.remote {
+                worker.repeatedFailures = replication.repeatedFailures
+            }
         }
         self.worker = worker
     }

@@ -66,6 +66,8 @@ public final class Replication: Sendable {
     let documentFollowers = Followers<ReplicatedDocument>()
     let wakeUp = Mutex(StopSignal())
     let failedFetches = FailedFetches()
+    /// Of all its runs.
+    let repeatedFailures: RepeatedFailures
 
     init(
         _ database: Database, _ remote: ReplicationEndpoint, _ direction: Direction,
@@ -75,6 +77,7 @@ public final class Replication: Sendable {
         self.remote = remote
         self.direction = direction
         self.settings = settings
+        repeatedFailures = RepeatedFailures(tries: settings.retry.maximumAttempts)
     }
 
     deinit { state.withLock { $0.task }?.cancel() }

@@ -150,46 +150,6 @@ package final class HTTPPeer: ReplicationPeer {
         _ = try await object(response, "_ensure_full_commit")
     }
 
-    // MARK: - Comparing
-
-    /// Asks which revisions the server lacks.
-    package func missingRevisions(of offers: [PeerChange]) async throws -> [MissingRevisions] {
-        var text = Array("{".utf8)
-        for (index, offer) in offers.enumerated() {
-            if index > 0 { text.append(ascii: ",") }
-            text.append(jsonString: offer.id.text)
-            text.append(ascii: ":[")
-            for (index, revision) in offer.revisions.enumerated() {
-                if index > 0 { text.append(ascii: ",") }
-                text.append(jsonString: revision.description)
-            }
-            text.append(ascii: "]")
-        }
-        text.append(ascii: "}")
-        let response = try await connection.respond(
-            to: WireRequest(.post, "_revs_diff", body: .json(text)))
-        let answer = try await object(response, "_revs_diff")
-        return offers.compactMap { offer in
-            guard let entry = answer[offer.id.text] else { return nil }
-            var missing = MissingRevisions(id: offer.id, revisions: [])
-            missing.revisions = Self.named(entry["missing"]?.revisionIDs ?? [], of: offer)
-            missing.possibleAncestors = entry["possible_ancestors"]?.revisionIDs ?? []
-            return missing.revisions.isEmpty ? nil : missing
-        }
-    }
-
-    /// The offered revisions that an answer names: the server knows nothing else of the document.
-    ///
-    /// CouchDB keeps a digest of 32 hexadecimal digits as a number, so it names it in lower case, however it
-    /// was offered.
-    private static func named(_ revisions: [RevisionID], of offer: PeerChange) -> [RevisionID] {
-        let named = Set(revisions)
-        let found = offer.revisions.filter(named.contains)
-        guard found.count < named.count else { return found }
-        let lowered = Set(revisions.map { $0.description.lowercased() })
-        return offer.revisions.filter { lowered.contains($0.description.lowercased()) }
-    }
-
     // MARK: - Answers
 
     /// The JSON object of a successful answer.
@@ -213,17 +173,6 @@ package final class HTTPPeer: ReplicationPeer {
             "'\(name)' answers \(what) with something that is no JSON object: perhaps another "
                 + "server, or a page to sign in to a network.",
             status: status, isTransient: true)
-    }
-}
-
-extension PackedValue {
-    /// The revision IDs of an array of texts; what is none is left out.
-    fileprivate var revisionIDs: [RevisionID] {
-        var ids: [RevisionID] = []
-        forEachElement { element in
-            if let text = element.string, let id = try? RevisionID(text) { ids.append(id) }
-        }
-        return ids
     }
 }
 

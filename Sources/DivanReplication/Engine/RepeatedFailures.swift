@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanModel
+internal import Synchronization
+
+/// Revisions over which a server fails again and again, though it takes others.
+///
+/// A failure (500 …) over one document may be gone the next time. So the run goes on with the rest, moves no checkpoint
+/// past the document, and is followed by another run, which would go on without end where a document always makes the
+/// server fail. At the last of the tries that `RetryPolicy` allows it therefore counts as refused for good, until it
+/// changes: the checkpoint passes it. Where the server was unable to write anything, it does not take the checkpoint
+/// either, and the document is offered again.
+///
+/// State: how often each revision has failed, guarded by the mutex.
+package final class RepeatedFailures: Sendable {
+    private struct Key: Hashable {
+        var id: DocumentID?
+        var revision: RevisionID?
+    }
+
+    /// So many are counted; beyond that counting begins anew.
+    private static let limit = 1_000
+
+    private let tries: Int
+    private let counts = Mutex<[Key: Int]>([:])
+
+    /// - Parameter tries: How often a revision may fail in all.
+    package init(tries: Int) { self.tries = max(1, tries) }
+
+    /// Takes what became of revisions, and makes the last failure of one a refusal.
+    package func judge(_ documents: [WireDocument], _ outcomes: [PutOutcome]) -> [PutOutcome] {
+        counts.withLock { counts in
+            zip(documents, outcomes).map { document, outcome in
+                let key = Key(id: document.id, revision: document.revision)
+                guard case .failed(var error) = outcome, error.isTransient else {
+                    if !counts.isEmpty { counts[key] = nil }
+                    return outcome
+                }
+                let count = (counts[key] ?? 0) + 1
+                if counts.count >= Self.limit { counts = [:] }
+                counts[key] = count < tries ? count : nil
+                guard count == tries else { return .failed(error) }
+                error.isTransient = false
+                error.message +=
+                    " It has failed \(tries) times, and is tried again when it changes."
+                return .failed(error)
+            }
+        }
+    }
+}

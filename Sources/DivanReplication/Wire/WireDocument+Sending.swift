@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanModel
+
+// A document on its way to a server.
+extension WireDocument {
+    /// Takes out attachments by their content, and gives their names.
+    mutating func leaveOut(_ isLeftOut: (AttachmentContent) -> Bool) -> [String] {
+        let names = inlineContents.filter { isLeftOut($0.value) }.keys.map(\.text).sorted()
+        guard !names.isEmpty, var entries = body["_attachments"]?.jsonValue().object else {
+            return []
+        }
+        for name in names {
+            inlineContents[ExactString(name)] = nil
+            entries[name] = nil
+        }
+        let rest: JSONValue? = entries.isEmpty ? JSONValue?.none : .some(.object(entries))
+        body = body.replacing(["_attachments": rest])
+        return names
+    }
+
+    /// Whether content goes along that does not belong inside JSON: too long, or coded.
+    var hasLargeContent: Bool {
+        inlineContents.values.contains {
+            $0.isCoded || ($0.knownLength ?? .max) > HTTPPeer.inlineLimit
+        }
+    }
+
+    /// How an attachment's content is written.
+    enum Written {
+        case inline([UInt8])
+        case follows
+    }
+
+    /// Appends the document as a target takes it, with the content that is given.
+    func appendJSON(to text: inout [UInt8], contents: [ExactString: Written]) {
+        text.append(ascii: #"{"_id":"#)
+        text.append(jsonString: id?.text ?? "")
+        if let history {
+            text.append(ascii: #","_rev":"#)
+            text.append(jsonString: history.newest.description)
+            text.append(ascii: #","_revisions":{"start":"#)
+            text.append(contentsOf: String(history.newest.generation).utf8)
+            text.append(ascii: #","ids":["#)
+            for (index, id) in history.ids.enumerated() {
+                if index > 0 { text.append(ascii: ",") }
+                text.append(jsonString: id.digest)
+            }
+            text.append(ascii: "]}")
+        }
+        if isDeleted { text.append(ascii: #","_deleted":true"#) }
+        var body = body
+        if !contents.isEmpty, case .object(var entries)? = body["_attachments"]?.jsonValue() {
+            for (name, written) in contents {
+                guard var entry = entries[name.text]?.object else { continue }
+                entry["stub"] = nil
+                switch written {
+                case .inline(let bytes):
+                    entry["follows"] = nil
+                    entry["data"] = .string(Base64.encode(bytes))
+                case .follows: entry["follows"] = true
+                }
+                entries[name.text] = .object(entry)
+            }
+            body = body.replacing(["_attachments": .object(entries)])
+        }
+        let start = text.count
+        body.appendJSON(to: &text)
+        if text.count - start > 2 {
+            text[start] = UInt8(ascii: ",")
+        } else {
+            text.removeLast(2)
+            text.append(ascii: "}")
+        }
+    }
+}
+
+extension AttachmentContent {
+    /// The stored bytes, for content that is known to be short.
+    func allBytes() throws -> [UInt8] {
+        let reader = try makeReader()
+        var bytes: [UInt8] = []
+        while true {
+            let piece = try reader.read(upTo: 64 * 1_024)
+            if piece.isEmpty { return bytes }
+            bytes += piece
+        }
+    }
+}
