@@ -21,16 +21,24 @@ extension WireDocument {
         return names
     }
 
-    /// Whether content goes along that does not belong inside JSON: too long, or coded.
+    /// Whether content goes along that does not belong inside JSON: too long, alone or together.
     var hasLargeContent: Bool {
-        inlineContents.values.contains {
-            $0.isCoded || ($0.knownLength ?? .max) > HTTPPeer.inlineLimit
+        var total = 0
+        for content in inlineContents.values {
+            guard let length = content.decodedLength, let stored = content.knownLength,
+                max(length, stored) <= HTTPPeer.inlineLimit
+            else { return true }
+            total += length
         }
+        return total > HTTPPeer.inlineTotal
     }
 
     /// How an attachment's content is written.
     enum Written {
-        case inline([UInt8])
+        /// In place, as it is stored.
+        case stored([UInt8])
+        /// In place, decoded where it is stored coded.
+        case decoded([UInt8])
         case follows
     }
 
@@ -57,9 +65,16 @@ extension WireDocument {
                 guard var entry = entries[name.text]?.object else { continue }
                 entry["stub"] = nil
                 switch written {
-                case .inline(let bytes):
+                case .stored(let bytes):
                     entry["follows"] = nil
                     entry["data"] = .string(Base64.encode(bytes))
+                case .decoded(let bytes):
+                    entry["follows"] = nil
+                    entry["data"] = .string(Base64.encode(bytes))
+                    // The digest is that of the stored bytes, which these are not when they are coded.
+                    if entry["encoding"] != nil { entry["digest"] = nil }
+                    entry["encoding"] = nil
+                    entry["encoded_length"] = nil
                 case .follows: entry["follows"] = true
                 }
                 entries[name.text] = .object(entry)
@@ -73,19 +88,6 @@ extension WireDocument {
         } else {
             text.removeLast(2)
             text.append(ascii: "}")
-        }
-    }
-}
-
-extension AttachmentContent {
-    /// The stored bytes, for content that is known to be short.
-    func allBytes() throws -> [UInt8] {
-        let reader = try makeReader()
-        var bytes: [UInt8] = []
-        while true {
-            let piece = try reader.read(upTo: 64 * 1_024)
-            if piece.isEmpty { return bytes }
-            bytes += piece
         }
     }
 }

@@ -4,6 +4,7 @@ internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
+internal import Synchronization
 
 // Storing revisions.
 extension HTTPPeer {
@@ -29,6 +30,7 @@ extension HTTPPeer {
     package func put(_ documents: [WireDocument]) async throws -> [PutOutcome] {
         var outcomes = [PutOutcome?](repeating: nil, count: documents.count)
         var batch: [(index: Int, item: Item)] = []
+        var alone: [(index: Int, item: Item)] = []
         var bytes = 0
         func flush() async throws {
             let sent = try await send(batch.map(\.item))
@@ -44,7 +46,7 @@ extension HTTPPeer {
                 continue
             }
             guard let length = item.text?.count else {
-                outcomes[index] = try await send([item])[0]
+                alone.append((index, item))
                 continue
             }
             if bytes + length > Self.bulkBytes, !batch.isEmpty { try await flush() }
@@ -52,7 +54,27 @@ extension HTTPPeer {
             bytes += length
         }
         try await flush()
+        for (index, outcome) in try await sendAlone(alone) { outcomes[index] = outcome }
         return outcomes.compactMap { $0 }
+    }
+
+    /// Sends documents with large attachments, a few at a time.
+    private func sendAlone(_ items: [(index: Int, item: Item)]) async throws -> [(Int, PutOutcome)]
+    {
+        try await withThrowingTaskGroup(of: (Int, PutOutcome).self) { group in
+            var waiting = items.makeIterator()
+            var outcomes: [(Int, PutOutcome)] = []
+            func startNext() {
+                guard let (index, item) = waiting.next() else { return }
+                group.addTask { (index, try await self.send([item])[0]) }
+            }
+            for _ in 0..<Self.singles { startNext() }
+            while let outcome = try await group.next() {
+                outcomes.append(outcome)
+                startNext()
+            }
+            return outcomes
+        }
     }
 
     private func item(_ document: WireDocument) -> Item {
@@ -105,10 +127,16 @@ extension HTTPPeer {
             document.appendJSON(to: &text, contents: [:])
             return text
         }
+        // CouchDB passes over what says how content in place is coded, and keeps it as it comes.
+        let takesCoded = lacks.withLock { $0.isDivan }
         return try await database.background {
             var contents: [ExactString: WireDocument.Written] = [:]
+            let id = document.id?.text ?? ""
             for (name, content) in document.inlineContents {
-                contents[name] = .inline(try content.allBytes())
+                contents[name] =
+                    takesCoded
+                    ? .stored(try content.storedBytes(name.text, of: id))
+                    : .decoded(try content.decodedBytes(name.text, of: id))
             }
             var text: [UInt8] = []
             document.appendJSON(to: &text, contents: contents)

@@ -38,6 +38,8 @@ package final class HTTPPeer: ReplicationPeer {
         var postedChanges = false
         /// Whether it is a Sync Gateway, as far as it has said.
         var isSyncGateway = false
+        /// Whether it is a Divan, as far as it has said.
+        var isDivan = false
     }
 
     /// What is wanted of the changes feed besides its place.
@@ -68,8 +70,10 @@ package final class HTTPPeer: ReplicationPeer {
         var style: String { isOfWinnersOnly ? "main_only" : "all_docs" }
     }
 
-    /// Attachments up to so many bytes go inside a document's JSON.
-    static let inlineLimit = 4_096
+    /// Attachments up to so many bytes go inside a document's JSON, many documents in one request.
+    static let inlineLimit = 64 * 1_024
+    /// The bytes of all attachments of a document that go inside its JSON.
+    static let inlineTotal = 512 * 1_024
     /// The bytes of one `_bulk_docs`.
     static let bulkBytes = 2 << 20
     /// The longest entry of an answer with many documents.
@@ -124,6 +128,9 @@ package final class HTTPPeer: ReplicationPeer {
         if response.status == 404 {
             try await response.drain()
             return PeerInformation(exists: false)
+        }
+        if response.headers["Server"]?.utf8.starts(with: "Divan/".utf8) ?? false {
+            lacks.withLock { $0.isDivan = true }
         }
         let value = try await object(response, "the database")
         return PeerInformation(

@@ -21,7 +21,7 @@ enum MultipartDocument {
         var parts: [(headers: HTTPHeaders, length: Int)] = [
             (["Content-Type": "application/json"], text.count)
         ]
-        var contents: [AttachmentContent] = []
+        var contents: [(name: String, content: AttachmentContent)] = []
         for name in names {
             guard let content = document.inlineContents[ExactString(name)],
                 let length = content.knownLength
@@ -39,12 +39,17 @@ enum MultipartDocument {
             ]
             if content.isCoded { headers.add("Content-Encoding", "gzip") }
             parts.append((headers, length))
-            contents.append(content)
+            contents.append((name, content))
         }
         let length = writer.length(of: parts)
+        let id = document.id?.text ?? ""
         let (fixedText, fixedParts, fixedContents) = (text, parts, contents)
         return .pieces(length: length, type: writer.contentType) {
-            MultipartPieces(writer, fixedText, fixedParts.map(\.headers), fixedContents, database)
+            MultipartPieces(
+                writer, fixedText, fixedParts.map(\.headers),
+                fixedContents.map { name, content in { try content.makeCheckedReader(name, of: id) }
+                },
+                database)
         }
     }
 }
@@ -60,7 +65,7 @@ enum KeyOrderByUTF16 {
 actor MultipartPieces: WirePieces {
     private enum Step {
         case bytes([UInt8])
-        case content(AttachmentContent)
+        case content(@Sendable () throws -> any AttachmentReader)
     }
 
     private static let pieceSize = 128 * 1_024
@@ -70,7 +75,7 @@ actor MultipartPieces: WirePieces {
 
     init(
         _ writer: MultipartWriter, _ text: [UInt8], _ headers: [HTTPHeaders],
-        _ contents: [AttachmentContent], _ database: Database
+        _ contents: [@Sendable () throws -> any AttachmentReader], _ database: Database
     ) {
         self.database = database
         var writer = writer
@@ -93,8 +98,8 @@ actor MultipartPieces: WirePieces {
             guard !steps.isEmpty else { return nil }
             switch steps.removeFirst() {
             case .bytes(let bytes): return bytes
-            case .content(let content):
-                reader = try await database.background { try content.makeReader() }
+            case .content(let open):
+                reader = try await database.background { try open() }
             }
         }
     }
