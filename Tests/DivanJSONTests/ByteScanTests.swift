@@ -24,6 +24,23 @@ struct ByteScanTests {
         }
     }
 
+    @Test func `the first quote or backslash is found wherever it stands`() {
+        // Those beside them differ in their lowest bits.
+        let near: [UInt8] = [0x21, 0x22, 0x23, 0x5B, 0x5C, 0x5D, 0x80, 0xA2, 0xDC, 0xFF]
+        var random = SeededRandom(seed: 4)
+        for _ in 0..<5_000 {
+            let bytes = (0..<Int.random(in: 0...24, using: &random)).map { _ in
+                Bool.random(using: &random) ? 0x61 : near.randomElement(using: &random) ?? 0
+            }
+            for offset in 0...bytes.count {
+                let expected =
+                    bytes[offset...].firstIndex { $0 == 0x22 || $0 == 0x5C } ?? bytes.count
+                let found = bytes.span.firstQuoteOrBackslash(from: offset)
+                #expect(found == expected)
+            }
+        }
+    }
+
     @Test func `ASCII is told from everything else`() {
         var random = SeededRandom(seed: 2)
         for _ in 0..<5_000 {

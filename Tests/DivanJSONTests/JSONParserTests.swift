@@ -72,9 +72,24 @@ import Testing
     func `invalid texts are refused where they go wrong`(
         text: String, offset: Int, expectation: String
     ) {
-        let failure = JSONParser.Failure(offset: offset, expectation: expectation)
+        let kind: JSONParser.Failure.Kind =
+            expectation.contains("surrogate") ? .characters : .grammar
+        let failure = JSONParser.Failure(offset: offset, expectation: expectation, kind: kind)
         #expect(throws: failure) { try JSONParser.parse(text) }
         #expect(throws: failure) { try PackedValue(parsing: text) }
+    }
+
+    @Test func `a failure tells texts that are no JSON from those that only cannot be kept`() {
+        func kind(_ text: [UInt8]) -> JSONParser.Failure.Kind? {
+            do { _ = try JSONParser.parse(text) } catch { return error.kind }
+            return nil
+        }
+        let deep = String(repeating: "[", count: 513) + String(repeating: "]", count: 513)
+        #expect(kind(Array(deep.utf8)) == .nesting)
+        #expect(kind(Array(#"["x\ud800y"]"#.utf8)) == .characters)
+        #expect(kind([0x22, 0xFF, 0x22]) == .characters)
+        #expect(kind(Array("[1,]".utf8)) == .grammar)
+        #expect(kind(Array("[1e400]".utf8)) == nil)
     }
 
     private static let malformed: [[UInt8]] = [
@@ -92,7 +107,7 @@ import Testing
             for tail in ["", "x", "abcdefghijk"] {
                 let text = Array("[\"\(padding)".utf8) + bytes + Array("\(tail)\"]".utf8)
                 let failure = JSONParser.Failure(
-                    offset: 2 + padding.utf8.count, expectation: "valid UTF-8")
+                    offset: 2 + padding.utf8.count, expectation: "valid UTF-8", kind: .characters)
                 #expect(throws: failure) { try JSONParser.parse(text) }
                 #expect(throws: failure) { try PackedValue(parsing: text) }
             }
@@ -118,7 +133,7 @@ import Testing
         }
         _ = try parse(Array(nested(512).utf8))
         let failure = JSONParser.Failure(
-            offset: 512, expectation: "less nesting of arrays and objects")
+            offset: 512, expectation: "less nesting of arrays and objects", kind: .nesting)
         #expect(throws: failure) { try JSONParser.parse(nested(513)) }
         #expect(throws: failure) { try PackedValue(parsing: nested(513)) }
         #expect(throws: failure) {

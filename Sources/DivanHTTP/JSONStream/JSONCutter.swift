@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// Finds where one JSON value ends, in bytes that come piece by piece.
 ///
 /// It looks at brackets and strings only and checks nothing else: what it cuts out is parsed afterwards.
@@ -21,15 +23,14 @@ struct JSONCutter: Sendable {
         var position = start
         while position < bytes.count {
             let byte = bytes[position]
-            if isInString {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if byte == UInt8(ascii: "\"") {
-                    isInString = false
-                    if depth == 0 { return position + 1 }
-                }
+            if isInString, isEscaped {
+                isEscaped = false
+            } else if isInString {
+                position = bytes.firstQuoteOrBackslash(from: position)
+                guard position < bytes.count else { return nil }
+                isEscaped = bytes[position] == UInt8(ascii: "\\")
+                isInString = isEscaped
+                if !isInString, depth == 0 { return position + 1 }
             } else if isScalar {
                 switch byte {
                 case 0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: ","), UInt8(ascii: "}"),

@@ -2,7 +2,7 @@
 
 internal import DivanJSON
 
-/// Reads a JSON object piece by piece, of which one member is an array that may be long: its elements come one
+/// Reads a JSON object piece by piece, of which one member may be an array that is long: its elements come one
 /// by one, the other members whole.
 ///
 /// ```swift
@@ -12,13 +12,14 @@ internal import DivanJSON
 ///     switch event {
 ///     case .element(let text): take(try PackedValue(parsing: text.span))
 ///     case .member(let name, let text): options[name] = try JSONParser.parse(text)
-///     case .ended: break
+///     default: break
 ///     }
 /// }
 /// ```
 ///
 /// The members may come in any order. What is held is one element or member, never the whole. Grammar is checked
-/// around the values; the values themselves are cut out by their brackets and checked by whoever parses them.
+/// around the values; the values themselves are cut out by their brackets and checked by the caller that parses
+/// them, so a value that cannot be parsed keeps none of the others back.
 package struct JSONObjectStream: Sendable {
     /// What was read.
     package enum Event: Sendable, Equatable {
@@ -50,7 +51,7 @@ package struct JSONObjectStream: Sendable {
     /// So many times the limit are read of an element that is passed over; it may never end.
     private static let patience = 4
 
-    private let array: String
+    private let array: String?
     private let limit: Int
     private let skipsLong: Bool
     private var state = State.beforeObject
@@ -59,6 +60,9 @@ package struct JSONObjectStream: Sendable {
     /// The bytes that were passed over after `piece`.
     private var skipped = 0
     private var member = ""
+    /// The text of the last member's name. Half of a surrogate pair may stand in it, which no `String` holds: the name is
+    /// then given with a replacement character.
+    package private(set) var nameText: [UInt8] = []
     private var input = InputBuffer()
     /// Whether the array was there.
     package private(set) var hasArray = false
@@ -66,14 +70,20 @@ package struct JSONObjectStream: Sendable {
     /// Makes a reader.
     ///
     /// - Parameters:
-    ///   - array: The name of the member whose elements come one by one.
+    ///   - array: The name of the member whose elements come one by one; nil for none.
     ///   - limit: The longest element or member, in bytes.
     ///   - skipsLong: Whether a longer element is passed over, and told of, in place of an error.
-    package init(array: String, limit: Int, skipsLong: Bool = false) {
+    package init(array: String?, limit: Int, skipsLong: Bool = false) {
         self.array = array
         self.limit = limit
         self.skipsLong = skipsLong
     }
+
+    /// Whether the object has begun.
+    package var hasBegun: Bool { state != .beforeObject }
+
+    /// How many bytes were read.
+    package var position: Int { input.consumed }
 
     /// Whether the whole object was read.
     package var isAtEnd: Bool { state == .atEnd }
@@ -177,8 +187,8 @@ package struct JSONObjectStream: Sendable {
         defer { piece = [] }
         switch state {
         case .key:
-            guard let name = (try? JSONParser.parse(piece))?.string else { throw .malformed }
-            member = name
+            member = try Self.name(piece)
+            nameText = piece
             state = .colon
             return nil
         case .element:
@@ -188,5 +198,14 @@ package struct JSONObjectStream: Sendable {
             state = .afterValue
             return .member(member, piece)
         }
+    }
+
+    private static func name(_ text: [UInt8]) throws(Failure) -> String {
+        do {
+            if let name = try JSONParser.parse(text).string { return name }
+        } catch {
+            if error.kind == .characters { return "\u{FFFD}" }
+        }
+        throw .malformed
     }
 }

@@ -26,6 +26,23 @@ extension Span<UInt8> {
         return index
     }
 
+    /// Where the first quote or backslash at or after an offset stands; the count of the bytes when there is none.
+    package func firstQuoteOrBackslash(from offset: Int) -> Int {
+        var index = offset
+        while index + 8 <= count {
+            let quotes = word(at: index) ^ (Self.ones &* 0x22)
+            let backslashes = word(at: index) ^ (Self.ones &* 0x5C)
+            // As above, for each of the two.
+            let found =
+                ((quotes &- Self.ones) & ~quotes | (backslashes &- Self.ones) & ~backslashes)
+                & Self.highBits
+            if found != 0 { return index + found.trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < count, self[index] != 0x22, self[index] != 0x5C { index += 1 }
+        return index
+    }
+
     /// Whether all bytes are ASCII.
     package var isASCII: Bool {
         var index = 0

@@ -39,13 +39,27 @@ public enum JSONParser {
 
     /// Why a text is not JSON. It says what was wanted and where, and never quotes the text.
     public struct Failure: Error, Equatable, CustomStringConvertible {
+        /// Which rule a text breaks.
+        @nonexhaustive
+        public enum Kind: Sendable {
+            /// It does not follow the grammar of JSON.
+            case grammar
+            /// It nests deeper than ``Options/maximumDepth``.
+            case nesting
+            /// One of its strings is no text: it holds half of a surrogate pair, or bytes that are not UTF-8.
+            case characters
+        }
+
+        /// Which rule the text breaks at that byte. What is behind it was not looked at.
+        public var kind: Kind
         /// The offset of the byte that does not fit, from the start of the text.
         public var offset: Int
         /// What should stand there, as the rest of a sentence that begins with "expected".
         public var expectation: String
 
         /// Describes a failure.
-        public init(offset: Int, expectation: String) {
+        public init(offset: Int, expectation: String, kind: Kind = .grammar) {
+            self.kind = kind
             self.offset = offset
             self.expectation = expectation
         }

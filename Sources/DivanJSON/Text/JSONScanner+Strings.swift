@@ -62,13 +62,13 @@ extension JSONScanner {
         case 0xF0: (length, second) = (4, 0x90...0xBF)
         case 0xF1...0xF3: length = 4
         case 0xF4: (length, second) = (4, 0x80...0x8F)
-        default: throw failure("valid UTF-8")
+        default: throw failure("valid UTF-8", .characters)
         }
         guard position + length <= end, second.contains(byte(at: position + 1)) else {
-            throw failure("valid UTF-8")
+            throw failure("valid UTF-8", .characters)
         }
         for index in 2..<max(length, 2) where byte(at: position + index) & 0xC0 != 0x80 {
-            throw failure("valid UTF-8")
+            throw failure("valid UTF-8", .characters)
         }
         position += length
     }
@@ -96,15 +96,16 @@ extension JSONScanner {
         case 0xD800..<0xDC00:
             guard position + 1 < end, byte(at: position) == 0x5C, byte(at: position + 1) == 0x75
             else {
-                throw failure("the other half of a surrogate pair")
+                throw failure("the other half of a surrogate pair", .characters)
             }
             position += 2
             let low = try scanHexadecimal()
             guard (0xDC00..<0xE000).contains(low) else {
-                throw failure("the other half of a surrogate pair", at: position - 6)
+                throw failure("the other half of a surrogate pair", at: position - 6, .characters)
             }
             return 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00)
-        case 0xDC00..<0xE000: throw failure("a high surrogate before a low one", at: start)
+        case 0xDC00..<0xE000:
+            throw failure("a high surrogate before a low one", at: start, .characters)
         default: return unit
         }
     }

@@ -56,8 +56,11 @@
 
     /// The failure of finding something else than expected at the position.
     @inline(never)
-    func failure(_ expectation: StaticString, at offset: Int? = nil) -> JSONParser.Failure {
-        JSONParser.Failure(offset: offset ?? position, expectation: "\(expectation)")
+    func failure(
+        _ expectation: StaticString, at offset: Int? = nil,
+        _ kind: JSONParser.Failure.Kind = .grammar
+    ) -> JSONParser.Failure {
+        JSONParser.Failure(offset: offset ?? position, expectation: "\(expectation)", kind: kind)
     }
 
     /// Moves past spaces, tabs and line ends.

@@ -75,7 +75,7 @@ extension JSONScanner {
     /// Moves into an array or object, unless they nest too deep.
     @inline(__always)
     mutating func enter(depth: Int) throws(JSONParser.Failure) {
-        guard depth > 0 else { throw failure("less nesting of arrays and objects") }
+        guard depth > 0 else { throw failure("less nesting of arrays and objects", .nesting) }
         position += 1
     }
 
