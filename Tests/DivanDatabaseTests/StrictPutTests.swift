@@ -57,6 +57,18 @@ import Testing
         #expect(try database.lastSequence == 2)
     }
 
+    @Test func `the same put made again is stale once something was made from it`() throws {
+        let first = try database.put("a", ["n": 1], parent: nil)
+        let second = try database.put("a", ["n": 2], parent: first.revisionID)
+        try database.put("a", ["n": 3], parent: second.revisionID)
+        #expect(code { try database.put("a", ["n": 2], parent: first.revisionID) } == .conflict)
+        // A branch that is made on purpose may be there already.
+        let branch = try database.put(
+            "a", ["n": 2], parent: first.revisionID, allowConflict: true)
+        #expect(branch.revisionID == second.revisionID)
+        #expect(try database.lastSequence == 3)
+    }
+
     @Test func `a conflict can be made on purpose`() throws {
         let first = try database.put("a", ["n": 1], parent: nil)
         try database.put("a", ["n": 2], parent: first.revisionID)

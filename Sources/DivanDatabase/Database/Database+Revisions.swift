@@ -10,6 +10,9 @@ extension Database {
     /// try database.put("task-1", ["done": true], parent: task.revisionID)
     /// ```
     ///
+    /// The same edit of the same parent once more makes the same revision, so it succeeds and changes nothing, as long
+    /// as nothing was made from that revision: a caller that does not know whether an edit was saved can try it again.
+    ///
     /// - Parameters:
     ///   - id: The document's ID.
     ///   - properties: The whole new body.

@@ -62,9 +62,20 @@ extension WriteContext {
         }
     }
 
+    /// What becomes of an edit whose parent was edited already, when it makes the very revision that is there.
+    enum Repetition {
+        /// It succeeds while that revision is a leaf, so that a caller may try again who does not know whether the
+        /// first try succeeded.
+        case succeeds
+        /// It is refused like any other: of several callers that make the same edit, one succeeds, and the
+        /// revision can be a lock.
+        case conflicts
+    }
+
     /// Adds a revision below exactly `parent`: the rule of replicators and REST.
     func put(
-        _ id: DocumentID, parent: RevisionID?, _ content: RevisionContent, allowConflict: Bool
+        _ id: DocumentID, parent: RevisionID?, _ content: RevisionContent, allowConflict: Bool,
+        repetition: Repetition = .succeeds
     ) throws -> Document {
         let (_, snapshot) = try transaction()
         try check(content, of: id, limit: snapshot.core.options.maximumDocumentSize)
@@ -74,8 +85,14 @@ extension WriteContext {
                 record = try record.map { try completing($0, of: id, for: [parent]) }
             }
             guard let record else { throw DatabaseError.documentNotFound(id) }
-            guard record.tree.node(parent) != nil else {
+            guard let node = record.tree.node(parent) else {
                 throw DatabaseError.conflict(id, parent: parent)
+            }
+            if case .conflicts = repetition {
+                let isDeleted = content.isDeleted && record.tree.winner?.isTombstone == true
+                guard node.isLeaf, !isDeleted else {
+                    throw DatabaseError.conflict(id, parent: parent)
+                }
             }
             return try addEdit(
                 id, content, record: record, parent: parent, allowConflict: allowConflict)

@@ -136,6 +136,13 @@ extension WriteContext {
             throw DatabaseError.conflict(id, parent: parent)
         }
         guard isNew else {
+            // Made once more after others have gone on from it, it is a stale edit.
+            let isSuperseded = [parent, revision].allSatisfy {
+                $0.flatMap { record?.tree.node($0)?.isLeaf } == false
+            }
+            guard allowConflict || !isSuperseded else {
+                throw DatabaseError.conflict(id, parent: parent)
+            }
             return try addKnown(id, revision, content, record: record, parent: parent)
         }
         try validate(

@@ -6,6 +6,8 @@ internal import DivanModel
 // What a server writes: bodies that came as text and are packed, never taken apart.
 extension WriteTransaction {
     /// Adds a revision below exactly the given parent, from its packed body; see `Database.put`.
+    ///
+    /// The same edit once more conflicts: clients use revisions as locks.
     @discardableResult
     package func put(
         _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
@@ -14,7 +16,8 @@ extension WriteTransaction {
         let content = try RevisionContent(
             given: body, isDeleted: isDeleted, following: attachments, claims: .passedOver,
             id: DocumentID.parse(id))
-        return try put(id, content, parent: parent, allowConflict: false)
+        return try put(
+            id, content, parent: parent, allowConflict: false, repetition: .conflicts)
     }
 
     /// Stores a revision made elsewhere from its packed body, as a client gives it.
@@ -54,7 +57,8 @@ extension WriteTransaction {
 extension Database {
     /// Adds a revision below exactly the given parent, from its packed body; see ``put(_:_:parent:isDeleted:allowConflict:attachments:)``.
     ///
-    /// Content of attachments is read before the writer is waited for.
+    /// The same edit once more conflicts: clients use revisions as locks. Content of attachments is read before
+    /// the writer is waited for.
     @discardableResult
     package func put(
         _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
@@ -64,7 +68,10 @@ extension Database {
             given: body, isDeleted: isDeleted, following: attachments, claims: .passedOver,
             id: DocumentID.parse(id))
         try stage(content, for: id)
-        return try operation { try $0.put(id, content, parent: parent, allowConflict: false) }
+        return try operation {
+            try $0.put(
+                id, content, parent: parent, allowConflict: false, repetition: .conflicts)
+        }
     }
 
     /// Stores a revision made elsewhere from its packed body, as a client gives it; see `putExistingRevision`.

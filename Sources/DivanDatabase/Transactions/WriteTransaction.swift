@@ -139,14 +139,16 @@ public struct WriteTransaction: ~Copyable {
         return try put(id, content, parent: parent, allowConflict: allowConflict)
     }
 
-    func put(_ id: String, _ content: RevisionContent, parent: String?, allowConflict: Bool) throws
-        -> Document
-    {
+    func put(
+        _ id: String, _ content: RevisionContent, parent: String?, allowConflict: Bool,
+        repetition: WriteContext.Repetition = .succeeds
+    ) throws -> Document {
         let documentID = try DocumentID.parse(id)
         let parent = try parent.map { try RevisionID.parse($0, of: id) }
         return try context.operation {
             try context.put(
-                documentID, parent: parent, content, allowConflict: allowConflict)
+                documentID, parent: parent, content, allowConflict: allowConflict,
+                repetition: repetition)
         }
     }
 

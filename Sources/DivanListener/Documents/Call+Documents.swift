@@ -168,21 +168,22 @@ extension Call {
     /// `DELETE /{db}/{doc}`
     func deleteDocument() throws -> ListenerResponse {
         let id = name(0)
-        guard let base = try baseRevision(nil) else {
-            guard let tree = try database.revisionTree(of: id), let winner = tree.winner else {
-                throw HTTPFailure.missing
-            }
-            throw winner.isTombstone ? HTTPFailure.deleted : HTTPFailure.conflict
-        }
+        guard let base = try baseRevision(nil) else { throw try staleDeletion(of: id) }
         let tombstone = try ReceivedDocument(PackedValue(["_deleted": true]))
         try checkWriting(id, tombstone)
         do {
             let deleted = try database.put(id, body: tombstone.body, parent: base, isDeleted: true)
             return written(id, deleted.revisionID, status: 200)
         } catch let error as DatabaseError {
-            throw error.code == .documentNotFound
-                ? HTTPFailure.missing : Self.changeFailure(error, id)
+            let isStale = [.conflict, .documentNotFound].contains(error.code)
+            throw isStale ? try staleDeletion(of: id) : Self.changeFailure(error, id)
         }
+    }
+
+    /// Why a document cannot be deleted in the revision that is named, or without one.
+    private func staleDeletion(of id: String) throws -> HTTPFailure {
+        guard let winner = try database.recentRevisionTree(of: id)?.winner else { return .missing }
+        return winner.isTombstone ? .deleted : .conflict
     }
 
     /// `COPY /{db}/{doc}` to the document that `Destination` names
