@@ -109,11 +109,27 @@ import Testing
         let bulk = site.send("POST", "/db/_bulk_docs", #"{"docs":[\#(inline)]}"#)
         #expect(bulk.json[0]?["error"]?.string == "doc_validation")
         #expect(try database.documentCount == 0)
-        // What comes from elsewhere is kept, read, carried on and removed.
-        let elsewhere =
-            #"{"new_edits":false,"docs":[{"_id":"a","_rev":"1-a","_attachments":{"_x":{"data":"aGVsbG8="}}}]}"#
-        #expect(site.send("POST", "/db/_bulk_docs", elsewhere).json == [])
+        // So is a revision that a client brings, among others that are taken.
+        let elsewhere = #"{"_id":"a","_rev":"1-a",\#(inline.dropFirst())"#
+        let brought = site.send(
+            "POST", "/db/_bulk_docs",
+            #"{"new_edits":false,"docs":[\#(elsewhere),{"_id":"b","_rev":"1-b"}]}"#)
+        #expect(brought.json[0]?["error"] == "forbidden" && brought.json[0]?["id"] == "a")
+        #expect(brought.json[0]?["reason"]?.string?.contains("'_x'") == true)
+        #expect(site.send("PUT", "/db/a?new_edits=false", elsewhere).status == 403)
+        #expect(try database.documentCount == 1)
+    }
+
+    @Test func `a name that begins with an underscore is read, carried on and removed where it is`()
+        throws
+    {
+        // Couchbase Lite 1.x takes such names, so a pull or an import may bring one.
+        try database.putExistingRevision(
+            "a", history: ["1-a"], ["_attachments": ["_x": ["data": "aGVsbG8="]]])
         #expect(content("a", "_x") == "hello")
+        let next =
+            #"{"new_edits":false,"docs":[{"_id":"a","_rev":"2-a","_revisions":{"start":2,"ids":["a","a"]},"_attachments":{"_x":{"data":"aGVsbG8="}}}]}"#
+        #expect(site.send("POST", "/db/_bulk_docs", next).json == [])
         var document = site.send("GET", "/db/a").json.object ?? [:]
         document["n"] = 1
         let edited = site.send("PUT", "/db/a", JSONWriter.string(.object(document)))

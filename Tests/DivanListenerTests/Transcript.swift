@@ -15,9 +15,16 @@ final class TestSite: Sendable {
     let manager: Manager
     let router: Router
 
-    init(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws {
-        folder = FileManager.default.temporaryDirectory
+    /// A folder for databases.
+    static func newFolder() -> URL {
+        FileManager.default.temporaryDirectory
             .appending(path: "divan-listener-\(UUID().uuidString)")
+    }
+
+    init(
+        _ edit: (inout ListenerOptions) -> Void = { _ in }, folder: URL = newFolder()
+    ) throws {
+        self.folder = folder
         manager = try Manager(directory: folder)
         var options = ListenerOptions()
         options.access = .everybodyOnLoopback

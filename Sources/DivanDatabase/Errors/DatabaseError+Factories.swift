@@ -89,7 +89,7 @@ extension DatabaseError {
             .invalidDocument,
             "The body of document '\(id)' is \(bytes) bytes, over the limit of \(limit); make it "
                 + "smaller, use an attachment, or open the database with a higher limit.",
-            documentID: id.text
+            documentID: id.text, underlying: DocumentTooLarge(bytes: bytes, limit: limit)
         )
     }
 
@@ -274,4 +274,13 @@ extension DatabaseError {
     }
 
     private static func of(_ id: DocumentID?) -> String { id.map { " of document '\($0)'" } ?? "" }
+}
+
+/// The cause of an error about a body that is over the limit of its database.
+package struct DocumentTooLarge: Error, CustomStringConvertible {
+    let bytes: Int
+    let limit: Int
+
+    /// Both numbers.
+    package var description: String { "\(bytes) bytes of at most \(limit)" }
 }

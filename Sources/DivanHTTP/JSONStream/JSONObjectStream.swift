@@ -48,12 +48,10 @@ package struct JSONObjectStream: Sendable {
 
     /// What is kept of an element that is passed over: enough to tell whose it is.
     private static let beginning = 64 * 1_024
-    /// So many times the limit are read of an element that is passed over; it may never end.
-    private static let patience = 4
-
     private let array: String?
     private let limit: Int
     private let skipsLong: Bool
+    private let patience: Int
     private var state = State.beforeObject
     private var cutter = JSONCutter()
     private var piece: [UInt8] = []
@@ -73,10 +71,13 @@ package struct JSONObjectStream: Sendable {
     ///   - array: The name of the member whose elements come one by one; nil for none.
     ///   - limit: The longest element or member, in bytes.
     ///   - skipsLong: Whether a longer element is passed over, and told of, in place of an error.
-    package init(array: String?, limit: Int, skipsLong: Bool = false) {
+    ///   - patience: So many times the limit are read of an element that is passed over; one that comes over a network
+    ///     may never end.
+    package init(array: String?, limit: Int, skipsLong: Bool = false, patience: Int = 4) {
         self.array = array
         self.limit = limit
         self.skipsLong = skipsLong
+        self.patience = patience
     }
 
     /// Whether the object has begun.
@@ -173,7 +174,7 @@ package struct JSONObjectStream: Sendable {
 
     /// Passes over bytes of an element that is too long.
     private mutating func skip(_ bytes: ArraySlice<UInt8>) throws(Failure) {
-        guard skipsLong, state == .element, (skipped + bytes.count) / Self.patience <= limit else {
+        guard skipsLong, state == .element, (skipped + bytes.count) / patience <= limit else {
             throw .tooLong
         }
         if skipped == 0 {

@@ -13,35 +13,44 @@ extension Call {
     func bulkDocuments() throws -> ListenerResponse {
         let body = try BulkBody(self)
         let text = try database.write { transaction in
-            var text = JSONText()
-            text.raw("[")
-            try body.forEach { given in
-                let id = given.id ?? MutableDocument([:]).id
-                if given.id != nil { try Self.checkID(id) }
-                do {
-                    if Self.isLocal(id) {
-                        let revision = try Self.saveLocal(id, given, transaction)
-                        if body.makesRevisions { Self.append(id, "0-\(revision)", to: &text) }
-                        return
-                    }
-                    try given.checkContents(atMost: site.options.limits.attachment)
-                    let document = try prepared(id, given)
-                    try checkWriting(id, document, isNew: body.makesRevisions)
-                    let revision = try Self.save(
-                        id, document, isNew: body.makesRevisions, transaction)
-                    if body.makesRevisions { Self.append(id, revision, to: &text) }
-                } catch {
-                    let failure = Self.itemFailure(error, id)
-                    if body.isAtomic { throw failure }
-                    // What is wrong with the database stops everything; what is not served is one document's.
-                    guard failure.status < 500 || failure.status == 501 else { throw error }
-                    Self.append(id, failure, given.revision, to: &text)
+            var answer = BulkAnswer(namesSaved: body.makesRevisions)
+            try body.forEach { item in
+                switch item {
+                case .document(let document):
+                    try save(document, body, transaction, &answer)
+                case .refused(let refused):
+                    if body.isAtomic { throw refused.failure }
+                    answer.refuse(refused.id, refused.revision, refused.failure)
                 }
             }
-            text.raw("]")
-            return text
+            return answer.whole
         }
-        return .json(bytes: text.bytes, status: 201)
+        return .json(bytes: text, status: 201)
+    }
+
+    /// Saves one document, or tells of its failure.
+    private func save(
+        _ given: ReceivedDocument, _ body: BulkBody, _ transaction: borrowing WriteTransaction,
+        _ answer: inout BulkAnswer
+    ) throws {
+        let id = given.id ?? MutableDocument([:]).id
+        do {
+            if given.id != nil { try Self.checkID(id) }
+            if Self.isLocal(id) {
+                return answer.saved(id, "0-\(try Self.saveLocal(id, given, transaction))")
+            }
+            try given.checkContents(atMost: site.options.limits.attachment)
+            let document = try prepared(id, given)
+            try checkWriting(id, document, isNew: body.makesRevisions)
+            answer.saved(
+                id, try Self.save(id, document, isNew: body.makesRevisions, transaction))
+        } catch {
+            let failure = Self.itemFailure(error, id)
+            if body.isAtomic { throw failure }
+            // What is wrong with the database stops everything; what is not served is one document's.
+            guard failure.status < 500 || failure.status == 501 else { throw error }
+            answer.refuse(id, given.revision, failure)
+        }
     }
 
     private static func save(
@@ -57,8 +66,10 @@ extension Call {
             }
             return saved.revisionID
         }
-        guard let history = document.history else {
-            throw HTTPFailure.badRequest("A revision made elsewhere needs `_rev`.")
+        guard let history = document.history else { throw HTTPFailure.revisionNeeded }
+        try document.checkRevisions()
+        try document.checkAttachmentNames {
+            try transaction.read { try $0.document(withID: id) }
         }
         try transaction.putClientRevision(
             id, history: history, isDeleted: document.isDeleted, body: document.body)
@@ -67,86 +78,5 @@ extension Call {
 
     private static func itemFailure(_ error: any Error, _ id: String) -> HTTPFailure {
         (error as? DatabaseError).map { changeFailure($0, id) } ?? ErrorResponse.failure(for: error)
-    }
-
-    private static func append(_ id: String, _ revision: String, to text: inout JSONText) {
-        if text.bytes.count > 1 { text.bytes.append(JSONByte.comma) }
-        text.raw("{\"ok\":true,\"id\":")
-        text.string(id)
-        text.raw(",\"rev\":")
-        text.string(revision)
-        text.bytes.append(JSONByte.closeBrace)
-    }
-
-    private static func append(
-        _ id: String, _ failure: HTTPFailure, _ revision: String?, to text: inout JSONText
-    ) {
-        if text.bytes.count > 1 { text.bytes.append(JSONByte.comma) }
-        var item: JSONObject = ["id": .string(id)]
-        if let revision, failure.status != 409 { item["rev"] = .string(revision) }
-        for (key, value) in ErrorResponse.object(of: failure) { item[key] = value }
-        text.value(.object(item))
-    }
-
-    // MARK: - What is missing
-
-    /// `POST /{db}/_revs_diff`
-    func revisionsDifference() throws -> ListenerResponse {
-        let text = try missingRevisions { tree, missing, text in
-            text.raw("{\"missing\":")
-            text.value(.array(missing.map { .string($0.description) }))
-            var ancestors: Set<RevisionID> = []
-            if let tree {
-                for revision in missing {
-                    ancestors.formUnion(tree.possibleAncestors(of: revision))
-                }
-            }
-            if !ancestors.isEmpty {
-                text.raw(",\"possible_ancestors\":")
-                text.value(.array(ancestors.sorted(by: >).map { .string($0.description) }))
-            }
-            text.bytes.append(JSONByte.closeBrace)
-        }
-        return .json(bytes: text.bytes)
-    }
-
-    /// `POST /{db}/_missing_revs`
-    func missingRevisions() throws -> ListenerResponse {
-        var answer = JSONText()
-        answer.raw("{\"missing_revs\":")
-        answer.bytes += try missingRevisions { _, missing, text in
-            text.value(.array(missing.map { .string($0.description) }))
-        }.bytes
-        answer.bytes.append(JSONByte.closeBrace)
-        return .json(bytes: answer.bytes)
-    }
-
-    /// An object of the documents that lack some of the revisions that the request lists.
-    private func missingRevisions(
-        _ write: (RevisionTree?, [RevisionID], inout JSONText) throws -> Void
-    ) throws -> JSONText {
-        let wanted = try objectBody()
-        return try database.read { transaction in
-            var text = JSONText()
-            text.raw("{")
-            for (id, list) in wanted {
-                let revisions = try DocumentFormat.revisions(list, id)
-                    .map { try RevisionID(Self.checked($0)) }
-                try Self.checkID(id)
-                let document = try DocumentID(id)
-                let tree = try transaction.recentTree(of: document)
-                let missing =
-                    try tree.map {
-                        try transaction.missingRevisions(of: revisions, in: $0, of: document)
-                    } ?? revisions
-                guard !missing.isEmpty else { continue }
-                if text.bytes.count > 1 { text.bytes.append(JSONByte.comma) }
-                text.string(id)
-                text.raw(":")
-                try write(tree, missing, &text)
-            }
-            text.raw("}")
-            return text
-        }
     }
 }

@@ -7,15 +7,32 @@ internal import DivanModel
 
 /// One line of a `_bulk_get`: a document, perhaps one revision of it, and what the client has.
 private struct BulkGetItem: Sendable {
-    var id: String
+    /// The ID in JSON, as it was sent; `null` for none.
+    var idText: [UInt8] = Array("null".utf8)
+    var id = ""
     var revision: String?
-    var known: [String]
+    var known: [String] = []
+    /// Why it cannot be asked for.
+    var failure: HTTPFailure?
 
-    init(_ value: JSONValue) throws {
+    init(_ text: [UInt8]) throws {
+        do { try read(JSONParser.parse(text)) } catch let error as JSONParser.Failure {
+            let failure = HTTPFailure.json(error, "The item")
+            guard failure.concernsDocument else { throw failure }
+            self.failure = failure
+        } catch let failure as HTTPFailure { self.failure = failure }
+    }
+
+    private mutating func read(_ value: JSONValue) throws {
+        guard value.object != nil else {
+            throw HTTPFailure.badRequest("Each of `docs` must be a JSON object.")
+        }
         guard let id = value["id"]?.string else {
             throw HTTPFailure.badRequest("Each of `docs` needs an `id`.")
         }
-        self.id = id
+        var text = JSONText()
+        text.string(id)
+        (self.id, idText) = (id, text.bytes)
         revision = value["rev"]?.string
         known = try value["atts_since"].map { try DocumentFormat.revisions($0, "atts_since") } ?? []
     }
@@ -24,17 +41,29 @@ private struct BulkGetItem: Sendable {
 extension Call {
     /// `POST /{db}/_bulk_get`, in JSON or, for clients that take nothing else, in parts
     func bulkGet() throws -> ListenerResponse {
-        guard let list = try objectBody()["docs"] else {
-            throw HTTPFailure.badRequest("Missing JSON list of 'docs'.")
-        }
-        guard let values = list.array else {
-            throw HTTPFailure.badRequest("'docs' must be an array.")
-        }
-        let items = try values.map(BulkGetItem.init)
+        let items = try bulkGetItems()
         let format = try DocumentFormat(query)
         if accepts("application/json") { return try bulkGetJSON(items, format) }
         let kind = accepts("multipart/mixed") ? "mixed" : "related"
         return try bulkGetParts(items, format, kind)
+    }
+
+    private func bulkGetItems() throws -> [BulkGetItem] {
+        let body = try plainBody().bytes(limit: site.options.limits.jsonBody)
+        var items: [BulkGetItem] = []
+        var isGiven = false
+        let hasArray = try readObject(.bytes(body), array: "docs") { event, _ in
+            switch event {
+            case .element(let text), .longElement(let text): items.append(try BulkGetItem(text))
+            case .member("docs", _): isGiven = true
+            default: break
+            }
+        }
+        guard hasArray else {
+            throw HTTPFailure.badRequest(
+                isGiven ? "'docs' must be an array." : "Missing JSON list of 'docs'.")
+        }
+        return items
     }
 
     private func bulkGetJSON(_ items: [BulkGetItem], _ format: DocumentFormat) throws
@@ -49,58 +78,88 @@ extension Call {
     fileprivate func append(
         _ item: BulkGetItem, _ format: DocumentFormat, _ latest: Bool, _ database: Database,
         to text: inout JSONText
-    ) throws {
+    ) {
         text.raw("{\"id\":")
-        text.string(item.id)
+        text.bytes += item.idText
         text.raw(",\"docs\":[")
         switch answers(item, latest, database) {
         case .failure(let failure):
-            Self.append(failure, item, item.revision ?? "undefined", to: &text)
+            let revision = item.revision ?? (item.failure == nil ? "undefined" : nil)
+            Self.append(failure, item, revision, to: &text)
         case .success(let answers):
             var format = format
             if !item.known.isEmpty { format.knownRevisions = item.known }
             for (index, answer) in answers.enumerated() {
                 if index > 0 { text.bytes.append(JSONByte.comma) }
-                switch answer {
-                case .missing(let revision): Self.append(.missing, item, revision, to: &text)
-                case .found(let document, let tree):
-                    guard mayRead(document) else {
-                        let failure = HTTPFailure.forbidden("You may not read this document.")
-                        Self.append(failure, item, document.revisionID, to: &text)
-                        continue
-                    }
-                    if let failure = format.missingContent(of: document, tree) {
-                        Self.append(failure, item, document.revisionID, to: &text)
-                        continue
-                    }
-                    text.raw("{\"ok\":")
-                    try format.append(document, tree, to: &text)
-                    text.bytes.append(JSONByte.closeBrace)
+                let start = text.bytes.count
+                do { try append(answer, format, to: &text) } catch {
+                    text.bytes.removeSubrange(start...)
+                    Self.append(
+                        ErrorResponse.told(error, of: item.id), item, answer.revision, to: &text)
                 }
             }
         }
         text.raw("]}")
     }
 
+    private func append(
+        _ answer: RevisionAnswer, _ format: DocumentFormat, to text: inout JSONText
+    ) throws {
+        switch answer {
+        case .missing: throw HTTPFailure.missing
+        case .unreadable(_, let failure): throw failure
+        case .found(let document, let tree):
+            guard mayRead(document) else {
+                throw HTTPFailure.forbidden("You may not read this document.")
+            }
+            if let failure = format.missingContent(of: document, tree) { throw failure }
+            if fetchesContentsApart(format),
+                document.attachments.contains(where: { !$0.isContentAvailable })
+            {
+                text.raw("{\"missing\":")
+                text.string(document.revisionID)
+                return text.bytes.append(JSONByte.closeBrace)
+            }
+            text.raw("{\"ok\":")
+            try format.append(document, tree, to: &text)
+            text.bytes.append(JSONByte.closeBrace)
+        }
+    }
+
+    /// Whether the client says nothing of attachments but replicates, as PouchDB does: it then fetches each by itself, and
+    /// would stop for good at one whose content is not here.
+    private func fetchesContentsApart(_ format: DocumentFormat) -> Bool {
+        format.revisions && query["attachments"] == nil
+    }
+
     private func answers(_ item: BulkGetItem, _ latest: Bool, _ database: Database)
         -> Result<[RevisionAnswer], HTTPFailure>
     {
         do {
+            if let failure = item.failure { throw failure }
             let revisions = try item.revision.map { [try Self.checked($0)] }
             try Self.checkID(item.id)
             return .success(
                 try database.read { transaction in
                     try Self.answers(item.id, revisions, latest: latest, transaction)
                 })
-        } catch { return .failure(ErrorResponse.failure(for: error)) }
+        } catch { return .failure(ErrorResponse.told(error, of: item.id)) }
     }
 
     private static func append(
-        _ failure: HTTPFailure, _ item: BulkGetItem, _ revision: String, to text: inout JSONText
+        _ failure: HTTPFailure, _ item: BulkGetItem, _ revision: String?, to text: inout JSONText
     ) {
-        var object: JSONObject = ["id": .string(item.id), "rev": .string(revision)]
-        for (key, value) in ErrorResponse.object(of: failure) { object[key] = value }
-        text.value(["error": .object(object)])
+        text.raw("{\"error\":{\"id\":")
+        text.bytes += item.idText
+        text.raw(",\"rev\":")
+        text.value(revision.map { .string($0) } ?? .null)
+        for (key, value) in ErrorResponse.object(of: failure) {
+            text.bytes.append(JSONByte.comma)
+            text.string(key)
+            text.bytes.append(UInt8(ascii: ":"))
+            text.value(value)
+        }
+        text.raw("}}")
     }
 
     /// One part for each revision, as Sync Gateway and old CouchDB clients like it.
@@ -165,7 +224,7 @@ private struct BulkGetListing: ResponseSteps {
         let end = min(items.count, position + Self.stepSize)
         for index in position..<end {
             if index > 0 { text.bytes.append(JSONByte.comma) }
-            try call.append(items[index], format, latest, database, to: &text)
+            call.append(items[index], format, latest, database, to: &text)
         }
         position = end
         isDone = end == items.count

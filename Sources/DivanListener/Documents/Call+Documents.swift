@@ -83,21 +83,37 @@ extension Call {
     /// `PUT /{db}/{doc}`
     func putDocument() throws -> ListenerResponse {
         let id = name(0)
-        try Self.checkID(id)
-        let (received, attachments) = try receiveDocument()
-        return try save(id, received, attachments)
+        let isNew = try query.flag("new_edits", default: true)
+        return try Self.taking(isNew) {
+            try Self.checkID(id)
+            let (received, attachments) = try receiveDocument()
+            return try save(id, received, attachments, isNew)
+        }
     }
 
     /// `POST /{db}`
     func postDocument() throws -> ListenerResponse {
-        let (received, attachments) = try receiveDocument()
-        let id = received.id ?? MutableDocument([:]).id
-        if Self.isLocal(id) {
-            let revision = try database.write { try Self.saveLocal(id, received, $0) }
-            return localWritten(id, revision, status: 201)
+        let isNew = try query.flag("new_edits", default: true)
+        return try Self.taking(isNew) {
+            let (received, attachments) = try receiveDocument()
+            let id = received.id ?? MutableDocument([:]).id
+            if Self.isLocal(id) {
+                let revision = try database.write { try Self.saveLocal(id, received, $0) }
+                return localWritten(id, revision, status: 201)
+            }
+            try Self.checkID(id)
+            return try save(id, received, attachments, isNew)
         }
-        try Self.checkID(id)
-        return try save(id, received, attachments)
+    }
+
+    /// Takes a document; one that was made elsewhere is refused in words by which replicators pass it over. They know
+    /// what 413 means, and Divan's own leaves out attachments then.
+    private static func taking<T>(_ isNew: Bool, _ save: () throws -> T) throws -> T {
+        do { return try save() } catch {
+            let failure = ErrorResponse.failure(for: error)
+            guard !isNew, failure.status == 400, failure.concernsDocument else { throw error }
+            throw failure.ofArrival
+        }
     }
 
     private func receiveDocument() throws -> (ReceivedDocument, [ExactString: AttachmentContent]) {
@@ -109,29 +125,29 @@ extension Call {
     }
 
     private func save(
-        _ id: String, _ received: ReceivedDocument, _ attachments: [ExactString: AttachmentContent]
+        _ id: String, _ received: ReceivedDocument,
+        _ attachments: [ExactString: AttachmentContent], _ isNew: Bool
     ) throws -> ListenerResponse {
         try received.checkContents(atMost: site.options.limits.attachment)
         let received = try prepared(id, received)
-        let isNew = try query.flag("new_edits", default: true)
         try checkWriting(id, received, isNew: isNew)
-        let revision: String
-        if isNew {
-            let base = try baseRevision(received.revision)
-            revision = try Self.naming(id) { try put(id, received, attachments, base: base) }
-        } else {
-            let named = try baseRevision(received.revision)
-            guard let history = received.history ?? named.map({ [$0] }) else {
-                throw HTTPFailure.badRequest("A revision made elsewhere needs `_rev`.")
+        // One that was made elsewhere says in its history what it is.
+        let base = try baseRevision(received.revision, isChecked: isNew)
+        guard isNew else {
+            guard let history = received.history ?? base.map({ [$0] }) else {
+                throw HTTPFailure.revisionNeeded
             }
+            try received.checkRevisions()
+            try received.checkAttachmentNames { try database.document(withID: id) }
             _ = try Self.naming(id) {
                 try database.putClientRevision(
                     id, history: history, isDeleted: received.isDeleted, body: received.body,
                     attachments: attachments)
             }
-            revision = history[0]
+            return written(id, history[0])
         }
-        return written(id, revision)
+        return written(
+            id, try Self.naming(id) { try put(id, received, attachments, base: base) })
     }
 
     /// Makes a revision, and sets when its document expires if the client says so.

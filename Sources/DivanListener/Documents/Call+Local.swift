@@ -110,7 +110,7 @@ extension Call {
 
     private static func checkLocal(_ received: ReceivedDocument) throws {
         guard received.body["_attachments"] == nil else {
-            throw HTTPFailure(400, "doc_validation", "Local documents have no attachments.")
+            throw HTTPFailure.invalidDocument("Local documents have no attachments.")
         }
     }
 
@@ -126,7 +126,7 @@ extension Call {
         // Couchbase Lite's are `N-local`.
         let number = parts.count == 2 && parts[1] == "local" ? parts.first : parts.last
         guard parts.count == 2, let number, let revision = UInt64(number) else {
-            throw HTTPFailure.badRequest("Invalid rev format")
+            throw HTTPFailure.invalidRevision
         }
         return revision
     }

@@ -9,15 +9,25 @@ internal import DivanModel
 enum RevisionAnswer: Sendable {
     case found(Document, RevisionTree)
     case missing(String)
+    /// It is here and cannot be sent.
+    case unreadable(String, HTTPFailure)
+
+    /// The revision.
+    var revision: String {
+        switch self {
+        case .found(let document, _): document.revisionID
+        case .missing(let revision), .unreadable(let revision, _): revision
+        }
+    }
 }
 
 extension DocumentFormat {
-    /// The answer, or that the revision is missing where it cannot be sent whole.
+    /// The answer, or why the revision cannot be sent whole.
     fileprivate func whole(_ answer: RevisionAnswer) -> RevisionAnswer {
         guard case .found(let document, let tree) = answer,
-            missingContent(of: document, tree) != nil
+            let failure = missingContent(of: document, tree)
         else { return answer }
-        return .missing(document.revisionID)
+        return .unreadable(document.revisionID, failure)
     }
 }
 
@@ -30,8 +40,8 @@ extension Call {
         if isMultipart { format.attachments = .following }
         var revisions: [String]?
         if wanted != "all" {
-            guard let list = try query.json("open_revs") else { throw HTTPFailure.invalidJSON }
-            revisions = try DocumentFormat.revisions(list, "open_revs").map(Self.checked)
+            let list = try query.json("open_revs") ?? .null
+            revisions = try DocumentFormat.revisions(list, "open_revs")
         }
         let latest = try query.flag("latest")
         let answers = try database.read { transaction in
@@ -58,7 +68,12 @@ extension Call {
         var answers: [RevisionAnswer] = []
         var given: Set<RevisionID> = []
         for text in revisions {
-            let revision = try Self.kept(RevisionID(text), in: tree)
+            // No revision here has a malformed ID.
+            guard let named = try? RevisionID(unquoted(text)) else {
+                answers.append(.missing(text))
+                continue
+            }
+            let revision = Self.kept(named, in: tree)
             let leaves = latest ? leaves(of: revision, in: tree) : []
             // Two revisions of one branch have one latest, which is sent once.
             for one in leaves.isEmpty ? [revision] : leaves where given.insert(one).inserted {
@@ -80,11 +95,15 @@ extension Call {
         _ id: String, _ revision: RevisionID, _ tree: RevisionTree,
         _ transaction: borrowing ReadTransaction
     ) throws -> RevisionAnswer {
-        guard tree.node(revision)?.sequence != nil,
-            let document = try transaction.document(
-                withID: id, revision: revision.description)
-        else { return .missing(revision.description) }
-        return .found(document, tree)
+        do {
+            guard tree.node(revision)?.sequence != nil,
+                let document = try transaction.document(
+                    withID: id, revision: revision.description)
+            else { return .missing(revision.description) }
+            return .found(document, tree)
+        } catch let error as DatabaseError where error.code == .corrupted {
+            return .unreadable(revision.description, ErrorResponse.told(error, of: id))
+        }
     }
 
     private func list(_ answers: [RevisionAnswer], _ format: DocumentFormat) throws
@@ -94,18 +113,31 @@ extension Call {
         text.raw("[")
         for (index, answer) in answers.enumerated() {
             if index > 0 { text.bytes.append(JSONByte.comma) }
-            switch answer {
-            case .found(let document, let tree):
-                text.raw("{\"ok\":")
-                try format.append(document, tree, to: &text)
-            case .missing(let revision):
-                text.raw("{\"missing\":")
-                text.string(revision)
+            let start = text.bytes.count
+            do {
+                try Self.append(answer, format, to: &text)
+            } catch let error as DatabaseError {
+                _ = ErrorResponse.told(error, of: name(0))
+                text.bytes.removeSubrange(start...)
+                try Self.append(.missing(answer.revision), format, to: &text)
             }
-            text.bytes.append(JSONByte.closeBrace)
         }
         text.raw("]")
         return .json(bytes: text.bytes)
+    }
+
+    private static func append(
+        _ answer: RevisionAnswer, _ format: DocumentFormat, to text: inout JSONText
+    ) throws {
+        switch answer {
+        case .found(let document, let tree):
+            text.raw("{\"ok\":")
+            try format.append(document, tree, to: &text)
+        case .missing(let revision), .unreadable(let revision, _):
+            text.raw("{\"missing\":")
+            text.string(revision)
+        }
+        text.bytes.append(JSONByte.closeBrace)
     }
 
     /// One part for each revision; one with attachments is again multipart, with its own boundary.
@@ -127,7 +159,7 @@ extension Call {
         var headers = headers
         var text = JSONText()
         switch answer {
-        case .missing(let revision):
+        case .missing(let revision), .unreadable(let revision, _):
             text.value(["missing": .string(revision)])
             headers["Content-Type"] = "application/json; error=\"true\""
         case .found(let document, let tree):

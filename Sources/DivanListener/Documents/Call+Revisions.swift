@@ -8,8 +8,8 @@ internal import DivanModel
 // What handlers of documents check and share.
 extension Call {
     /// The revision that a change is based on: what the body, the query and `If-Match` say, which
-    /// must be the same.
-    func baseRevision(_ inBody: String?) throws -> String? {
+    /// must be the same. With `isChecked` false the form of the body's is not looked at.
+    func baseRevision(_ inBody: String?, isChecked: Bool = true) throws -> String? {
         let inQuery = query["rev"].flatMap { $0.isEmpty ? nil : $0 }
         let inHeader = headers["If-Match"].map(Self.unquoted)
         if let inBody, let inQuery, inBody != inQuery {
@@ -19,13 +19,14 @@ extension Call {
         if let inHeader, let other = inBody ?? inQuery, inHeader != other {
             throw HTTPFailure.badRequest("Document rev and etag have different values")
         }
+        if let inBody, !isChecked { return inBody }
         return try (inBody ?? inQuery ?? inHeader).map(Self.checked)
     }
 
     /// A revision ID in its right form.
     static func checked(_ revision: String) throws -> String {
         do { return try RevisionID(unquoted(revision)).description } catch {
-            throw HTTPFailure.badRequest("Invalid rev format")
+            throw HTTPFailure.invalidRevision
         }
     }
 
@@ -35,7 +36,8 @@ extension Call {
             throw HTTPFailure(
                 400, "illegal_docid",
                 id.hasBytePrefix("_")
-                    ? "Only reserved document ids may start with underscore." : "\(error)")
+                    ? "Only reserved document ids may start with underscore." : "\(error)"
+            ).ofDocument
         }
     }
 

@@ -63,6 +63,6 @@ enum DesignDocumentForm {
     }
 
     private static func failure(_ reason: String) -> HTTPFailure {
-        HTTPFailure(400, "invalid_design_doc", reason)
+        HTTPFailure(400, "invalid_design_doc", reason).ofDocument
     }
 }

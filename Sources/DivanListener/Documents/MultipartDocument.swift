@@ -25,7 +25,9 @@ enum MultipartDocument {
         do {
             document = try ReceivedDocument(PackedValue(parsing: text))
             names = following(try JSONParser.parse(text))
-        } catch is JSONParser.Failure { throw HTTPFailure.invalidJSON }
+        } catch let failure as JSONParser.Failure {
+            throw HTTPFailure.json(failure, "The document")
+        }
 
         var contents: [ExactString: AttachmentContent] = [:]
         for (index, part) in parts.dropFirst().enumerated() {

@@ -26,7 +26,7 @@ struct ReceivedDocument: Sendable {
     ///   wrong type.
     init(_ value: PackedValue, isLocal: Bool = false) throws {
         guard value.isObject else {
-            throw HTTPFailure.badRequest("Document must be a JSON object")
+            throw HTTPFailure.notADocument
         }
         var removed: [String: JSONValue?] = [:]
         for key in value.reservedKeys {
@@ -56,6 +56,39 @@ struct ReceivedDocument: Sendable {
         }
     }
 
+    /// Refuses revision IDs that CouchDB cannot read: it takes 32 characters for hexadecimal digits, and its replicator stops
+    /// at a feed that has others.
+    ///
+    /// - Throws: `HTTPFailure` 400.
+    func checkRevisions() throws {
+        for revision in history ?? [] {
+            let digest = revision.utf8.drop { $0 != UInt8(ascii: "-") }.dropFirst()
+            let isHexadecimal = digest.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
+            guard digest.count != 32 || isHexadecimal else {
+                throw HTTPFailure.badRequest(
+                    "The 32 characters of a revision ID are not hexadecimal digits, which CouchDB refuses."
+                ).ofDocument
+            }
+        }
+    }
+
+    /// Refuses names of attachments that begin with an underscore, unless the document here has them already.
+    ///
+    /// CouchDB takes no document that has one, and a PouchDB that pulls one stops there, for all documents behind it.
+    /// Couchbase Lite 1.x takes them, so what Divan pulls by itself or imports may have them.
+    ///
+    /// - Throws: `HTTPFailure` 400.
+    func checkAttachmentNames(_ existing: () throws -> Document?) throws {
+        let names = (body["_attachments"]?.keys ?? []).filter { $0.utf8.first == UInt8(ascii: "_") }
+        guard !names.isEmpty else { return }
+        let document = try existing()
+        for name in names where document?.attachment(named: name) == nil {
+            throw HTTPFailure.invalidDocument(
+                "The name of the attachment '\(name.prefix(200))' begins with an underscore, which CouchDB and PouchDB refuse."
+            )
+        }
+    }
+
     private static func read(
         _ key: String, _ value: PackedValue?, _ id: inout String?, _ revision: inout String?,
         _ isDeleted: inout Bool, _ history: inout [String]?
@@ -64,30 +97,29 @@ struct ReceivedDocument: Sendable {
         switch key {
         case "_id":
             guard let text = value.string else {
-                throw HTTPFailure(400, "illegal_docid", "Document id must be a string")
+                throw HTTPFailure(400, "illegal_docid", "Document id must be a string").ofDocument
             }
             id = text
         case "_rev":
             guard let text = value.string else {
-                throw HTTPFailure.badRequest("Invalid rev format")
+                throw HTTPFailure.invalidRevision.ofDocument
             }
             revision = text
         case "_deleted":
             guard let flag = value.bool else {
-                throw HTTPFailure(400, "doc_validation", "`_deleted` must be true or false.")
+                throw HTTPFailure.invalidDocument("`_deleted` must be true or false.")
             }
             isDeleted = flag
         case "_revisions": history = try revisions(value)
         default:
             if WireDocument.ignoredKeys.contains(key) { return }
-            throw HTTPFailure(
-                400, "doc_validation", "Bad special document member: \(key.prefix(60))")
+            throw HTTPFailure.invalidDocument("Bad special document member: \(key.prefix(60))")
         }
     }
 
     /// The revision IDs that `_revisions` abbreviates.
     private static func revisions(_ value: PackedValue) throws -> [String] {
-        let failure = HTTPFailure(400, "doc_validation", "Bad `_revisions` member")
+        let failure = HTTPFailure.invalidDocument("Bad `_revisions` member")
         guard let start = value["start"]?.int64, let ids = value["ids"], start > 0 else {
             throw failure
         }

@@ -33,8 +33,7 @@ struct ReceivedExpiration: Sendable, Equatable {
     }
 
     private static var malformed: HTTPFailure {
-        HTTPFailure(
-            400, "doc_validation",
+        .invalidDocument(
             "`_exp` must be seconds since 1970, a date such as 2026-11-21T01:04:05Z, or null.")
     }
 

@@ -82,7 +82,7 @@ package struct QueryParameters: Sendable, Equatable {
         for name in names {
             guard let text = items[name] else { continue }
             do { return try JSONParser.parse(text) } catch {
-                throw HTTPFailure.badRequest("invalid UTF-8 JSON")
+                throw HTTPFailure.json(error, "The parameter `\(name)`")
             }
         }
         return nil

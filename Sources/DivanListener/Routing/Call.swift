@@ -61,7 +61,7 @@ struct Call: Sendable {
     func packedBody() throws -> PackedValue {
         try checkContentType()
         let bytes = try contentBytes()
-        do { return try PackedValue(parsing: bytes) } catch { throw HTTPFailure.invalidJSON }
+        do { return try PackedValue(parsing: bytes) } catch { throw HTTPFailure.json(error) }
     }
 
     /// The body as a JSON object.
@@ -73,9 +73,8 @@ struct Call: Sendable {
     /// The body as JSON.
     func valueBody() throws -> JSONValue {
         try checkContentType()
-        do { return try JSONParser.parse(try contentBytes()) } catch is JSONParser.Failure {
-            throw HTTPFailure.invalidJSON
-        }
+        let bytes = try contentBytes()
+        do { return try JSONParser.parse(bytes) } catch { throw HTTPFailure.json(error) }
     }
 
     /// The body in memory, decoded if it is gzip.

@@ -16,7 +16,7 @@ enum ErrorResponse {
         switch error {
         case let failure as HTTPFailure: failure
         case let error as DatabaseError: failure(for: error)
-        case is JSONParser.Failure: .invalidJSON
+        case let failure as JSONParser.Failure: .json(failure)
         case is CancellationError: HTTPFailure(503, "cancelled", "The request was cancelled.")
         default: HTTPFailure(500, "internal_server_error", "The request failed.")
         }
@@ -29,8 +29,10 @@ enum ErrorResponse {
         case .documentNotFound: .missing
         case .revisionNotFound: .missing
         case .attachmentNotFound: .notFound("Document is missing attachment")
-        case .invalidDocument: HTTPFailure(400, "doc_validation", error.message)
-        case .invalidID: HTTPFailure(400, "bad_request", error.message)
+        case .invalidDocument where error.underlying is DocumentTooLarge:
+            HTTPFailure(413, "document_too_large", error.message).ofDocument
+        case .invalidDocument: .invalidDocument(error.message)
+        case .invalidID: .badRequest(error.message).ofDocument
         case .invalidName: HTTPFailure(400, "illegal_database_name", error.message)
         case .invalidQuery: HTTPFailure(400, "query_parse_error", error.message)
         case .forbidden: .forbidden(error.message)
@@ -78,6 +80,17 @@ enum ErrorResponse {
             Log.listener.error("\(call) failed: \(error)")
         }
         return response(to: failure)
+    }
+
+    /// What is told of a document of several that cannot be sent; what went wrong here, and not with the client, is
+    /// logged.
+    static func told(_ error: any Error, of id: String) -> HTTPFailure {
+        let failure = failure(for: error)
+        if failure.status >= 500, !(error is HTTPFailure) {
+            Log.listener.error(
+                "The document '\(id.prefix(200))' was left out of an answer: \(error)")
+        }
+        return failure
     }
 
     /// `error` and `reason` as properties, for lists in which single items fail.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// A refusal in the words of the wire: a status, an error name that programs compare, and a reason
 /// for people.
 package struct HTTPFailure: Error, Sendable, Equatable {
@@ -11,6 +13,8 @@ package struct HTTPFailure: Error, Sendable, Equatable {
     package var reason: String
     /// Header fields that go with it.
     package var headers: [String: String] = [:]
+    /// Whether it is about one document, whatever else the request asks: sent again, it is refused again.
+    package var concernsDocument = false
 
     /// Makes a refusal.
     package init(_ status: Int, _ error: String, _ reason: String, headers: [String: String] = [:])
@@ -20,6 +24,21 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         self.reason = reason
         self.headers = headers
     }
+}
+
+extension HTTPFailure {
+    /// The same refusal, about one document.
+    var ofDocument: HTTPFailure {
+        var failure = self
+        failure.concernsDocument = true
+        return failure
+    }
+
+    /// What a revision that was made elsewhere is refused with.
+    ///
+    /// For any other word than `forbidden` PouchDB stops at the document, and for any other status than 401, 403,
+    /// 413 and 415 CouchDB's replicator does: both then send it again and again, and nothing else.
+    var ofArrival: HTTPFailure { concernsDocument ? .forbidden(reason) : self }
 }
 
 // The sentences are CouchDB's where it has one, since clients compare some of them.
@@ -58,18 +77,52 @@ extension HTTPFailure {
     static var deleted: HTTPFailure { notFound("deleted") }
     static var noDatabase: HTTPFailure { notFound("Database does not exist.") }
     static var conflict: HTTPFailure { HTTPFailure(409, "conflict", "Document update conflict.") }
-    static var invalidJSON: HTTPFailure { badRequest("invalid UTF-8 JSON") }
     static var notAnObject: HTTPFailure { badRequest("Request body must be a JSON object") }
+    static var notADocument: HTTPFailure { badRequest("Document must be a JSON object").ofDocument }
+    static var invalidRevision: HTTPFailure { badRequest("Invalid rev format") }
+    static var revisionNeeded: HTTPFailure {
+        badRequest("A revision made elsewhere needs `_rev`.")
+    }
+    static func invalidDocument(_ reason: String) -> HTTPFailure {
+        HTTPFailure(400, "doc_validation", reason).ofDocument
+    }
     static var bodyTooLarge: HTTPFailure {
         HTTPFailure(413, "too_large", "the request entity is too large")
     }
     static func attachmentTooLarge(_ name: String) -> HTTPFailure {
         HTTPFailure(
-            413, "attachment_too_large", "The attachment '\(name.prefix(200))' is too large.")
+            413, "attachment_too_large", "The attachment '\(name.prefix(200))' is too large."
+        ).ofDocument
     }
     static var databaseExists: HTTPFailure {
         HTTPFailure(
             412, "file_exists", "The database could not be created, the file already exists.")
     }
     static var readOnly: HTTPFailure { forbidden("This listener is read-only.") }
+}
+
+// Texts that are no JSON, or JSON that cannot be kept.
+extension HTTPFailure {
+    /// The refusal of a text that a parser does not take; `what` says what the text is, as the subject of a sentence.
+    static func json(_ failure: JSONParser.Failure, _ what: String = "The body") -> HTTPFailure {
+        switch failure.kind {
+        case .nesting:
+            badRequest(
+                "\(what) nests deeper than \(JSONParser.Options().maximumDepth) levels of arrays and objects."
+            ).ofDocument
+        case .characters:
+            badRequest(
+                "\(what) has a string that is no text: at byte \(failure.offset), expected "
+                    + "\(failure.expectation)."
+            ).ofDocument
+        default:
+            badRequest(
+                "invalid UTF-8 JSON: at byte \(failure.offset), expected \(failure.expectation)")
+        }
+    }
+
+    /// The refusal of a text that is read piece by piece and stops to be JSON by an offset.
+    static func brokenJSON(at offset: Int) -> HTTPFailure {
+        badRequest("invalid UTF-8 JSON: at or before byte \(offset)")
+    }
 }

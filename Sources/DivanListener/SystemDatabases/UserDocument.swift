@@ -30,7 +30,7 @@ enum UserDocument {
             throw HTTPFailure.forbidden("doc.name is required")
         }
         guard !name.contains(":") else {
-            throw HTTPFailure.badRequest("Character `:` is not allowed in usernames.")
+            throw HTTPFailure.badRequest("Character `:` is not allowed in usernames.").ofDocument
         }
         guard id == prefix + name else {
             throw HTTPFailure.forbidden("Docs id must be of the form org.couchdb.user:name.")

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanHTTP
+internal import DivanJSON
+internal import DivanModel
+
+/// What a `_revs_diff` asks of one document.
+private struct WantedRevisions: Sendable {
+    /// The text of the ID in JSON, as it was sent.
+    var idText: [UInt8]
+    /// The ID; nil when no document here can have it.
+    var id: DocumentID?
+    /// The text of the list, as it was sent, where the ID or the list cannot be kept.
+    var listText: [UInt8]
+    /// The revisions; nil when the list holds what no `String` can.
+    var revisions: [String]?
+
+    /// Reads a member of the request; nil for what is none, or is not even UTF-8.
+    ///
+    /// - Throws: `HTTPFailure` 400 when it lists no revisions.
+    init?(_ event: JSONObjectStream.Event, name: [UInt8]) throws {
+        guard case .member(_, let list) = event, Self.isText(name), Self.isText(list) else {
+            return nil
+        }
+        (idText, listText) = (name, list)
+        let text = (try? JSONParser.parse(name))?.string
+        id = text.flatMap { try? DocumentID($0) }
+        do {
+            let name = String((text ?? "an ID").prefix(200))
+            revisions = try DocumentFormat.revisions(JSONParser.parse(list), name)
+            if id != nil { listText = [] }
+        } catch let failure as JSONParser.Failure where failure.kind == .characters {}
+    }
+
+    private static func isText(_ bytes: [UInt8]) -> Bool {
+        String(validating: bytes, as: UTF8.self) != nil
+    }
+}
+
+// What a database lacks of what another one has.
+extension Call {
+    /// `POST /{db}/_revs_diff`
+    func revisionsDifference() throws -> ListenerResponse {
+        let text = try missingRevisions { missing, ancestors, text in
+            text.raw("{\"missing\":")
+            text.bytes += missing
+            if !ancestors.isEmpty {
+                text.raw(",\"possible_ancestors\":")
+                text.value(.array(ancestors.sorted(by: >).map { .string($0.description) }))
+            }
+            text.bytes.append(JSONByte.closeBrace)
+        }
+        return .json(bytes: text.bytes)
+    }
+
+    /// `POST /{db}/_missing_revs`
+    func missingRevisions() throws -> ListenerResponse {
+        var answer = JSONText()
+        answer.raw("{\"missing_revs\":")
+        answer.bytes += try missingRevisions { missing, _, text in text.bytes += missing }.bytes
+        answer.bytes.append(JSONByte.closeBrace)
+        return .json(bytes: answer.bytes)
+    }
+
+    /// An object of the documents that lack some of the revisions that the request lists.
+    ///
+    /// What cannot be kept here is missing, too: then it is sent, and refused by its name. If it were left out, the
+    /// client would take it for stored; if the request failed, nothing else would be sent.
+    private func missingRevisions(
+        _ write: ([UInt8], Set<RevisionID>, inout JSONText) throws -> Void
+    ) throws -> JSONText {
+        var wanted: [WantedRevisions] = []
+        _ = try readObject(
+            .bytes(plainBody().bytes(limit: site.options.limits.jsonBody)), array: nil
+        ) {
+            if let one = try WantedRevisions($0, name: $1) { wanted.append(one) }
+        }
+        return try database.read { transaction in
+            var text = JSONText()
+            text.raw("{")
+            for one in wanted {
+                guard let (missing, ancestors) = try Self.missing(one, transaction) else {
+                    continue
+                }
+                if text.bytes.count > 1 { text.bytes.append(JSONByte.comma) }
+                text.bytes += one.idText
+                text.raw(":")
+                try write(missing, ancestors, &text)
+            }
+            text.raw("}")
+            return text
+        }
+    }
+
+    /// The list of the revisions that are missing, in JSON, and the stored ones that may be their ancestors; nil when none is
+    /// missing.
+    private static func missing(
+        _ wanted: WantedRevisions, _ transaction: borrowing ReadTransaction
+    ) throws -> ([UInt8], Set<RevisionID>)? {
+        guard let id = wanted.id, let revisions = wanted.revisions else {
+            return (wanted.listText, [])
+        }
+        let known = revisions.map { (text: $0, id: try? RevisionID(unquoted($0))) }
+        let tree = try transaction.recentTree(of: id)
+        let lacking: Set<RevisionID>
+        if let tree {
+            lacking = Set(
+                try transaction.missingRevisions(of: known.compactMap(\.id), in: tree, of: id))
+        } else {
+            lacking = Set(known.compactMap(\.id))
+        }
+        let missing = known.filter { $0.id.map(lacking.contains) ?? true }
+        guard !missing.isEmpty else { return nil }
+        var ancestors: Set<RevisionID> = []
+        if let tree {
+            for revision in lacking { ancestors.formUnion(tree.possibleAncestors(of: revision)) }
+        }
+        var text = JSONText()
+        text.value(.array(missing.map { .string($0.id?.description ?? $0.text) }))
+        return (text.bytes, ancestors)
+    }
+}
