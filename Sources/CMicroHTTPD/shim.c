@@ -18,6 +18,7 @@ struct MHD_Daemon *divan_httpd_start(const struct divan_httpd_options *options) 
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)options->key},
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)options->certificate},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
         {options->clientAnchors ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
          (void *)options->clientAnchors},
         {MHD_OPTION_END, 0, NULL},
@@ -29,6 +30,7 @@ struct MHD_Daemon *divan_httpd_start(const struct divan_httpd_options *options) 
         MHD_OPTION_CONNECTION_LIMIT, options->connections,
         MHD_OPTION_CONNECTION_TIMEOUT, options->timeout,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->memory,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
         MHD_OPTION_URI_LOG_CALLBACK, options->begin, options->context,
         MHD_OPTION_NOTIFY_COMPLETED, options->completed, options->context,

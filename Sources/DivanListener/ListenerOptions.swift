@@ -23,8 +23,15 @@ public struct ListenerLimits: Sendable {
     public var attachment = Int.max
     /// The longest request line with header fields, in bytes.
     public var head = 12 << 10
-    /// The most connections at once; others wait in the system's queue.
+    /// The most connections at once. For a new one beyond them the one is closed that has been silent for the longest
+    /// time, of the network that has the most.
     public var connections = 4_096
+    /// The most connections at once from one IPv4 address or one IPv6 network of 64 bits, made room for in the same way.
+    public var connectionsPerAddress = 1_024
+    /// The addresses of proxies that speak for many clients, such as `10.0.0.2`: `connectionsPerAddress` is not for them.
+    public var trustedProxies: Set<String> = []
+    /// How long a new connection may take to send the head of its first request.
+    public var firstRequest = Duration.seconds(10)
     /// How long a connection may be silent between requests, or while it sends a head.
     public var idle = Duration.seconds(60)
     /// How slowly a body may come, in bytes a second, after its grace.
@@ -33,7 +40,8 @@ public struct ListenerLimits: Sendable {
     public var slowestAnswer = 1_024
     /// How long a body may take however little has come, or an answer however little was taken.
     public var bodyGrace = Duration.seconds(30)
-    /// How many wrong passwords in a row for a user, from one address, lock the user out from there.
+    /// How many wrong passwords in a row for a user, from one address, lock the user out from there. Ten times as many
+    /// for any users lock out all from there whose passwords were not right lately.
     public var passwordAttempts = 5
     /// For how long.
     public var passwordLockout = Duration.seconds(300)

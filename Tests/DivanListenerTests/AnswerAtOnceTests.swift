@@ -43,9 +43,13 @@ import Testing
         #expect(site.answersAtOnce("GET", "/db/a"))
     }
 
-    @Test func `a password goes to a worker`() throws {
-        let site = try filled()
-        #expect(!site.answersAtOnce("GET", "/db/a", ["Authorization": "Basic YTpi"]))
+    @Test
+    func `a password that must be hashed goes to a worker, one that was right lately does not`()
+        throws
+    {
+        let site = try filled { $0.access = .users(["a": "b"]) }
+        #expect(site.answersAtOnce("GET", "/db/a", ["Authorization": "Basic YTpi"]))
+        #expect(!site.answersAtOnce("GET", "/db/a", ["Authorization": "Basic YTpj"]))
     }
 
     @Test func `the rules of an app run on workers`() throws {

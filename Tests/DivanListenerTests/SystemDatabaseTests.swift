@@ -131,7 +131,7 @@ import Testing
             var head = RequestHead(
                 method: "GET", target: "/_session",
                 headers: ["Authorization": Self.basic("root", password), "Host": "localhost"])
-            head.remoteAddress = address
+            head.network = address
             return site.router.respond(ListenerRequest(head)).status
         }
         for _ in 0..<5 { #expect(send("wrong", from: "10.0.0.1") == 401) }

@@ -42,6 +42,10 @@ enum ServeOptions {
             "cors-credentials", nil,
             "With --cors '*': let every page act as the user at the browser, which PouchDB asks for."
         ),
+        .value(
+            "trusted-proxy", nil, "ADDRESS",
+            "Bound the connections of this address as all together, not as those of one client.",
+            repeats: true),
     ]
 
     static func read(_ invocation: Invocation, _ directory: URL) throws -> ListenerOptions {
@@ -75,6 +79,7 @@ enum ServeOptions {
         } else if arguments.flag("cors-credentials") {
             throw UsageError("--cors-credentials goes with --cors ORIGIN.")
         }
+        options.limits.trustedProxies = Set(arguments.strings("trusted-proxy"))
         options.tls = try tls(arguments, directory, options.host)
         return options
     }

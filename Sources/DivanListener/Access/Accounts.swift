@@ -18,12 +18,16 @@ final class Accounts: Sendable {
 
     private struct State {
         var file: AccountsFile
-        /// Passwords that were right: hashing one takes a tenth of a second.
-        var verified: [[UInt8]: String] = [:]
+        /// Passwords that were right, signed: hashing one takes a good part of a second.
+        var verified: Set<[UInt8]> = []
     }
 
+    /// So many passwords that were right are remembered.
+    private static let mostVerified = 10_000
+
     private let path: String?
-    private let given: [String: AccountsFile.User]
+    /// The signed passwords of users of this run, which were given in clear: there is no file to protect them in.
+    private let given: [String: [UInt8]]
     /// Users that are kept elsewhere: the documents of `_users`.
     private let others: @Sendable (String) -> AccountsFile.User?
     /// Signs what `verified` remembers.
@@ -43,9 +47,7 @@ final class Accounts: Sendable {
     ) throws {
         self.others = others
         self.path = path.map { $0 + "/listener.json" }
-        given = passwords.mapValues {
-            AccountsFile.User(password: $0, roles: [ListenerUser.adminRole], iterations: 10_000)
-        }
+        given = passwords.mapValues { [memoryKey] in Secrets.sign(Array($0.utf8), key: memoryKey) }
         state = Mutex(State(file: try AccountsFile.load(self.path)))
     }
 
@@ -57,29 +59,53 @@ final class Accounts: Sendable {
 
     /// What is kept of a user.
     private func account(_ name: String) -> AccountsFile.User? {
-        given[name] ?? state.withLock { $0.file.users[name] } ?? others(name)
+        if let key = given[name] {
+            return AccountsFile.User(
+                salt: [], key: key, iterations: 0, roles: [ListenerUser.adminRole])
+        }
+        return state.withLock { $0.file.users[name] } ?? others(name)
     }
 
     // MARK: - Passwords
 
-    /// The user of a name and password; nil when either is wrong.
-    func user(_ name: String, password: String) -> ListenerUser? {
+    /// The user of a name and password that were found to be right before, without hashing; nil otherwise.
+    func rememberedUser(_ name: String, password: String) -> ListenerUser? {
         refresh()
+        guard let account = account(name) else { return nil }
+        let isRight =
+            account.iterations == 0
+            ? Secrets.areEqual(Secrets.sign(Array(password.utf8), key: memoryKey), account.key)
+            : state.withLock { $0.verified.contains(mark(name, password, account)) }
+        return isRight ? ListenerUser(name: name, roles: account.roles, method: "default") : nil
+    }
+
+    /// The user of a name and password; nil when either is wrong.
+    ///
+    /// Whatever is wrong takes the same time: as many rounds of hashing as a password that is made today. So the time
+    /// does not tell which names are known.
+    func user(_ name: String, password: String) -> ListenerUser? {
+        if let user = rememberedUser(name, password: password) { return user }
         let known = account(name)
-        // A name that is not known takes as long as a wrong password.
-        let account = known ?? AccountsFile.User.nobody
-        let mark = Secrets.sign(
-            Array("\(name)\0\(password)\0".utf8) + account.key, key: memoryKey)
-        if state.withLock({ $0.verified[mark] == name }) {
-            return ListenerUser(name: name, roles: account.roles, method: "default")
+        let rounds = known?.iterations ?? 0
+        if let known, rounds > 0,
+            Secrets.areEqual(
+                Secrets.derive(password, salt: known.salt, iterations: rounds), known.key)
+        {
+            state.withLock { state in
+                if state.verified.count >= Self.mostVerified { state.verified = [] }
+                state.verified.insert(mark(name, password, known))
+            }
+            return ListenerUser(name: name, roles: known.roles, method: "default")
         }
-        let key = Secrets.derive(password, salt: account.salt, iterations: account.iterations)
-        guard Secrets.areEqual(key, account.key), known != nil else { return nil }
-        state.withLock { state in
-            if state.verified.count > 1_000 { state.verified = [:] }
-            state.verified[mark] = name
+        if rounds < AccountsFile.iterations {
+            _ = Secrets.derive(
+                password, salt: memoryKey, iterations: AccountsFile.iterations - rounds)
         }
-        return ListenerUser(name: name, roles: account.roles, method: "default")
+        return nil
+    }
+
+    private func mark(_ name: String, _ password: String, _ account: AccountsFile.User) -> [UInt8] {
+        Secrets.sign(Array("\(name)\0\(password)\0".utf8) + account.key, key: memoryKey)
     }
 
     private func refresh() {
@@ -89,7 +115,7 @@ final class Accounts: Sendable {
                 let file = try? AccountsFile.load(path)
             else { return }
             state.file = file
-            state.verified = [:]
+            state.verified = []
         }
     }
 

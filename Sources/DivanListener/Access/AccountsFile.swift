@@ -22,6 +22,8 @@ package struct AccountsFile: Sendable {
         var iterations: Int
         /// The roles.
         package var roles: Set<String>
+        /// Hashing more often than this would keep a processor busy for seconds.
+        static let mostIterations: Int64 = 10_000_000
 
         /// Hashes a password with a salt of its own.
         package init(
@@ -41,14 +43,12 @@ package struct AccountsFile: Sendable {
             self.roles = roles
         }
 
-        /// A user whose password nobody has.
-        static let nobody = User(password: Hexadecimal.text(Secrets.random(16)), roles: [])
-
         init?(_ value: JSONValue) {
             guard value["scheme"]?.string == "pbkdf2-sha256",
                 let salt = value["salt"]?.string.flatMap(Hexadecimal.bytes),
                 let key = value["key"]?.string.flatMap(Hexadecimal.bytes),
-                let iterations = value["iterations"]?.int64, iterations > 0
+                let iterations = value["iterations"]?.int64,
+                (1...Self.mostIterations).contains(iterations)
             else { return nil }
             self.salt = salt
             self.key = key

@@ -29,14 +29,6 @@ struct Guardian: Sendable {
             + (certificates == nil ? [] : ["certificate"])
     }
 
-    /// Whether a request shows anything that may tell who makes it.
-    func showsSomething(_ head: RequestHead) -> Bool {
-        if case .trusted = head.certificate { return true }
-        return Self.credentialFields.contains {
-            head.headers[$0] != nil && (proxy != nil || $0 != ListenerProxyAuthentication.nameField)
-        }
-    }
-
     /// The header fields by which a client may say who it is.
     static let credentialFields = [
         "Authorization", "Cookie", ListenerProxyAuthentication.nameField,
@@ -56,11 +48,15 @@ struct Guardian: Sendable {
 
     /// Who makes a request.
     ///
+    /// - Parameters:
+    ///   - head: The head of the request.
+    ///   - mayTakeLong: Whether a password may be hashed.
+    /// - Returns: nil when that is needed and not allowed.
     /// - Throws: `HTTPFailure` 401 when a name, password or token is wrong, 403 when too many passwords were, or a
     ///   certificate is missing or not trusted.
-    func user(of head: RequestHead) throws -> ListenerUser {
+    func user(of head: RequestHead, mayTakeLong: Bool) throws -> ListenerUser? {
         let certificate = try certificate(of: head)
-        var user = try recognised(head)
+        guard var user = try recognised(head, mayTakeLong: mayTakeLong) else { return nil }
         if user.name == nil, !isParty, let certificate,
             let shown = certificates?.user(certificate)
         {
@@ -91,21 +87,22 @@ struct Guardian: Sendable {
     /// - Throws: `HTTPFailure` 401 when a name, password or token is wrong, 403 when too many passwords were.
     func user(showing headers: HTTPHeaders) throws -> ListenerUser {
         var head = RequestHead(method: "GET", target: "/", headers: headers)
-        head.remoteAddress = "replication"
-        return try recognised(head)
+        head.network = "replication"
+        return try recognised(head, mayTakeLong: true) ?? anonymous
     }
 
     /// The user by what stands in the request.
-    private func recognised(_ head: RequestHead) throws -> ListenerUser {
+    private func recognised(_ head: RequestHead, mayTakeLong: Bool) throws -> ListenerUser? {
         if isParty { return ListenerUser(roles: [ListenerUser.adminRole]) }
         if let authorization = head.headers["Authorization"] {
             if let tokens, let token = Self.bearer(authorization) {
                 return try tokens.user(token, now: Accounts.now)
             }
             guard let (name, password) = Self.credentials(authorization) else {
-                throw HTTPFailure.unauthorized("Name or password is incorrect.")
+                throw Self.wrongPassword
             }
-            return try signIn(name, password: password, from: head.remoteAddress)
+            return try signIn(
+                name, password: password, from: head.network, mayTakeLong: mayTakeLong)
         }
         if let user = try proxy?.user(of: head.headers) { return user }
         guard let token = Self.cookie(head), isOwnOrigin(head) else { return anonymous }
@@ -115,18 +112,35 @@ struct Guardian: Sendable {
         return user
     }
 
-    /// The user of a name and password.
+    /// The user of a name and password, by hashing where that is needed.
     ///
-    /// - Throws: As `user(of:)`.
-    func signIn(_ name: String, password: String, from address: String) throws -> ListenerUser {
-        guard !throttle.isLocked(name, from: address) else {
-            throw HTTPFailure.forbidden(
-                "Account is temporarily locked due to multiple authentication failures")
-        }
-        let user = accounts.user(name, password: password)
-        throttle.note(name, from: address, isRight: user != nil)
-        guard let user else { throw HTTPFailure.unauthorized("Name or password is incorrect.") }
+    /// - Throws: As `user(of:mayTakeLong:)`.
+    func signIn(_ name: String, password: String, from network: String) throws -> ListenerUser {
+        let user = try signIn(name, password: password, from: network, mayTakeLong: true)
+        guard let user else { throw Self.wrongPassword }
         return user
+    }
+
+    /// A password that was right lately counts at once, also while others guess from the same network; but not of a
+    /// name that is locked, or the lock would not stop those who guess it.
+    private func signIn(
+        _ name: String, password: String, from network: String, mayTakeLong: Bool
+    ) throws -> ListenerUser? {
+        guard !throttle.isLocked(name, from: network) else { throw Self.locked }
+        if let user = accounts.rememberedUser(name, password: password) { return user }
+        guard !throttle.isLocked(from: network) else { throw Self.locked }
+        guard mayTakeLong else { return nil }
+        let user = accounts.user(name, password: password)
+        throttle.note(name, from: network, isRight: user != nil)
+        guard let user else { throw Self.wrongPassword }
+        return user
+    }
+
+    private static var wrongPassword: HTTPFailure {
+        .unauthorized("Name or password is incorrect.")
+    }
+    private static var locked: HTTPFailure {
+        .forbidden("Account is temporarily locked due to multiple authentication failures")
     }
 
     private func isOwnOrigin(_ head: RequestHead) -> Bool {

@@ -28,6 +28,10 @@ extension Call {
         response.headers["Content-Type"] = attachment.contentType ?? "application/octet-stream"
         // What a browser would run must not act in the listener's name.
         response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Content-Security-Policy"] = "sandbox"
+        if Self.isActive(attachment.contentType) {
+            response.headers["Content-Disposition"] = "attachment"
+        }
         response.headers["Accept-Ranges"] = isCoded ? "none" : "bytes"
         if isCoded || attachment.encoding == nil {
             // Of what is stored, which is what is sent: the whole of it, also with a range.
@@ -65,6 +69,13 @@ extension Call {
             throw HTTPFailure.notFound("The content of the attachment is not here.")
         }
         return response
+    }
+
+    /// Whether a browser that opens content of this type may run what stands in it.
+    private static func isActive(_ contentType: String?) -> Bool {
+        let essence = (contentType ?? "").prefix { $0 != ";" }.lowercased().filter { $0 != " " }
+        return ["text/html", "text/xml", "application/xml"].contains(essence)
+            || essence.hasSuffix("+xml")
     }
 
     private func ownerDocument() throws -> Document {

@@ -12,8 +12,8 @@ package struct RequestHead: Sendable {
     package var headers: HTTPHeaders
     /// Whether it came through TLS.
     package var isSecure = false
-    /// The client's address, where it gives a password; it only tells apart those who guess.
-    package var remoteAddress = ""
+    /// The network that the client is in, where it gives a password; it only tells apart those who guess.
+    package var network = ""
 
     /// What the client has shown of itself over TLS.
     package var certificate = PresentedCertificate.none
@@ -35,6 +35,8 @@ package struct ListenerRequest: Sendable {
     package var head: RequestHead
     /// The body.
     package var body: RequestBody
+    /// Who makes it, if that is known already.
+    package var identity: Identity?
 
     /// Makes a request.
     package init(_ head: RequestHead, body: RequestBody = .bytes([])) {

@@ -114,7 +114,7 @@ extension Call {
         guard let name = fields["name"] ?? fields["username"], let password = fields["password"]
         else { throw HTTPFailure.unauthorized("Name or password is incorrect.") }
         let signedIn = try site.guardian.signIn(
-            name, password: password, from: request.head.remoteAddress)
+            name, password: password, from: request.head.network)
         let roles = JSONValue.array(signedIn.roles.sorted().map { .string($0) })
         var response = ListenerResponse.json(["ok": true, "name": .string(name), "roles": roles])
         if let next = query["next"], next.hasPrefix("/"), !next.hasPrefix("//") {

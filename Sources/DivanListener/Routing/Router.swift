@@ -19,9 +19,10 @@ package struct Router: Sendable {
     let site: Site
 
     /// The lane in which a request is worked on: writers wait for each other, readers for nobody, and
-    /// what waits for other servers, perhaps this one, keeps no one else from being served.
+    /// what waits for other servers, perhaps this one, keeps no one else from being served. Passwords have a lane of
+    /// their own, since checking one keeps a processor busy for a good part of a second.
     package enum Lane: Sendable {
-        case reading, writing, long
+        case reading, writing, long, signingIn
     }
 
     // One row for each route; `GET` rows serve `HEAD`, too.
@@ -128,7 +129,7 @@ package struct Router: Sendable {
             let target = try RequestTarget(head.target)
             let resource = Resource(target.components)
             let route = try route(resource, head.method)
-            let signedIn = try site.guardian.user(of: head)
+            let signedIn = try identity(of: request).user()
             user = signedIn
             var call = Call(
                 site: site, request: request, target: target, resource: resource, user: signedIn)
@@ -146,8 +147,9 @@ package struct Router: Sendable {
     package func answerAtOnce(_ request: ListenerRequest) -> ListenerResponse? {
         let head = request.head
         guard head.method == "GET" || head.method == "HEAD", !head.target.containsByte(Self.mark),
-            head.headers["Authorization"] == nil, !site.options.authorization.isAskedToRead,
-            let target = try? RequestTarget(head.target)
+            !site.options.authorization.isAskedToRead,
+            let target = try? RequestTarget(head.target),
+            let identity = request.identity ?? identity(of: head, mayTakeLong: false)
         else { return nil }
         let resource = Resource(target.components)
         guard let route = Self.routes[resource.pattern]?["GET"], route.length == .short else {
@@ -158,15 +160,15 @@ package struct Router: Sendable {
         var isLong = false
         let response = answer(request) { user in
             try site.guardian.check(head)
-            let signedIn = try site.guardian.user(of: head)
+            let signedIn = try identity.user()
             user = signedIn
             var call = Call(
                 site: site, request: request, target: target, resource: resource, user: signedIn)
             call.openDatabase = database
             call.isAtOnce = true
-            do { return try handle(call, route) } catch let error as Call.TakesLong {
+            do { return try handle(call, route) } catch is Call.TakesLong {
                 isLong = true
-                throw error
+                return ListenerResponse(status: 200)
             }
         }
         return isLong ? nil : response
@@ -207,16 +209,28 @@ package struct Router: Sendable {
         guard let target = try? RequestTarget(head.target),
             let route = try? route(Resource(target.components), head.method)
         else { return .reading }
+        if route.pattern == "/_session", route.method == "POST" { return .signingIn }
         if route.length == .long { return .long }
         return route.isWrite ? .writing : .reading
     }
 
-    /// The longest body that a request may have: from somebody who shows neither a name nor a cookie
-    /// not more than is needed to sign in.
-    package func largestBody(_ head: RequestHead) -> Int {
+    /// Who makes a request; nil when a password must be hashed to tell, and that may not be done now.
+    package func identity(of head: RequestHead, mayTakeLong: Bool) -> Identity? {
+        do {
+            return try site.guardian.user(of: head, mayTakeLong: mayTakeLong).map(Identity.known)
+        } catch { return .refused(ErrorResponse.failure(for: error)) }
+    }
+
+    /// Who makes a request, on a thread that may block.
+    private func identity(of request: ListenerRequest) -> Identity {
+        request.identity ?? identity(of: request.head, mayTakeLong: true) ?? .known(ListenerUser())
+    }
+
+    /// The longest body that a request may have: of a client that has not shown who it is not more than is needed
+    /// to sign in.
+    package func largestBody(of identity: Identity) -> Int {
         let limit = site.options.limits.requestBody
-        guard !site.guardian.isParty, !site.guardian.showsSomething(head) else { return limit }
-        return min(limit, 64 << 10)
+        return identity.isProven ? limit : min(limit, 64 << 10)
     }
 
     /// The answer to a request that is refused before its body has come.

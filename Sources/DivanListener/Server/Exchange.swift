@@ -9,9 +9,11 @@ internal import Synchronization
 
 /// One request and its answer on a connection of libmicrohttpd.
 ///
-///     receiving ──► working ──► answering ⇄ producing ⇄ parked ──► done
-///     (daemon)      (worker)    (daemon)    (worker)    (nobody)
+///     identifying ──► identified ──► receiving ──► working ──► answering ⇄ producing ⇄ parked ──► done
+///     (worker)        (daemon)       (daemon)      (worker)    (daemon)    (worker)    (no thread)
 ///
+/// It begins with *identifying* only when a password must be hashed: until then the client's body stays in the socket.
+/// The library then shows the head a second time.
 /// The daemon's thread has it while it receives and answers, and where the answer is a short one goes
 /// from one to the other at once; while it works, produces or is parked its
 /// connection is suspended. Whoever ends such a time resumes the connection, and only then does the
@@ -27,7 +29,7 @@ final class Exchange: Sendable {
     }
 
     private enum Phase: Equatable {
-        case receiving, working, answering, producing, parked, done
+        case identifying, identified, receiving, working, answering, producing, parked, done
     }
 
     private struct State {
@@ -36,6 +38,7 @@ final class Exchange: Sendable {
         /// The bytes that the head takes of the connection's memory.
         var headSize = 0
         var body = BodyCollector()
+        var identity = Identity.known(ListenerUser())
         var limit = 0
         var response: ListenerResponse?
         var producer: (any ResponseProducer)?
@@ -88,15 +91,20 @@ final class Exchange: Sendable {
     func advance(_ method: String, _ piece: UnsafeRawBufferPointer) -> Bool {
         if state.withLock({ $0.head == nil }) { return begin(method) }
         if piece.count > 0 {
-            // SAFETY: the bytes are copied.
-            return state.withLock { unsafe $0.body.append(piece, limit: $0.limit) }
+            return state.withLock { state in
+                // The client is told that it is not let in when it has sent what it sends.
+                if case .refused = state.identity { return true }
+                // SAFETY: the bytes are copied.
+                return unsafe state.body.append(piece, limit: state.limit)
+            }
         }
         let phase = state.withLock { $0.phase }
         switch phase {
+        case .identified: return receive()
         case .receiving: return work()
         case .working: return answer()
-        // The library asks again only after something was queued.
-        case .answering, .producing, .parked, .done: return false
+        // The library asks again only after something was queued, and not while it is suspended.
+        case .identifying, .answering, .producing, .parked, .done: return false
         }
     }
 
@@ -106,24 +114,75 @@ final class Exchange: Sendable {
         head.isSecure = server.isSecure
         head.certificate = open.certificate { server.certificate(of: connection) }
         // Needed only to tell those apart who guess passwords.
-        if head.headers["Authorization"] != nil || target.hasPrefix("/_session") {
-            head.remoteAddress = open.address
+        if head.headers["Authorization"] != nil || target.utf8.starts(with: "/_session".utf8) {
+            head.network = open.network
         }
         let size = Self.size(of: head.headers, target.utf8.count)
-        let limit = server.handler.largestBody(head)
         guard server.begin(self, on: open) else { return false }
         state.withLock { state in
             state.head = head
             // The library notes where each field lies.
             state.headSize = size + 64 * head.headers.count
-            state.limit = limit
         }
         if size > server.limits.head {
             return refuse(
                 HTTPFailure(431, "header_too_large", "The header of the request is too large."))
         }
-        if let length = head.declaredLength, length > limit { return refuse(.bodyTooLarge) }
+        if let failure = RequestFraming.failure(of: head.headers) { return refuse(failure) }
+        guard let identity = server.handler.identity(of: head, mayTakeLong: false) else {
+            return identify(head)
+        }
+        admit(identity)
+        return receive()
+    }
+
+    /// Goes on to the body, unless it is known to be too long for this client.
+    private func receive() -> Bool {
+        let (identity, length, limit) = state.withLock { state in
+            state.phase = .receiving
+            return (state.identity, state.head?.declaredLength, state.limit)
+        }
+        guard let length, length > limit else { return true }
+        guard case .refused(let failure) = identity else { return refuse(.bodyTooLarge) }
+        return refuse(failure)
+    }
+
+    /// Has a worker find out who makes the request.
+    private func identify(_ head: RequestHead) -> Bool {
+        guard leave(for: .identifying) else { return false }
+        suspend()
+        let isTaken = server.pool(.signingIn).run { [self] in
+            admit(server.handler.identity(of: head, mayTakeLong: true) ?? .busy)
+            resume()
+        }
+        if !isTaken {
+            admit(.busy)
+            resume()
+        }
         return true
+    }
+
+    /// Notes who makes the request, and so how long its body may be.
+    private func admit(_ identity: Identity) {
+        let limit = server.handler.largestBody(of: identity)
+        state.withLock { state in
+            state.identity = identity
+            state.limit = limit
+            state.phase = .identified
+        }
+    }
+
+    /// Notes that a worker gets the exchange, and the connection is to be suspended.
+    ///
+    /// - Returns: false when it was abandoned, and its connection is to be closed.
+    private func leave(for phase: Phase) -> Bool {
+        state.withLock { state in
+            // Under the lock: a thread that abandons it afterwards waits for its end.
+            guard !state.isAbandoned else { return false }
+            state.phase = phase
+            resumed.enter()
+            return true
+        }
     }
 
     /// What header fields take on the wire, and so many bytes more.
@@ -140,34 +199,34 @@ final class Exchange: Sendable {
     }
 
     private func work() -> Bool {
-        let (head, body, isAbandoned) = state.withLock { state in
-            (state.head, state.body.finish(), state.isAbandoned)
+        let (head, identity, body, isAbandoned) = state.withLock { state in
+            (state.head, state.identity, state.body.finish(), state.isAbandoned)
         }
         guard let head, !isAbandoned else { return false }
         guard let body else {
             return refuse(
                 HTTPFailure(507, "insufficient_storage", "The body could not be kept."))
         }
-        let request = ListenerRequest(head, body: body)
+        var request = ListenerRequest(head, body: body)
+        request.identity = identity
         if let response = server.handler.answerAtOnce(request) {
             state.withLock { $0.response = response }
             return answer()
         }
-        let mayGoOn = state.withLock { state in
-            // Under the lock: whoever abandons it afterwards waits for its end.
-            guard !state.isAbandoned else { return false }
-            state.phase = .working
-            resumed.enter()
-            return true
-        }
-        guard mayGoOn else { return false }
+        guard leave(for: .working) else { return false }
         suspend()
-        server.pool(server.handler.lane(head)).run { [self] in
-            let response = server.handler.respond(request)
-            state.withLock { $0.response = response }
-            resume()
+        let isTaken = server.pool(server.handler.lane(head)).run { [self, request] in
+            finish(server.handler.respond(request))
+        }
+        if !isTaken, case .refused(let failure) = Identity.busy {
+            finish(server.handler.refuse(failure, head))
         }
         return true
+    }
+
+    private func finish(_ response: ListenerResponse) {
+        state.withLock { $0.response = response }
+        resume()
     }
 
     private func answer() -> Bool {
@@ -278,7 +337,10 @@ final class Exchange: Sendable {
             state.phase = .parked
             return false
         }
-        if mustLook { return server.readers.run { [self] in produce() } }
+        guard !mustLook else {
+            server.readers.run { [self] in produce() }
+            return
+        }
         server.deadlines.set(number, after: duration) { [weak self] in self?.wake() }
         // It may have been woken before the deadline was set.
         if state.withLock({ $0.phase != .parked }) { server.deadlines.remove(number) }

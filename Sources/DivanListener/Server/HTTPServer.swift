@@ -17,8 +17,15 @@ package protocol HTTPServer: AnyObject, Sendable {
 
 /// What an `HTTPServer` asks about requests and lets answer them.
 package protocol HTTPRequestHandler: Sendable {
-    /// The longest body of a request with this head, in bytes.
-    func largestBody(_ head: RequestHead) -> Int
+    /// Who makes a request.
+    ///
+    /// - Parameters:
+    ///   - head: The head of the request.
+    ///   - mayTakeLong: Whether a password may be hashed, which takes a good part of a second.
+    /// - Returns: nil only when that is needed and not allowed.
+    func identity(of head: RequestHead, mayTakeLong: Bool) -> Identity?
+    /// The longest body of a request of a client, in bytes.
+    func largestBody(of identity: Identity) -> Int
     /// Answers a request that takes less time than to hand it to another thread; nil for all others.
     func answerAtOnce(_ request: ListenerRequest) -> ListenerResponse?
     /// Where a request waits for its turn, so that none holds up those of another kind.

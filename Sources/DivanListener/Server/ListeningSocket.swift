@@ -62,22 +62,38 @@ struct ListeningSocket {
     /// Closes a socket that nobody took over.
     func close() { Self.closeDescriptor(descriptor) }
 
-    /// The address of whoever is at the other end of a connection, without its port; empty when the system does
-    /// not tell.
-    static func address(ofPeer descriptor: Int32) -> String {
+    /// The network at the other end of a connection: an IPv4 address, or an IPv6 address whose last 64 bits are
+    /// zero, since one client may have all of them; empty when the system does not tell.
+    static func network(ofPeer descriptor: Int32) -> String {
         var peer = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        // SAFETY: the storage is large enough for any family and lives through both calls; the text has the room
+        // SAFETY: the storage is large enough for any family and lives through all calls; the text has the room
         // that is said.
         return unsafe withUnsafeMutablePointer(to: &peer) { storage in
-            unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                guard unsafe getpeername(descriptor, address, &length) == 0 else { return "" }
+            let isKnown = unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getpeername(descriptor, $0, &length) == 0
+            }
+            guard isKnown else { return "" }
+            unsafe clearHost(storage)
+            return unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 var text = [CChar](repeating: 0, count: 64)
                 let code = unsafe getnameinfo(
                     address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
                 let end = text.firstIndex(of: 0) ?? text.endIndex
                 let digits = text[..<end].map { UInt8(bitPattern: $0) }
                 return code == 0 ? String(decoding: digits, as: UTF8.self) : ""
+            }
+        }
+    }
+
+    /// Clears the part of an IPv6 address that a client chooses itself, unless an IPv4 address stands there.
+    private static func clearHost(_ address: UnsafeMutablePointer<sockaddr_storage>) {
+        // SAFETY: the storage is large enough for either family, and its family says which it is.
+        guard unsafe address.pointee.ss_family == sa_family_t(AF_INET6) else { return }
+        unsafe address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { six in
+            unsafe withUnsafeMutableBytes(of: &six.pointee.sin6_addr) { bytes in
+                guard unsafe bytes[0..<10].contains(where: { $0 != 0 }) else { return }
+                for index in 8..<16 { unsafe bytes[index] = 0 }
             }
         }
     }

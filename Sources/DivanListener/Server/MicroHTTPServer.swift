@@ -7,6 +7,12 @@ internal import DivanLogging
 internal import Dispatch
 internal import Synchronization
 
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Darwin)
@@ -47,9 +53,50 @@ internal import Darwin
 final class MicroHTTPServer: HTTPServer {
     private struct State {
         var daemon: Daemon?
-        var connections: [Int: OpenConnection] = [:]
         var sweeper: (any DispatchSourceTimer)?
+        private(set) var connections: [Int: OpenConnection] = [:]
+        /// How many of them each network has.
+        private var counts: [String: Int] = [:]
+
+        /// Notes a connection, and answers how many its network has now.
+        mutating func open(_ number: Int, _ connection: OpenConnection) -> Int {
+            connections[number] = connection
+            counts[connection.network, default: 0] += 1
+            return counts[connection.network] ?? 0
+        }
+
+        mutating func close(_ number: Int) {
+            guard let connection = connections.removeValue(forKey: number) else { return }
+            let left = (counts[connection.network] ?? 1) - 1
+            counts[connection.network] = left > 0 ? left : nil
+        }
+
+        /// The connection that has been silent for the longest time, of one network or of the network that has the
+        /// most; nil when each is being served.
+        func longestSilent(of network: String?) -> OpenConnection? {
+            var found: (connection: OpenConnection, count: Int, since: ContinuousClock.Instant)?
+            for connection in connections.values {
+                let (exchange, since, _) = connection.occupation
+                guard exchange == nil, !connection.isShut,
+                    network == nil || connection.network == network
+                else { continue }
+                let count = counts[connection.network] ?? 0
+                if let best = found,
+                    (best.count, since) >= (count, best.since)
+                {
+                    continue
+                }
+                found = (connection, count, since)
+            }
+            return found?.connection
+        }
     }
+
+    /// So many connections beyond the limit are taken for the moment in which others are closed for them.
+    private static let spare: UInt32 = 64
+    private static let processors = ProcessInfo.processInfo.activeProcessorCount
+    /// So many clients wait for their passwords to be checked; the next one is told to come again.
+    private static let mostSigningIn = 64
 
     /// The handle of the library's daemon.
     @safe
@@ -66,6 +113,7 @@ final class MicroHTTPServer: HTTPServer {
     let readers: WorkerPool
     private let writers: WorkerPool
     private let waiters: WorkerPool
+    private let signers: WorkerPool
     let deadlines: Deadlines
     private let state = Mutex(State())
     private let stops = Atomic(false)
@@ -86,6 +134,10 @@ final class MicroHTTPServer: HTTPServer {
         readers = WorkerPool("divan.listener.readers", width: limits.workers)
         writers = WorkerPool("divan.listener.writers", width: max(2, limits.workers / 4))
         waiters = WorkerPool("divan.listener.waiters", width: limits.workers * 4)
+        // Hashing passwords may keep half of the processors busy, never all.
+        signers = WorkerPool(
+            "divan.listener.signers", width: min(limits.workers, Self.processors / 2),
+            mostWaiting: Self.mostSigningIn)
         let queue = DispatchQueue(label: "divan.listener.timer")
         deadlines = Deadlines(queue)
         let daemon = unsafe Self.start(
@@ -116,6 +168,7 @@ final class MicroHTTPServer: HTTPServer {
         case .reading: readers
         case .writing: writers
         case .long: waiters
+        case .signingIn: signers
         }
     }
 
@@ -125,7 +178,8 @@ final class MicroHTTPServer: HTTPServer {
     ) -> Daemon? {
         var options = unsafe divan_httpd_options()
         unsafe options.socket = socket.descriptor
-        unsafe options.connections = UInt32(clamping: limits.connections)
+        // A few more, so that a new one is seen and a silent one makes room for it.
+        unsafe options.connections = UInt32(clamping: max(1, limits.connections)) &+ Self.spare
         unsafe options.timeout = UInt32(clamping: limits.idle.components.seconds)
         // Room for the longest head, and behind it for that of the answer, which has whatever a shorter
         // one leaves. Each connection has so much, so it is what thousands of feeds that wait cost.
@@ -179,8 +233,18 @@ final class MicroHTTPServer: HTTPServer {
 
     // MARK: - Connections
 
+    /// Takes a new connection; where there are too many, of its network or in all, another one is closed for it.
     func opened(_ number: Int, _ connection: OpenConnection) {
-        state.withLock { $0.connections[number] = connection }
+        state.withLock { state in
+            let networkCount = state.open(number, connection)
+            let isOver =
+                networkCount > limits.connectionsPerAddress
+                && !limits.trustedProxies.contains(connection.network)
+            guard isOver || state.connections.count > limits.connections else { return }
+            let victim = state.longestSilent(of: isOver ? connection.network : nil) ?? connection
+            victim.markShut()
+            shutdown(victim.descriptor, Int32(SHUT_RDWR))
+        }
     }
 
     /// Notes that an exchange begins.
@@ -210,7 +274,7 @@ final class MicroHTTPServer: HTTPServer {
         }
     }
 
-    func closed(_ number: Int) { state.withLock { $0.connections[number] = nil } }
+    func closed(_ number: Int) { state.withLock { $0.close(number) } }
 
     private static let sweepSeconds = 5
 
@@ -219,10 +283,11 @@ final class MicroHTTPServer: HTTPServer {
         let gone: [Exchange] = state.withLock { state in
             var gone: [Exchange] = []
             for connection in state.connections.values {
-                let (exchange, since) = connection.occupation
+                let (exchange, since, hasServed) = connection.occupation
                 let age = since.duration(to: .now)
                 guard let exchange else {
-                    if age > limits.idle { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
+                    let allowed = hasServed ? limits.idle : min(limits.idle, limits.firstRequest)
+                    if age > allowed { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
                     continue
                 }
                 if let received = exchange.receivedBytes {

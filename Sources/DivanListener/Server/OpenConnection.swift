@@ -2,37 +2,47 @@
 
 internal import Synchronization
 
-/// One open connection of a `MicroHTTPServer`: who is at its other end, and what it is doing.
+/// One open connection of a `MicroHTTPServer`: which network it comes from, and what it is doing.
 ///
 /// State: `state`, guarded by its mutex, which is held for moments only.
 final class OpenConnection: Sendable {
     private struct State {
         var exchange: Exchange?
         var since = ContinuousClock.now
+        var hasServed = false
+        var isShut = false
         var certificate: PresentedCertificate?
     }
 
     /// Its socket.
     let descriptor: Int32
-    /// Who is at its other end.
-    let address: String
+    /// The network that its other end is in.
+    let network: String
     private let state = Mutex(State())
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
-        address = ListeningSocket.address(ofPeer: descriptor)
+        network = ListeningSocket.network(ofPeer: descriptor)
     }
 
-    /// The exchange that it is in, or nil when it waits for the next one, and since when.
-    var occupation: (exchange: Exchange?, since: ContinuousClock.Instant) {
-        state.withLock { ($0.exchange, $0.since) }
+    /// The exchange that it is in, or nil when it waits for the next one, and since when; and whether it was in one
+    /// before.
+    var occupation: (exchange: Exchange?, since: ContinuousClock.Instant, hasServed: Bool) {
+        state.withLock { ($0.exchange, $0.since, $0.hasServed) }
     }
+
+    /// Whether it was shut down to make room, and is open only until the library notices.
+    var isShut: Bool { state.withLock { $0.isShut } }
+
+    /// Notes that it is being shut down.
+    func markShut() { state.withLock { $0.isShut = true } }
 
     /// Notes which exchange it is in; nil when it waits for the next one.
     func set(_ exchange: Exchange?) {
         state.withLock { state in
             state.exchange = exchange
             state.since = .now
+            state.hasServed = true
         }
     }
 

@@ -3,7 +3,8 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Runs blocking work on a bounded number of threads; the rest waits in order.
+/// Runs blocking work on a bounded number of threads; the rest waits in order, and what would wait behind too much is
+/// not taken.
 ///
 /// State: `state`, guarded by its mutex.
 final class WorkerPool: Sendable {
@@ -15,26 +16,33 @@ final class WorkerPool: Sendable {
     }
 
     private let width: Int
+    private let mostWaiting: Int
     private let queue: DispatchQueue
     private let state = Mutex(State())
 
-    /// Makes a pool of at most `width` threads.
-    init(_ label: String, width: Int) {
+    /// Makes a pool of at most `width` threads, for which at most so much waits.
+    init(_ label: String, width: Int, mostWaiting: Int = .max) {
         self.width = max(1, width)
+        self.mostWaiting = mostWaiting
         queue = DispatchQueue(label: label, attributes: .concurrent)
     }
 
     /// Runs work as soon as a thread is free.
-    func run(_ work: @escaping @Sendable () -> Void) {
-        let mayStart = state.withLock { state in
-            guard state.running < width else {
-                state.waiting.append(work)
-                return false
+    ///
+    /// - Returns: false when too much waits; the work is not taken then.
+    @discardableResult
+    func run(_ work: @escaping @Sendable () -> Void) -> Bool {
+        let (isTaken, mayStart) = state.withLock { state in
+            guard state.running >= width else {
+                state.running += 1
+                return (true, true)
             }
-            state.running += 1
-            return true
+            guard state.waiting.count - state.first < mostWaiting else { return (false, false) }
+            state.waiting.append(work)
+            return (true, false)
         }
         if mayStart { queue.async { self.work(work) } }
+        return isTaken
     }
 
     private func work(_ first: @escaping @Sendable () -> Void) {

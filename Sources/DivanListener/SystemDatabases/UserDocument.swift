@@ -15,8 +15,6 @@ internal import DivanJSON
 enum UserDocument {
     /// How the IDs of such documents begin.
     static let prefix = "org.couchdb.user:"
-    /// Hashing more often than this would keep a worker busy for seconds.
-    private static let mostIterations: Int64 = 10_000_000
 
     /// Checks a document and hashes the password in it.
     static func prepared(
@@ -80,7 +78,8 @@ enum UserDocument {
             body["type"]?.string == "user", body["password_scheme"]?.string == "pbkdf2",
             body["pbkdf2_prf"]?.string == "sha256", let salt = body["salt"]?.string,
             let key = body["derived_key"]?.string.flatMap(Hexadecimal.bytes), key.count == 32,
-            let iterations = body["iterations"]?.int64, (1...mostIterations).contains(iterations)
+            let iterations = body["iterations"]?.int64,
+            (1...AccountsFile.User.mostIterations).contains(iterations)
         else { return nil }
         let roles = (body["roles"]?.array ?? []).compactMap(\.string).filter { !$0.hasPrefix("_") }
         return AccountsFile.User(

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanJSON
+import Foundation
+import Testing
+
+@testable import DivanListener
+
+/// What strangers can do to a listener on a socket: nothing that others notice.
+@Suite struct EdgeTests {
+    /// A listener in a folder of its own that goes with it.
+    private final class Served {
+        let site = try? TestSite()
+        let listener: Listener
+        var port: UInt16 { listener.port ?? 0 }
+
+        init(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws {
+            let site = try #require(site)
+            var options = ListenerOptions()
+            options.access = .users(["ann": "secret"])
+            edit(&options)
+            _ = try site.manager.database(named: "db")
+            listener = Listener(site.manager, options)
+            try listener.start()
+        }
+
+        deinit { listener.stop() }
+
+        func client() throws -> RawClient { try RawClient(port: port) }
+
+        /// The status of one request on a connection of its own.
+        func status(_ method: String, _ target: String, _ headers: [String], _ body: [UInt8] = [])
+            throws -> Int?
+        {
+            let client = try client()
+            client.request(method, target, headers, body)
+            return client.answer()?.status
+        }
+    }
+
+    private static func basic(_ name: String, _ password: String) -> String {
+        "Authorization: Basic " + Base64.encode(Array("\(name):\(password)".utf8))
+    }
+
+    // MARK: - Framing
+
+    private static let framings: [(name: String, head: String, status: Int)] = [
+        (
+            "two lengths",
+            "PUT /db/a HTTP/1.1\r\nHost: l\r\nContent-Length: 2\r\nContent-Length: 9", 400
+        ),
+        (
+            "the same length twice",
+            "PUT /db/a HTTP/1.1\r\nHost: l\r\nContent-Length: 2\r\nContent-Length: 2", 400
+        ),
+        (
+            "a length and chunks",
+            "PUT /db/a HTTP/1.1\r\nHost: l\r\nContent-Length: 2\r\nTransfer-Encoding: chunked", 400
+        ),
+        (
+            "another coding", "PUT /db/a HTTP/1.1\r\nHost: l\r\nTransfer-Encoding: gzip, chunked",
+            400
+        ),
+        ("two hosts", "GET /db HTTP/1.1\r\nHost: l\r\nHost: evil.example", 400),
+        ("no host", "GET /db HTTP/1.1", 400),
+        ("a length of letters", "PUT /db/a HTTP/1.1\r\nHost: l\r\nContent-Length: x", 400),
+        ("a length below zero", "PUT /db/a HTTP/1.1\r\nHost: l\r\nContent-Length: -1", 400),
+        ("no length at all", "GET /_up HTTP/1.1\r\nHost: l", 200),
+    ]
+
+    @Test(arguments: framings.indices)
+    func `a head that can be read in two ways is refused, and its connection closed`(_ index: Int)
+        throws
+    {
+        let served = try Served()
+        let shape = Self.framings[index]
+        let client = try served.client()
+        client.write(shape.head + "\r\n\r\n")
+        let answer = client.answer()
+        #expect(answer?.status == shape.status, "\(shape.name)")
+        guard shape.status == 400 else { return }
+        client.request("GET", "/_up")
+        #expect(client.answer() == nil, "\(shape.name): a second request was answered")
+    }
+
+    // MARK: - Who may send how much
+
+    private static let long = [UInt8](repeating: UInt8(ascii: " "), count: 200_000)
+
+    @Test(arguments: [[], ["Cookie: x"], ["Cookie: AuthSession=YW5uOjk5OTk5OTk5OTk6eA"]])
+    func `a stranger's long body is refused before it comes`(headers: [String]) throws {
+        let served = try Served()
+        let client = try served.client()
+        let head = ["PUT /db/a HTTP/1.1", "Host: localhost", "Content-Length: 200000"] + headers
+        client.write(head.joined(separator: "\r\n") + "\r\n\r\n")
+        #expect(client.answer()?.status == 413)
+    }
+
+    @Test func `a stranger's long body without a declared length is broken off`() throws {
+        let served = try Served()
+        let client = try served.client()
+        client.write("PUT /db/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        client.write("30d40\r\n")
+        client.write(Self.long)
+        #expect(client.isClosed())
+    }
+
+    @Test func `a wrong password gets 401 however long the body, and keeps nothing of it`() throws {
+        let served = try Served()
+        #expect(try served.status("PUT", "/db/a", [Self.basic("ann", "no")], Self.long) == 401)
+        #expect(try served.status("PUT", "/db/a", ["Authorization: x"], Self.long) == 401)
+    }
+
+    @Test func `the first request of a user may have a long body`() throws {
+        let served = try Served()
+        let body = Array("{\"a\":\"\(String(repeating: "x", count: 200_000))\"}".utf8)
+        #expect(try served.status("PUT", "/db/a", [Self.basic("ann", "secret")], body) == 201)
+    }
+
+    @Test func `a user whose password is hashed may have a long body at once`() throws {
+        let served = try Served()
+        let path = (served.site?.manager.directory.path ?? "") + "/listener.json"
+        var file = try AccountsFile.load(path)
+        file.users["eve"] = AccountsFile.User(password: "p", roles: ["_admin"], iterations: 10)
+        #expect(file.write(to: path))
+        let body = Array("{\"a\":\"\(String(repeating: "x", count: 200_000))\"}".utf8)
+        #expect(try served.status("PUT", "/db/a", [Self.basic("eve", "p")], body) == 201)
+        #expect(try served.status("GET", "/db/a", [Self.basic("eve", "p")]) == 200)
+        #expect(try served.status("GET", "/db/a", [Self.basic("eve", "q")]) == 401)
+    }
+
+    // MARK: - Connections
+
+    @Test func `a new client is served although silent ones have all connections`() throws {
+        let served = try Served { $0.limits.connections = 8 }
+        let silent = try (0..<8).map { _ in try served.client() }
+        for _ in 0..<4 { #expect(try served.status("GET", "/_up", []) == 200) }
+        withExtendedLifetime(silent) {}
+    }
+
+    @Test func `one address has no more than its share of the connections`() throws {
+        let served = try Served { $0.limits.connectionsPerAddress = 4 }
+        let silent = try (0..<20).map { _ in try served.client() }
+        let end = ContinuousClock.now + .seconds(60)
+        while served.listener.connectionCount > 4, ContinuousClock.now < end { usleep(5_000) }
+        #expect(served.listener.connectionCount <= 4)
+        #expect(try served.status("GET", "/_up", []) == 200)
+        // The first ones gave way.
+        #expect(silent[0].isClosed())
+        let trusted = try Served { options in
+            options.limits.connectionsPerAddress = 4
+            options.limits.trustedProxies = ["127.0.0.1"]
+        }
+        let all = try (0..<20).map { _ in try trusted.client() }
+        for client in all {
+            client.request("GET", "/_up")
+            #expect(client.answer()?.status == 200)
+        }
+    }
+
+    @Test func `a connection on which no request comes is closed sooner than one between requests`()
+        throws
+    {
+        let served = try Served { $0.limits.firstRequest = .zero }
+        let silent = try served.client()
+        let busy = try served.client()
+        busy.request("GET", "/_up")
+        #expect(busy.answer()?.status == 200)
+        #expect(silent.isClosed())
+        busy.request("GET", "/_up")
+        #expect(busy.answer()?.status == 200)
+    }
+
+    @Test func `an attachment cannot act in the listener's name`() throws {
+        let site = try TestSite()
+        site.send("PUT", "/db")
+        for (name, type, isSaved) in [
+            ("a", "text/html; charset=utf-8", true), ("b", "image/svg+xml", true),
+            ("c", "application/xhtml+xml", true), ("d", "image/png", false),
+        ] {
+            let rev = site.send("GET", "/db/d").json["_rev"]?.string.map { "?rev=\($0)" } ?? ""
+            #expect(
+                site.send("PUT", "/db/d/\(name)" + rev, "x", ["Content-Type": type]).status == 201)
+            let answer = site.send("GET", "/db/d/\(name)")
+            #expect(answer.headers["Content-Security-Policy"] == "sandbox")
+            #expect((answer.headers["Content-Disposition"] == "attachment") == isSaved, "\(type)")
+        }
+    }
+}
