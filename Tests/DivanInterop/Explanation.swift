@@ -106,8 +106,12 @@ extension Explanation {
             "requests", "POST _revs_diff*0A0A*", "/hexadecimal",
             "CouchDB keeps a digest of 32 hexadecimal digits in lower case."),
         Explanation(
-            "requests", "POST _bulk_get*{\"rev\": \"1-a\"}*", "status 400 200",
-            "What is asked for without an ID makes no sense, and is refused as a whole."),
+            "requests", "POST _bulk_get*", "status 200 500",
+            "An item that makes no sense has an error in its place."),
+        Explanation(
+            "requests", "POST _revs_diff*wrong*", "status 200 400",
+            "What can be no revision is told as missing, so that it is sent and refused by its name."
+        ),
         Explanation(
             "requests", "POST _bulk_get*_local/x*", "*/error",
             "`_local` documents are not part of what `_bulk_get` gives; the error is another one."),
