@@ -138,13 +138,13 @@ import Testing
             for _ in 0..<9 {
                 connection.write(frame: 9, [])
                 _ = connection.readFrame()
-                LoopbackPause.milliseconds(2_000)
+                LoopbackPause.milliseconds(4_000)
             }
             connection.write(message: "late")
             connection.waitForClose()
         }
         defer { server.stop() }
-        var iterator = try await open(server) { $0.timeouts.silence = .seconds(15) }
+        var iterator = try await open(server) { $0.timeouts.silence = .seconds(30) }
             .makeAsyncIterator()
         #expect(try await iterator.next() == Array("late".utf8))
         let failure = await failure { _ = try await iterator.next() }
