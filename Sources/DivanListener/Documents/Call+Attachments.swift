@@ -152,11 +152,11 @@ extension Call {
         var entries = body["_attachments"]?.jsonValue().object ?? [:]
         edit(&entries)
         let change: JSONValue? = entries.isEmpty ? JSONValue?.none : .some(.object(entries))
-        let edited = body.replacing(["_attachments": change])
-        try checkWriting(id, ReceivedDocument(edited))
+        let edited = try permitted(
+            id, ReceivedDocument(body.replacing(["_attachments": change])), .edit(of: base))
         let saved = try Self.naming(id) {
             try database.put(
-                id, body: edited, parent: base, isDeleted: false, attachments: contents)
+                id, body: edited.body, parent: base, isDeleted: false, attachments: contents)
         }
         return written(id, saved.revisionID, status: status)
     }

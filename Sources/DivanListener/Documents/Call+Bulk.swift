@@ -40,8 +40,9 @@ extension Call {
                 return answer.saved(id, "0-\(try Self.saveLocal(id, given, transaction))")
             }
             try given.checkContents(atMost: site.options.limits.attachment)
-            let document = try prepared(id, given)
-            try checkWriting(id, document, isNew: body.makesRevisions)
+            let document = try permitted(
+                id, given,
+                body.makesRevisions ? .edit(of: given.revision.map(Self.checked)) : .arrival)
             answer.saved(
                 id, try Self.save(id, document, isNew: body.makesRevisions, transaction))
         } catch {

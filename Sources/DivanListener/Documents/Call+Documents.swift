@@ -129,10 +129,9 @@ extension Call {
         _ attachments: [ExactString: AttachmentContent], _ isNew: Bool
     ) throws -> ListenerResponse {
         try received.checkContents(atMost: site.options.limits.attachment)
-        let received = try prepared(id, received)
-        try checkWriting(id, received, isNew: isNew)
         // One that was made elsewhere says in its history what it is.
         let base = try baseRevision(received.revision, isChecked: isNew)
+        let received = try permitted(id, received, isNew ? .edit(of: base) : .arrival)
         guard isNew else {
             guard let history = received.history ?? base.map({ [$0] }) else {
                 throw HTTPFailure.revisionNeeded
@@ -185,8 +184,8 @@ extension Call {
     func deleteDocument() throws -> ListenerResponse {
         let id = name(0)
         guard let base = try baseRevision(nil) else { throw try staleDeletion(of: id) }
-        let tombstone = try ReceivedDocument(PackedValue(["_deleted": true]))
-        try checkWriting(id, tombstone)
+        let tombstone = try permitted(
+            id, ReceivedDocument(PackedValue(["_deleted": true])), .edit(of: base))
         do {
             let deleted = try database.put(id, body: tombstone.body, parent: base, isDeleted: true)
             return written(id, deleted.revisionID, status: 200)
@@ -219,15 +218,16 @@ extension Call {
         let revision = try query["rev"].map(Self.checked)
         let (document, _) = try find(name(0), revision, false, DocumentFormat())
         try checkReading(document)
-        let received = try prepared(id, ReceivedDocument(document.body))
-        try checkWriting(id, received)
         let base = try target.query["rev"].map(Self.checked)
+        let received = try permitted(id, ReceivedDocument(document.body), .edit(of: base))
         // The stubs name content that is here already, so none travels.
         var contents: [ExactString: AttachmentContent] = [:]
         for attachment in document.attachments {
             contents[ExactString(attachment.name)] = attachment.transferContent
         }
-        let body = contents.isEmpty ? document.body : try Self.following(document)
+        let body =
+            contents.isEmpty
+            ? received.body : Self.following(document.attachments, in: received.body)
         let saved = try Self.naming(id) {
             try database.put(
                 id, body: body, parent: base, isDeleted: false, attachments: contents)
@@ -235,16 +235,17 @@ extension Call {
         return written(id, saved.revisionID)
     }
 
-    /// The body with its stubs turned into entries whose content follows.
-    private static func following(_ document: Document) throws -> PackedValue {
+    /// The body with the stubs of attachments turned into entries whose content follows.
+    private static func following(_ attachments: [Attachment], in body: PackedValue) -> PackedValue
+    {
         var entries: JSONObject = [:]
-        for attachment in document.attachments {
+        for attachment in attachments {
             var entry = attachment.metadata
             entry["stub"] = nil
             entry["revpos"] = nil
             entry["follows"] = true
             entries[attachment.name] = .object(entry)
         }
-        return document.body.replacing(["_attachments": .object(entries)])
+        return body.replacing(["_attachments": .object(entries)])
     }
 }

@@ -91,16 +91,27 @@ extension Call {
         }
     }
 
-    /// Refuses a change that the user may not make. Design documents are for administrators, and have
-    /// a form.
+    /// Checks a change of a document and returns it as it is stored. Every handler that writes a document, deletes one
+    /// or changes its attachments calls this, so that no way of writing passes a rule by.
     ///
     /// - Parameters:
     ///   - id: The document's ID.
     ///   - received: The change.
-    ///   - isNew: Whether it is an edit made here, not a revision that arrives.
-    /// - Throws: `HTTPFailure` 401 or 403 where the user may not, 400 or 501 for a design document that is none or asks
-    ///   for what nothing runs.
-    func checkWriting(_ id: String, _ received: ReceivedDocument, isNew: Bool = true) throws {
+    ///   - kind: How it is made.
+    /// - Returns: The change; a document of a system database may be another one than was sent.
+    /// - Throws: `HTTPFailure` 401 or 403 where the user may not, 409 where a user edits another revision than the current
+    ///   one of the own account, 400 or 501 for a design document that is none or asks for what nothing runs.
+    func permitted(_ id: String, _ received: ReceivedDocument, _ kind: ChangeKind) throws
+        -> ReceivedDocument
+    {
+        let change = try prepared(id, received, kind)
+        try checkWriting(id, change, isNew: kind != .arrival)
+        return change
+    }
+
+    /// Refuses a change that the user may not make. Design documents are for administrators, and have
+    /// a form.
+    private func checkWriting(_ id: String, _ received: ReceivedDocument, isNew: Bool) throws {
         if id.hasBytePrefix("_design/") {
             guard try isDatabaseAdmin else { throw refusal("You are not a db or server admin.") }
             if !received.isDeleted {

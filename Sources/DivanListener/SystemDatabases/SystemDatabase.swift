@@ -18,14 +18,20 @@ enum SystemDatabase: String, Sendable, CaseIterable {
 
     /// Checks a change of a document, and makes of it what is stored.
     ///
+    /// - Parameters:
+    ///   - id: The document's ID.
+    ///   - received: The change.
+    ///   - user: Who makes it.
+    ///   - base: The revision that a user edits who is no administrator.
+    /// - Returns: The change as it is stored.
     /// - Throws: `HTTPFailure` 403 when it makes no sense, or is not for this user.
     func prepared(
-        _ id: String, _ received: ReceivedDocument, by user: ListenerUser, existing: Document?
+        _ id: String, _ received: ReceivedDocument, by user: ListenerUser, editing base: Document?
     ) throws -> ReceivedDocument {
         guard !id.hasBytePrefix("_design/"), !received.isDeleted else { return received }
         switch self {
         case .users:
-            return try UserDocument.prepared(id, received, by: user, existing: existing)
+            return try UserDocument.prepared(id, received, by: user, editing: base)
         case .replicator:
             let body = received.body.jsonValue().object ?? [:]
             do {
@@ -45,24 +51,58 @@ extension Call {
     var systemDatabase: SystemDatabase? { resource.database.flatMap(SystemDatabase.init) }
 
     /// A change of a document as it is stored: in a system database more is asked of it.
-    func prepared(_ id: String, _ received: ReceivedDocument) throws -> ReceivedDocument {
+    func prepared(_ id: String, _ received: ReceivedDocument, _ kind: ChangeKind) throws
+        -> ReceivedDocument
+    {
         guard let systemDatabase else { return received }
         // URLs under this name mean databases here.
         if systemDatabase == .replicator, let host = headers["Host"] { site.note(host: host) }
-        return try systemDatabase.prepared(
-            id, received, by: user, existing: try database.document(withID: id))
+        let base = user.isAdmin ? nil : try ownRevision(id, kind)
+        return try systemDatabase.prepared(id, received, by: user, editing: base)
     }
 
-    /// Refuses what somebody who is no administrator may not do in a system database.
+    /// The revision that a user edits who is no administrator: the current one of the own account, and no other.
+    ///
+    /// A user who could write on another branch could keep one with a role or a password that an administrator takes
+    /// away, and make it the current one by deleting the administrator's.
+    ///
+    /// - Returns: nil where the user has no account yet.
+    /// - Throws: `HTTPFailure` 403 for every other document, for a revision that was made elsewhere, and while the account has
+    ///   conflicting revisions; 409 where the edit is of another revision.
+    private func ownRevision(_ id: String, _ kind: ChangeKind) throws -> Document? {
+        guard isOwnAccount(id) else { throw onlyAdmins }
+        guard case .edit(let edited) = kind else {
+            throw HTTPFailure.forbidden(
+                "Only administrators may store revisions here that were made elsewhere.")
+        }
+        let branches = try UserDocument.branches(id, in: database)
+        guard branches.count <= 1 else {
+            throw HTTPFailure.forbidden(
+                "The account has conflicting revisions; an administrator must delete all but one first."
+            )
+        }
+        let current = branches.first
+        let named = edited.map { ExactString($0) }
+        guard named == current.map({ ExactString($0.revisionID) }) else {
+            throw HTTPFailure.conflict
+        }
+        return current
+    }
+
+    /// Whether an ID is that of the account of the user who asks.
+    private func isOwnAccount(_ id: String) -> Bool {
+        guard systemDatabase == .users, let name = user.name else { return false }
+        return ExactString(id) == ExactString(UserDocument.prefix + name)
+    }
+
+    /// Refuses what a user who is no administrator may not do in a system database.
     func checkSystemAccess(_ route: Route, isMember: Bool) throws {
-        guard !user.isAdmin, let systemDatabase else { return }
-        let isOwn =
-            systemDatabase == .users && route.pattern.hasPrefix("/{db}/{doc}")
-            && user.name.map { name(0) == UserDocument.prefix + $0 } ?? false
+        guard !user.isAdmin, systemDatabase != nil else { return }
+        let isOwn = route.pattern.hasBytePrefix("/{db}/{doc}") && isOwnAccount(name(0))
         guard isMember, isOwn, try !SecurityObject.stored(in: database).isEmpty else {
-            throw user.name == nil
-                ? HTTPFailure.unauthorized("You are not a server admin.")
-                : HTTPFailure.forbidden("Only admins can access system databases.")
+            throw onlyAdmins
         }
     }
+
+    private var onlyAdmins: HTTPFailure { refusal("Only admins can access system databases.") }
 }

@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanModel
 
 /// A document of `_users`: somebody who may sign in.
 ///
@@ -17,8 +18,16 @@ enum UserDocument {
     static let prefix = "org.couchdb.user:"
 
     /// Checks a document and hashes the password in it.
+    ///
+    /// - Parameters:
+    ///   - id: The document's ID.
+    ///   - received: The document as it was sent.
+    ///   - user: Who sends it.
+    ///   - base: The revision that a user edits who is no administrator; nil for a new account.
+    /// - Returns: The document as it is stored.
+    /// - Throws: `HTTPFailure` 400 or 403 where it describes no user, or changes what only administrators may.
     static func prepared(
-        _ id: String, _ received: ReceivedDocument, by user: ListenerUser, existing: Document?
+        _ id: String, _ received: ReceivedDocument, by user: ListenerUser, editing base: Document?
     ) throws -> ReceivedDocument {
         let body = received.body.jsonValue().object ?? [:]
         guard body["type"]?.string == "user" else {
@@ -41,9 +50,7 @@ enum UserDocument {
             throw HTTPFailure.forbidden(
                 "No system roles (starting with underscore) in users db.")
         }
-        if !user.isAdmin, roles != existing?["roles"].value?.array ?? [] {
-            throw HTTPFailure.forbidden("Only _admin may set roles")
-        }
+        if !user.isAdmin { try checkKept(body, of: base) }
         guard let password = body["password"] else { return received }
         var changes: [String: JSONValue?] = ["password": JSONValue?.none]
         if !password.isNull {
@@ -57,6 +64,30 @@ enum UserDocument {
         return received
     }
 
+    /// Refuses changes of what is not the user's to change: the roles, and the hash but by a new password. A hash of the
+    /// user's own choice could be one that takes minutes to check, or an old password that an administrator has replaced.
+    private static func checkKept(_ body: JSONObject, of base: Document?) throws {
+        func isKept(_ key: String, else value: JSONValue?) -> Bool {
+            let former = base?.body[key]?.jsonValue() ?? value
+            return body[key].map(exact) == former.map(exact)
+        }
+        guard isKept("roles", else: []) else {
+            throw HTTPFailure.forbidden("Only _admin may set roles")
+        }
+        guard body["password"]?.string == nil else { return }
+        guard hashKeys.allSatisfy({ isKept($0, else: nil) }) else {
+            throw HTTPFailure.forbidden(
+                "Send a `password` to change it, and leave its hash as it is.")
+        }
+    }
+
+    private static func exact(_ value: JSONValue) -> ExactString { ExactString(value.description) }
+
+    /// What is stored in place of a password.
+    private static let hashKeys = [
+        "password_scheme", "pbkdf2_prf", "iterations", "salt", "derived_key",
+    ]
+
     private static func hashed(_ password: String) -> JSONObject {
         let salt = Hexadecimal.text(Secrets.random(16))
         let iterations = AccountsFile.iterations
@@ -68,13 +99,45 @@ enum UserDocument {
         ]
     }
 
+    // MARK: - Signing in
+
+    /// The live revisions of a document, the winner first.
+    static func branches(_ id: String, in database: Database) throws -> [Document] {
+        try database.read { transaction in
+            let leaves = try transaction.recentTree(of: DocumentID(id))?.leaves ?? []
+            return try leaves.filter { !$0.isTombstone }.map { leaf in
+                let revision = leaf.id.description
+                guard let branch = try transaction.document(withID: id, revision: revision) else {
+                    throw HTTPFailure.missing
+                }
+                return branch
+            }
+        }
+    }
+
     /// The account of a user; nil when there is no such document, or it was hashed in a way that is not
     /// known here.
+    ///
+    /// While the document has conflicting revisions, the user has the roles that all of them have, and signs in with
+    /// a password that all of them have; without one, not at all. Nothing in a revision proves who made it, so
+    /// none of them may give what another one does not.
     static func account(_ name: String, in manager: Manager) -> AccountsFile.User? {
         guard
             let database = try? manager.existingDatabase(named: SystemDatabase.users.rawValue),
-            let document = try? database.document(withID: prefix + name),
-            case .object(let body) = document.body.jsonValue(),
+            let branches = try? branches(prefix + name, in: database),
+            let first = branches.first, var account = account(first)
+        else { return nil }
+        for branch in branches.dropFirst() {
+            guard let other = self.account(branch), other.salt == account.salt,
+                other.key == account.key, other.iterations == account.iterations
+            else { return nil }
+            account.roles.formIntersection(other.roles)
+        }
+        return account
+    }
+
+    private static func account(_ document: Document) -> AccountsFile.User? {
+        guard case .object(let body) = document.body.jsonValue(),
             body["type"]?.string == "user", body["password_scheme"]?.string == "pbkdf2",
             body["pbkdf2_prf"]?.string == "sha256", let salt = body["salt"]?.string,
             let key = body["derived_key"]?.string.flatMap(Hexadecimal.bytes), key.count == 32,
