@@ -54,6 +54,47 @@ import Testing
         }
     }
 
+    @Test func `a stub stands for content of its own document only, whatever its digest says`()
+        throws
+    {
+        _ = made("hidden")
+        let digest = site.send("GET", "/db/hidden").json["_attachments"]?["t"]?["digest"]?.string
+        let stub = { (digest: String) in
+            #"{"stub":true,"digest":"\#(digest)","length":6,"revpos":1}"#
+        }
+        let unknown = "sha1-AAAAAAAAAAAAAAAAAAAAAAAAAAA="
+        for (path, rev) in [("/db/x", nil), ("/db/x?new_edits=false", "1-aa")] {
+            // The answer does not tell whether another document has the content.
+            let answers = [digest ?? "", unknown].map {
+                let rev = rev.map { #""_rev":"\#($0)","# } ?? ""
+                return site.send("PUT", path, #"{\#(rev)"_attachments":{"t":\#(stub($0))}}"#)
+            }
+            #expect(answers.map(\.status) == [412, 412], "\(path)")
+            #expect(answers[0].bytes == answers[1].bytes)
+        }
+        let bulk = site.send(
+            "POST", "/db/_bulk_docs",
+            #"{"docs":[{"_id":"x","_attachments":{"t":\#(stub(digest ?? ""))}}]}"#)
+        #expect(bulk.json[0]?["error"] == "missing_stub")
+        #expect(site.send("GET", "/db/x").status == 404)
+    }
+
+    @Test func `a stub may stand for content of any stored revision of its document`() throws {
+        let first = made("d")
+        let entry = site.send("GET", "/db/d").json["_attachments"]?["t"] ?? .null
+        let second = site.send("PUT", "/db/d?rev=\(first)", "{}").json["rev"]?.string ?? ""
+        let again = site.send(
+            "PUT", "/db/d?rev=\(second)", #"{"_attachments":{"other":\#(entry)}}"#)
+        #expect(again.status == 201)
+        #expect(content("d", "other") == "before")
+        let parent = (again.json["rev"]?.string ?? "").dropFirst(2)
+        let elsewhere =
+            #"{"_rev":"4-bb","_revisions":{"start":4,"ids":["bb","\#(parent)"]},"#
+            + #""_attachments":{"third":\#(entry)}}"#
+        #expect(site.send("PUT", "/db/d?new_edits=false", elsewhere).status == 201)
+        #expect(content("d", "third") == "before")
+    }
+
     private func multipart(_ document: String, _ parts: [(name: String, content: String)]) -> String
     {
         let parts = parts.map { name, content in

@@ -16,6 +16,8 @@ struct AttachmentRules {
     var isDeferring = false
     /// Whether the revision joins branches: a stub may be that of any of them.
     var isMerge = false
+    /// Whether a stub may only stand for content that a stored revision of the same document has.
+    var isLimitedToOwnContents = false
     /// The stubs of the parent, or of the nearest stored ancestor; nil when its body is not here.
     var parent: JSONObject?
     /// The generation of that ancestor, for a revision made elsewhere; 0 where it is not known.
@@ -46,7 +48,9 @@ extension WriteContext {
         }
         var content = content
         if given != nil || content.pending?.contents.isEmpty == false {
-            try resolveStubs(&content, given, id, rules())
+            var rules = try rules()
+            rules.isLimitedToOwnContents = content.isLimitedToOwnContents
+            try resolveStubs(&content, given, id, rules)
         }
         for blob in content.pending?.blobs ?? [] {
             if let pending = blob.pending { _ = try place(pending, id) }
@@ -139,6 +143,9 @@ extension WriteContext {
             return stub
         }
         guard let key = stub["digest"]?.string.flatMap(AttachmentKey.init(ofStub:)) else {
+            throw DatabaseError.attachmentUnknown(label, id.text)
+        }
+        if rules.isLimitedToOwnContents, try !snapshot.isReferenced(key, by: id) {
             throw DatabaseError.attachmentUnknown(label, id.text)
         }
         guard let length = snapshot.core.attachments.length(of: key) else {
@@ -278,6 +285,16 @@ extension WriteContext {
 }
 
 extension Snapshot {
+    /// Whether a stored revision of a document refers to a content.
+    func isReferenced(_ key: AttachmentKey, by id: DocumentID) throws -> Bool {
+        try record(id)?.tree.nodes.contains { node in
+            guard let sequence = node.sequence else { return false }
+            return try reader.contains(
+                key: AttachmentReference.rowKey(key, sequence).span,
+                in: core.stores.attachmentReferences)
+        } ?? false
+    }
+
     /// Whether any stored revision refers to a content.
     func isReferenced(_ key: AttachmentKey) throws -> Bool {
         let cursor = try reader.cursor(in: core.stores.attachmentReferences)

@@ -12,6 +12,8 @@ struct RevisionContent {
     var pending: PendingAttachments?
     /// The contents that the body refers to, once `WriteContext.resolve` has found them.
     var references: [AttachmentReference] = []
+    /// Whether a stub may only stand for content that a stored revision of the same document has.
+    var isLimitedToOwnContents = false
 }
 
 // Adding revisions. Every function checks everything before it writes anything, so that a refusal

@@ -13,9 +13,8 @@ extension WriteTransaction {
         _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
         attachments: [ExactString: AttachmentContent] = [:]
     ) throws -> Document {
-        let content = try RevisionContent(
-            given: body, isDeleted: isDeleted, following: attachments, claims: .passedOver,
-            id: DocumentID.parse(id))
+        let content = try RevisionContent.ofClient(
+            body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
         return try put(
             id, content, parent: parent, allowConflict: false, repetition: .conflicts)
     }
@@ -27,8 +26,8 @@ extension WriteTransaction {
     package func putClientRevision(
         _ id: String, history: [String], isDeleted: Bool, body: PackedValue
     ) throws -> Bool {
-        let content = try RevisionContent(
-            given: body, isDeleted: isDeleted, claims: .passedOver, id: DocumentID.parse(id))
+        let content = try RevisionContent.ofClient(
+            body, isDeleted: isDeleted, id: DocumentID.parse(id))
         return try putExistingRevision(id, history: history, content)
     }
 
@@ -54,6 +53,20 @@ extension WriteTransaction {
     }
 }
 
+extension RevisionContent {
+    /// A body as a client gives it, who may not see every document: its stubs stand for the document's own contents only. A
+    /// client that knows the digest of another document's content gets neither that nor an answer whether it is here.
+    fileprivate static func ofClient(
+        _ body: PackedValue, isDeleted: Bool, following: [ExactString: AttachmentContent] = [:],
+        id: DocumentID
+    ) throws -> RevisionContent {
+        var content = try RevisionContent(
+            given: body, isDeleted: isDeleted, following: following, claims: .passedOver, id: id)
+        content.isLimitedToOwnContents = true
+        return content
+    }
+}
+
 extension Database {
     /// Adds a revision below exactly the given parent, from its packed body; see ``put(_:_:parent:isDeleted:allowConflict:attachments:)``.
     ///
@@ -64,9 +77,8 @@ extension Database {
         _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
         attachments: [ExactString: AttachmentContent] = [:]
     ) throws -> Document {
-        let content = try RevisionContent(
-            given: body, isDeleted: isDeleted, following: attachments, claims: .passedOver,
-            id: DocumentID.parse(id))
+        let content = try RevisionContent.ofClient(
+            body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
         try stage(content, for: id)
         return try operation {
             try $0.put(
@@ -82,9 +94,8 @@ extension Database {
         _ id: String, history: [String], isDeleted: Bool, body: PackedValue,
         attachments: [ExactString: AttachmentContent] = [:]
     ) throws -> Bool {
-        let content = try RevisionContent(
-            given: body, isDeleted: isDeleted, following: attachments, claims: .passedOver,
-            id: DocumentID.parse(id))
+        let content = try RevisionContent.ofClient(
+            body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
         try stage(content, for: id)
         return try operation { try $0.putExistingRevision(id, history: history, content) }
     }
