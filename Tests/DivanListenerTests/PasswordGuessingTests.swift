@@ -48,6 +48,18 @@ import Testing
         #expect(known < unknown * 3 && unknown < known * 3)
     }
 
+    @Test func `of guesses that are checked at the same time no more count than of those in a row`()
+    {
+        let throttle = PasswordThrottle(ListenerLimits())
+        // All of them were admitted before the first one was checked.
+        let admitted = (0..<60).filter { _ in !throttle.isLocked("ann", from: "a") }
+        let counted = admitted.filter { _ in throttle.note("ann", from: "a", isRight: false) }
+        #expect(admitted.count == 60 && counted.count == 5)
+        // The right one among those that come too late is not told.
+        #expect(!throttle.note("ann", from: "a", isRight: true))
+        #expect(throttle.isLocked("ann", from: "a"))
+    }
+
     @Test func `a pool takes no more than may wait`() {
         let pool = WorkerPool("test", width: 1, mostWaiting: 2)
         let (gate, done) = (DispatchSemaphore(value: 0), DispatchGroup())

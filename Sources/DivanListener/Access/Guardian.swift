@@ -131,7 +131,7 @@ struct Guardian: Sendable {
         guard !throttle.isLocked(from: network) else { throw Self.locked }
         guard mayTakeLong else { return nil }
         let user = accounts.user(name, password: password)
-        throttle.note(name, from: network, isRight: user != nil)
+        guard throttle.note(name, from: network, isRight: user != nil) else { throw Self.locked }
         guard let user else { throw Self.wrongPassword }
         return user
     }

@@ -35,35 +35,44 @@ final class PasswordThrottle: Sendable {
     /// Whether a name is locked from a network.
     func isLocked(_ name: String, from network: String, now: ContinuousClock.Instant = .now) -> Bool
     {
-        isLocked(Key(name: name, network: network), attempts, now)
+        failures.withLock { isLocked(Key(name: name, network: network), attempts, &$0, now) }
     }
 
     /// Whether names that were not right lately are locked from a network.
     func isLocked(from network: String, now: ContinuousClock.Instant = .now) -> Bool {
-        isLocked(Key(network: network), attempts > .max / 10 ? .max : attempts * 10, now)
+        failures.withLock { isLocked(Key(network: network), attemptsOfNetwork, &$0, now) }
     }
 
-    private func isLocked(_ key: Key, _ limit: Int, _ now: ContinuousClock.Instant) -> Bool {
-        failures.withLock { failures in
-            guard let known = failures[key], known.count >= limit else { return false }
-            guard known.last.duration(to: now) >= lockout else { return true }
-            failures[key] = nil
-            return false
-        }
+    private var attemptsOfNetwork: Int { attempts > .max / 10 ? .max : attempts * 10 }
+
+    private func isLocked(
+        _ key: Key, _ limit: Int, _ failures: inout [Key: Failures], _ now: ContinuousClock.Instant
+    ) -> Bool {
+        guard let known = failures[key], known.count >= limit else { return false }
+        guard known.last.duration(to: now) >= lockout else { return true }
+        failures[key] = nil
+        return false
     }
 
-    /// Notes whether a password was right.
+    /// Notes whether a password was right, unless the name or the network was locked while it was hashed: of passwords that are sent at
+    /// the same time no more are told to be wrong than of those sent one after the other.
+    ///
+    /// - Returns: Whether the password counts, right or wrong.
+    @discardableResult
     func note(
         _ name: String, from network: String, isRight: Bool, now: ContinuousClock.Instant = .now
-    ) {
+    ) -> Bool {
         failures.withLock { failures in
-            let key = Key(name: name, network: network)
-            guard !isRight else {
+            let (key, all) = (Key(name: name, network: network), Key(network: network))
+            guard !isLocked(key, attempts, &failures, now) else { return false }
+            let counts = !isLocked(all, attemptsOfNetwork, &failures, now)
+            if !isRight {
+                count(key, &failures, now)
+                count(all, &failures, now)
+            } else if counts {
                 failures[key] = nil
-                return
             }
-            count(key, &failures, now)
-            count(Key(network: network), &failures, now)
+            return counts
         }
     }
 
