@@ -256,6 +256,26 @@ import Testing
         #expect(bulk.json[1]?["ok"]?.bool == true)
     }
 
+    @Test func `a client without credentials does not learn which databases exist, and opens none`()
+        throws
+    {
+        let site = try TestSite { $0.access = .users(["ann": "a"]) }
+        try site.manager.database(named: "db").close()
+        for route in Router.table where route.pattern.hasPrefix("/{db}") {
+            let answers = ["db", "none", "_users", "Not-A-Name"].map { name in
+                let target = route.pattern.replacing("{db}", with: name)
+                    .replacing("{doc}", with: "d").replacing("{attachment}", with: "a")
+                    .replacing("{ddoc}", with: "d").replacing("{name}", with: "v")
+                    .replacing("{id}", with: "i")
+                return site.send(route.method, target, "{}")
+            }
+            #expect(answers.map(\.status) == [401, 401, 401, 401], "\(route.pattern)")
+            #expect(answers.allSatisfy { $0.isSame(as: answers[0]) }, "\(route.pattern)")
+        }
+        #expect(site.manager.openedDatabase(named: "db") == nil)
+        #expect(try site.manager.allDatabaseNames() == ["db"])
+    }
+
     @Test func `nothing on the disk is reached by tricks with names`() throws {
         let site = try TestSite()
         for path in [

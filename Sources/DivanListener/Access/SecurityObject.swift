@@ -83,8 +83,16 @@ extension Call {
         get throws { try user.isAdmin || security.isAdmin(user) }
     }
 
+    /// Refuses a client that is nobody in particular, before a database is looked for: such a client may use none, and
+    /// does not learn which there are.
+    func checkStranger(_ route: Route) throws {
+        guard route.access != .anyone, user.name == nil, user.roles.isEmpty else { return }
+        throw HTTPFailure.unauthorized(route.access.refusal)
+    }
+
     /// Refuses what the user may not do.
     func checkAccess(_ route: Route) throws {
+        try checkStranger(route)
         if openDatabase != nil, systemDatabase != nil, !user.isAdmin {
             try checkSystemAccess(route, isMember: try security.isMember(user))
         }
@@ -96,15 +104,12 @@ extension Call {
         }
         switch route.access {
         case .anyone: return
-        case .serverAdmin:
-            guard user.isAdmin else { throw refusal("You are not a server admin.") }
+        case .serverAdmin: guard user.isAdmin else { throw refusal(route.access.refusal) }
         case .databaseAdmin:
-            guard try isDatabaseAdmin else { throw refusal("You are not a db or server admin.") }
+            guard try isDatabaseAdmin else { throw refusal(route.access.refusal) }
         case .member:
             if user.isAdmin { return }
-            guard try security.isMember(user) else {
-                throw refusal("You are not allowed to access this db.")
-            }
+            guard try security.isMember(user) else { throw refusal(route.access.refusal) }
         }
     }
 

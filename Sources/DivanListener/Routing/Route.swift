@@ -12,6 +12,15 @@ struct Route: Sendable {
         case databaseAdmin
         /// Administrators of the listener.
         case serverAdmin
+
+        /// What those are told who may not.
+        var refusal: String {
+            switch self {
+            case .anyone, .member: "You are not allowed to access this db."
+            case .databaseAdmin: "You are not a db or server admin."
+            case .serverAdmin: "You are not a server admin."
+            }
+        }
     }
 
     /// How long a route takes.

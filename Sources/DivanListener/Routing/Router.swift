@@ -133,6 +133,7 @@ package struct Router: Sendable {
             user = signedIn
             var call = Call(
                 site: site, request: request, target: target, resource: resource, user: signedIn)
+            try call.checkStranger(route)
             call.openDatabase = try open(resource, route, signedIn)
             return try handle(call, route)
         }
