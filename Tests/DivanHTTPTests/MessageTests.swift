@@ -115,4 +115,21 @@ import Testing
         #expect(HTTPCookieJar(archive: "nonsense").all.isEmpty)
         #expect(HTTPCookieJar(archive: jar.archive).all.map(\.name) == ["app", "short"])
     }
+
+    @Test(arguments: [
+        "-1", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e300", "-0.0",
+    ])
+    func `a jar is made of an archive whatever its times are`(number: String) throws {
+        let text =
+            #"{"saved":\#(number),"cookies":[{"name":"a","value":"1","domain":"example.com","#
+            + #""left":9223372036854775807},{"name":"b","value":"1","domain":"example.com","left":\#(number)}]}"#
+        for now in [0, 1_000, Int64.max, Int64.min] {
+            let jar = HTTPCookieJar(archive: text, at: now)
+            #expect(jar.archive(at: now).contains("cookies"))
+        }
+        let url = try HTTPURL("https://example.com/db")
+        let jar = HTTPCookieJar()
+        jar.take(from: ["Set-Cookie": "short=2; Max-Age=\(number)"], of: url)
+        #expect(HTTPCookieJar(archive: jar.archive).all.count <= 1)
+    }
 }

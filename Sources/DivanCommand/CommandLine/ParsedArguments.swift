@@ -44,7 +44,7 @@ struct ParsedArguments: Sendable, Equatable {
     /// Returns an option's value as a whole number of 0 or more.
     func count(_ name: String) throws(UsageError) -> Int? {
         guard let text = string(name) else { return nil }
-        guard let number = Int(text), number >= 0 else {
+        guard let number = Int(text, radix: 10), number >= 0 else {
             throw UsageError("--\(name) takes a whole number of 0 or more, not \"\(text)\".")
         }
         return number

@@ -136,7 +136,7 @@ extension Invocation {
                 DocumentText.append("name", .string(attachment.name), to: &text)
                 let type = attachment.contentType.map { JSONValue.string($0) } ?? .null
                 DocumentText.append("content_type", type, to: &text)
-                DocumentText.append("length", .integer(Int64(attachment.length)), to: &text)
+                DocumentText.append("length", JSONValue(attachment.length), to: &text)
                 DocumentText.append("digest", .string(attachment.digest), to: &text)
                 DocumentText.append(
                     "available", .bool(attachment.isContentAvailable), to: &text)

@@ -30,7 +30,7 @@ extension Command {
             database: database, output: invocation.output,
             includesDocuments: invocation.arguments.flag("include-docs"))
         var feed = Feed(
-            since: SequenceNumber(try invocation.arguments.count("since") ?? 0),
+            since: SequenceNumber(clamping: try invocation.arguments.count("since") ?? 0),
             left: try invocation.arguments.count("limit") ?? .max)
         try feed.takeAll(printer, invocation.interruption)
         guard invocation.arguments.flag("follow"), feed.left > 0 else {

@@ -54,10 +54,10 @@ extension IndexReport {
         var text = Array("{".utf8)
         DocumentText.append("kind", .string(kind.rawValue), to: &text)
         DocumentText.append("name", .string(name), to: &text)
-        DocumentText.append("rows", .integer(Int64(rows)), to: &text)
+        DocumentText.append("rows", JSONValue(rows), to: &text)
         DocumentText.append("last_seq", .integer(Int64(clamping: lastSequence)), to: &text)
         DocumentText.append("current", .bool(isCurrent), to: &text)
-        DocumentText.append("failures", .integer(Int64(failures)), to: &text)
+        DocumentText.append("failures", JSONValue(failures), to: &text)
         text.append(JSONByte.closeBrace)
         return text
     }

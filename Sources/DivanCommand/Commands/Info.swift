@@ -46,14 +46,14 @@ private struct DatabaseFacts {
         json = [
             "name": .string(database.name),
             "path": .string(database.path),
-            "documents": .integer(Int64(count)),
+            "documents": JSONValue(count),
             "last_sequence": .integer(Int64(clamping: sequence)),
             "conflicts": .bool(hasConflicts),
-            "disk_size": .integer(Int64(size)),
+            "disk_size": JSONValue(size),
             "engine": .string(database.storageEngineName),
             "encrypted": .bool(database.isEncrypted),
-            "revision_depth": .integer(Int64(depth)),
-            "revision_limit": .integer(Int64(limit)),
+            "revision_depth": JSONValue(depth),
+            "revision_limit": JSONValue(limit),
             "public_uuid": .string(database.publicUUID),
             "unrun_validations": .array(unrun.map { .string($0) }),
         ]

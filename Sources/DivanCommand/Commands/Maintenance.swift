@@ -209,7 +209,7 @@ extension InspectedRow {
         var text = Array("{".utf8)
         DocumentText.append("store", .string(store), to: &text)
         DocumentText.append("key", .string(key), to: &text)
-        DocumentText.append("bytes", .integer(Int64(byteCount)), to: &text)
+        DocumentText.append("bytes", JSONValue(byteCount), to: &text)
         DocumentText.append("summary", .string(summary), to: &text)
         return text + [JSONByte.closeBrace]
     }

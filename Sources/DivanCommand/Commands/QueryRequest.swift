@@ -70,8 +70,8 @@ struct QueryRequest {
             case "selector": break
             case "fields": query.fields = value.array?.compactMap(\.string)
             case "sort": query.sort = try (value.array ?? [value]).map { try SortKey(json: $0) }
-            case "limit": query.limit = value.int64.map { Int($0) }
-            case "skip": query.skip = value.int64.map { Int($0) } ?? 0
+            case "limit": query.limit = value.int64.map { Int(clamping: $0) }
+            case "skip": query.skip = value.int64.map { Int(clamping: $0) } ?? 0
             case "bookmark": query.bookmark = value.string
             case "use_index": query.useIndex = value.string
             default:

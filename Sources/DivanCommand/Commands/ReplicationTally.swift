@@ -26,11 +26,12 @@ final class ReplicationTally: Sendable {
             state.statuses[index] = status
             return Array(state.statuses.values)
         }
-        let transferred = all.reduce(0) { $0 + $1.transferred }
+        let transferred = all.reduce(0) { $0.addingSaturated($1.transferred) }
         bar.update(
             title: all.contains { $0.activity == .offline }
                 ? "Waiting to try again" : "Replicating",
-            completed: transferred, total: all.reduce(0) { $0 + $1.total + $1.pending },
+            completed: transferred,
+            total: all.reduce(0) { $0.addingSaturated($1.total).addingSaturated($1.pending) },
             count: transferred)
     }
 

@@ -102,10 +102,13 @@ struct RecordReader: Sendable {
         }
         guard let revisions = packed["_revisions"] else { return [newest] }
         guard let start = revisions["start"]?.int64, let ids = revisions["ids"], ids.count > 0,
-            Int64(ids.count) <= start
+            Int64(clamping: ids.count) <= start
         else { throw RecordProblem("has a _revisions that cannot be understood.") }
         var history: [String] = []
-        ids.forEachElement { history.append("\(start - Int64(history.count))-\($0.string ?? "")") }
+        ids.forEachElement { id in
+            let generation = start.subtractingSaturated(Int64(clamping: history.count))
+            history.append("\(generation)-\(id.string ?? "")")
+        }
         guard history.first == newest else {
             throw RecordProblem("has a _revisions that does not begin with its _rev.")
         }

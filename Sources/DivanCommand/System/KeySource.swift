@@ -32,7 +32,9 @@ enum KeySource: Equatable {
     init(_ text: String, option: String) throws(UsageError) {
         if text == "prompt" {
             self = .prompt
-        } else if text.hasPrefix("fd:"), let number = Int32(text.dropFirst(3)), number >= 0 {
+        } else if text.hasPrefix("fd:"), let number = Int32(text.dropFirst(3), radix: 10),
+            number >= 0
+        {
             self = .descriptor(number)
         } else if text.hasPrefix("file:"), text.count > 5 {
             self = .file(String(text.dropFirst(5)))

@@ -68,7 +68,7 @@ enum SystemCalls {
     }
 
     private static func wait(for descriptor: Int32, _ event: Int32, milliseconds: Int32) -> Bool {
-        var request = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+        var request = pollfd(fd: descriptor, events: Int16(clamping: event), revents: 0)
         // SAFETY: one structure, alive for the time of the call.
         return unsafe poll(&request, 1, milliseconds) > 0
     }
@@ -121,7 +121,7 @@ enum SystemCalls {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return nil }
         guard status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Int(status.st_size)
+        return Int(clamping: status.st_size)
     }
 
     static func isTerminal(_ descriptor: Int32) -> Bool {
@@ -159,8 +159,8 @@ enum SystemCalls {
     static func terminalWidth(_ descriptor: Int32) -> Int? {
         var size = winsize()
         // SAFETY: TIOCGWINSZ fills the structure that it is lent.
-        guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
-        return size.ws_col > 0 ? Int(size.ws_col) : nil
+        guard unsafe ioctl(descriptor, UInt(clamping: TIOCGWINSZ), &size) == 0 else { return nil }
+        return size.ws_col > 0 ? Int(clamping: size.ws_col) : nil
     }
 
     /// Makes the default action of a signal nothing, so that a dispatch source can see it instead.
@@ -185,7 +185,7 @@ enum SystemCalls {
         unsafe sigemptyset(&signals)
         unsafe sigaddset(&signals, SIGINT)
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        unsafe posix_spawnattr_setflags(&attributes, Int16(clamping: POSIX_SPAWN_SETSIGDEF))
         var child = pid_t()
         let result = unsafe posix_spawn(&child, words[0], nil, &attributes, &arguments, environ)
         if result != 0 { throw Failure(number: result) }

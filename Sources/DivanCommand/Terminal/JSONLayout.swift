@@ -111,12 +111,12 @@ struct JSONLayout {
     private static func control(_ bytes: Span<UInt8>, at i: Int) -> (scalar: Int, length: Int)? {
         if bytes[i] == 0x7F { return (0x7F, 1) }
         if bytes[i] == 0xC2, i + 1 < bytes.count, bytes[i + 1] < 0xA0 {
-            return (Int(bytes[i + 1]), 2)
+            return (Int(clamping: bytes[i + 1]), 2)
         }
         guard bytes[i] == 0xE2, i + 2 < bytes.count else { return nil }
         switch (bytes[i + 1], bytes[i + 2]) {
-        case (0x80, 0xA8...0xAE): return (0x2000 + Int(bytes[i + 2]) - 0x80, 3)
-        case (0x81, 0xA6...0xA9): return (0x2040 + Int(bytes[i + 2]) - 0x80, 3)
+        case (0x80, 0xA8...0xAE): return (0x2000 + Int(clamping: bytes[i + 2]) - 0x80, 3)
+        case (0x81, 0xA6...0xA9): return (0x2040 + Int(clamping: bytes[i + 2]) - 0x80, 3)
         default: return nil
         }
     }

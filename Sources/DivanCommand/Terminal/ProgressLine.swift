@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// One drawing of a progress bar: a pure function of how far the work has come.
 ///
 /// ```
@@ -24,7 +26,7 @@ struct ProgressLine: Equatable {
         var parts = [title]
         let tail = countParts + [timePart]
         if let fraction {
-            let percent = "\(Int(fraction * 100))%"
+            let percent = "\(Int(clamping: fraction * 100))%"
             let padded = String(repeating: " ", count: 4 - percent.count) + percent
             let others = ([title, padded] + tail).reduce(0) { $0 + $1.count + 2 }
             // The bar takes what the figures leave: 10 columns at least, 30 at most.
@@ -52,7 +54,7 @@ struct ProgressLine: Equatable {
 
     private var rate: Int? {
         let seconds = elapsed.inSeconds
-        return seconds > 0.001 ? Int(Double(count) / seconds) : nil
+        return seconds > 0.001 ? Int(clamping: Double(count) / seconds) : nil
     }
 
     private var countParts: [String] {
@@ -72,7 +74,7 @@ struct ProgressLine: Equatable {
     private static func bar(_ fraction: Double, columns: Int, unicode: Bool) -> String {
         let full = unicode ? "\u{2588}" : "#"
         let empty = unicode ? "\u{2591}" : "-"
-        let filled = Int(fraction * Double(columns))
+        let filled = Int(clamping: fraction * Double(columns))
         return "[" + String(repeating: full, count: filled)
             + String(repeating: empty, count: columns - filled) + "]"
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// Writes numbers as people read them.
 enum Quantity {
     /// "1,234,567"
@@ -33,7 +35,7 @@ enum Quantity {
 
     /// "0:07", "12:34", "3:00:00"
     static func clock(_ duration: Duration) -> String {
-        let seconds = max(0, Int(duration.components.seconds))
+        let seconds = max(0, Int(clamping: duration.components.seconds))
         let tail = twoDigits(seconds % 60)
         guard seconds >= 3600 else { return "\(seconds / 60):\(tail)" }
         return "\(seconds / 3600):\(twoDigits(seconds / 60 % 60)):\(tail)"
@@ -42,7 +44,7 @@ enum Quantity {
     static func fixed(_ value: Double, _ digits: Int) -> String {
         var scale = 1.0
         for _ in 0..<digits { scale *= 10 }
-        let scaled = Int((value * scale).rounded())
+        let scaled = Int(clamping: (value * scale).rounded())
         guard digits > 0 else { return String(scaled) }
         let text = String(scaled.magnitude)
         let padded = String(repeating: "0", count: max(0, digits + 1 - text.count)) + text

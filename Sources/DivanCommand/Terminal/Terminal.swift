@@ -37,7 +37,7 @@ struct Terminal: Sendable, Equatable {
             .first { !$0.isEmpty }
         let encoding = locale?.uppercased() ?? ""
         allowsUnicode = encoding.contains("UTF-8") || encoding.contains("UTF8")
-        self.width = width ?? environment["COLUMNS"].flatMap { Int($0) } ?? 80
+        self.width = width ?? environment["COLUMNS"].flatMap { Int($0, radix: 10) } ?? 80
     }
 
     init(descriptor: Int32, environment: [String: String], choice: ColorChoice) {

@@ -27,6 +27,8 @@ final class CouchbaseLiteImporter {
     private static let batchSize = 1_000
     /// More ancestors than any database keeps.
     private static let deepestTree = 100_000
+    /// Sequences beyond the whole numbers of JSON were never given out, and would leave none for new revisions.
+    private static let lastSequence: Int64 = 1 << 53
 
     private let files: CouchbaseLiteFiles
     private let core: DatabaseCore
@@ -76,7 +78,8 @@ final class CouchbaseLiteImporter {
                 switch key {
                 case "publicUUID": publicUUID = value
                 case "privateUUID": privateUUID = value
-                case "max_revs": maximumDepth = UInt64(value).flatMap(Self.depth) ?? maximumDepth
+                case "max_revs":
+                    maximumDepth = UInt64(value, radix: 10).flatMap(Self.depth) ?? maximumDepth
                 default:
                     guard key.hasPrefix("checkpoint/") else { return }
                     checkpoints.append((String(key.dropFirst("checkpoint/".count)), value))
@@ -90,7 +93,7 @@ final class CouchbaseLiteImporter {
     }
 
     private static func depth(_ number: UInt64) -> UInt64? {
-        number > 0 && number < UInt64(Int32.max) ? number : nil
+        number > 0 && number < UInt64(clamping: Int32.max) ? number : nil
     }
 
     // MARK: - Revisions
@@ -101,8 +104,8 @@ final class CouchbaseLiteImporter {
         let total = reader.revisionCount()
         // No tree is cut short while it is brought over, whatever the app had set in its code.
         try core.write {
-            $0.state.maxRevTreeDepth = UInt64(Int32.max)
-            $0.state.revisionLimit = UInt64(Int32.max)
+            $0.state.maxRevTreeDepth = UInt64(clamping: Int32.max)
+            $0.state.revisionLimit = UInt64(clamping: Int32.max)
         }
         var batch: [CouchbaseLiteReader.Revision] = []
         var completed = 0
@@ -133,7 +136,8 @@ final class CouchbaseLiteImporter {
         // Sequences of revisions that are gone are not given out again.
         try core.write { context in
             context.state.lastSequence = max(
-                context.state.lastSequence, SequenceNumber(max(0, last)))
+                context.state.lastSequence,
+                SequenceNumber(clamping: min(max(0, last), Self.lastSequence)))
         }
     }
 
@@ -147,7 +151,9 @@ final class CouchbaseLiteImporter {
             if row.isCurrent { result.add("\(what) has no body.", text) }
             return
         }
-        guard row.sequence > 0, SequenceNumber(row.sequence) > context.state.lastSequence else {
+        guard (1...Self.lastSequence).contains(row.sequence),
+            SequenceNumber(clamping: row.sequence) > context.state.lastSequence
+        else {
             return result.add("\(what) has a sequence that cannot be.", text)
         }
         do {
@@ -159,7 +165,7 @@ final class CouchbaseLiteImporter {
                 try bring(key, of: id, context)
             }
             let before = context.state.lastSequence
-            context.state.lastSequence = SequenceNumber(row.sequence) - 1
+            context.state.lastSequence = SequenceNumber(clamping: row.sequence) - 1
             do {
                 if try context.addExisting(id, history, content, allowsMissing: true) {
                     result.revisions += 1
@@ -225,12 +231,35 @@ final class CouchbaseLiteImporter {
         if let stubs, body.isObject, body["_attachments"] == nil {
             body = body.replacing(["_attachments": .object(stubs)])
         }
+        body = withTrueLengths(body, id)
         let content = RevisionContent(body: body, isDeleted: row.isDeleted)
         try context.check(content, of: id, limit: core.options.maximumDocumentSize)
         return content
     }
 
     // MARK: - Attachments
+
+    /// The body with the lengths that its attachments have in their files: one that tells another would be damage in the
+    /// new database, and the digest says which content is meant.
+    private func withTrueLengths(_ body: PackedValue, _ id: DocumentID) -> PackedValue {
+        guard var entries = body["_attachments"]?.jsonValue().object else { return body }
+        var isChanged = false
+        for (name, value) in entries {
+            guard var entry = value.object,
+                let key = entry["digest"]?.string.flatMap(AttachmentKey.init(ofStub:)),
+                let length = files.attachment(key).flatMap(Files.length(of:))
+            else { continue }
+            let member = entry["encoding"] == nil ? "length" : "encoded_length"
+            guard entry[member] != JSONValue(length) else { continue }
+            entry[member] = JSONValue(length)
+            entries[name] = .object(entry)
+            isChanged = true
+            result.add(
+                "The attachment \(key.fileName) of document '\(id)' has \(length) bytes, and not as many as its"
+                    + " revision told; that was put right.", id.text)
+        }
+        return isChanged ? body.replacing(["_attachments": .object(entries)]) : body
+    }
 
     /// Brings a content over, once; one that is lost or damaged becomes a problem.
     private func bring(_ key: AttachmentKey, of id: DocumentID, _ context: WriteContext) throws {
@@ -296,7 +325,7 @@ final class CouchbaseLiteImporter {
                 else {
                     return result.add("The local document '\(text ?? "?")' cannot be read.")
                 }
-                let number = revision.flatMap { UInt64($0.prefix { $0 != "-" }) }
+                let number = revision.flatMap { UInt64($0.prefix { $0 != "-" }, radix: 10) }
                 locals.append((id, number.flatMap(Self.depth) ?? 1, body))
             }
         }

@@ -100,7 +100,7 @@ struct CouchbaseLiteReader {
             do {
                 while try rows.next() {
                     let revision = Self.revision(rows)
-                    position = revision.sequence == .max ? .max : revision.sequence + 1
+                    position = revision.sequence.addingSaturated(1)
                     try body(revision)
                 }
                 return
@@ -138,19 +138,20 @@ struct CouchbaseLiteReader {
             return (try? rows.next()) != nil
         }
         var (low, step) = (bad, Int64(1))
+        guard bad < last else { return nil }
         var high = bad + 1
-        while high <= last, !isReadable(high) {
+        while high < last, !isReadable(high) {
             low = high
-            step *= 2
-            high = low + step
+            step = step.multipliedSaturated(by: 2)
+            high = min(low.addingSaturated(step), last)
         }
-        if high > last { high = last + 1 }
-        // Readable at `high`, or the end; not at `low`.
+        guard isReadable(high) else { return nil }
+        // Readable at `high`, not at `low`.
         while high - low > 1 {
             let middle = low + (high - low) / 2
             if isReadable(middle) { high = middle } else { low = middle }
         }
-        return high > last ? nil : high
+        return high
     }
 
     /// The revision at a sequence: its document, its ID, its parent; nil when there is none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
+internal import DivanJSON
 
 /// What the loop's thread knows: the transfers that are under way, and when to look at their clocks.
 struct CurlDriver {
@@ -19,9 +20,8 @@ struct CurlDriver {
     /// How long the thread may sleep, in milliseconds.
     var pause: Int {
         guard let nextCheck else { return Self.longestPause }
-        let rest = (nextCheck - .now).components
-        let milliseconds = Int(rest.seconds) * 1_000 + Int(rest.attoseconds / 1_000_000_000_000_000)
-        return min(max(milliseconds + 1, 0), Self.longestPause)
+        let milliseconds = (nextCheck - .now).milliseconds
+        return min(max(milliseconds.addingSaturated(1), 0), Self.longestPause)
     }
 
     mutating func execute(_ command: CurlLoop.Command) {

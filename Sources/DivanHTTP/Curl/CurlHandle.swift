@@ -49,7 +49,7 @@ final class CurlHandle {
     func clear(_ option: divan_curl_text) { unsafe divan_curl_set_text(easy, option, nil) }
 
     func set(_ option: divan_curl_number, _ number: Int) {
-        unsafe divan_curl_set_number(easy, option, Int64(number))
+        unsafe divan_curl_set_number(easy, option, Int64(clamping: number))
     }
 
     func set(_ option: divan_curl_blob, _ bytes: [UInt8]) -> Bool {
@@ -192,7 +192,9 @@ struct CurlMulti: Sendable {
 
     func perform() { _ = unsafe divan_curl_multi_perform(pointer) }
 
-    func poll(milliseconds: Int) { _ = unsafe divan_curl_multi_poll(pointer, Int32(milliseconds)) }
+    func poll(milliseconds: Int) {
+        _ = unsafe divan_curl_multi_poll(pointer, Int32(clamping: milliseconds))
+    }
 
     func wakeUp() { unsafe divan_curl_multi_wakeup(pointer) }
 

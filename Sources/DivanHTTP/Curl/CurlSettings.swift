@@ -135,6 +135,7 @@ struct CurlSettings: Sendable {
 extension Duration {
     /// The time in whole milliseconds.
     var milliseconds: Int {
-        Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
+        Int(clamping: components.seconds).multipliedSaturated(by: 1_000)
+            .addingSaturated(Int(clamping: components.attoseconds / 1_000_000_000_000_000))
     }
 }

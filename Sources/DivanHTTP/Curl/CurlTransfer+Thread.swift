@@ -69,7 +69,7 @@ extension CurlTransfer {
     /// `HTTP/1.1 200 OK`
     private static func status(in line: [UInt8]) -> Int {
         let words = line.split(separator: 0x20, maxSplits: 2)
-        return words.count > 1 ? Int(String(decoding: words[1], as: UTF8.self)) ?? 0 : 0
+        return words.count > 1 ? Int(String(decoding: words[1], as: UTF8.self), radix: 10) ?? 0 : 0
     }
 
     /// Takes bytes of the body.

@@ -28,7 +28,7 @@ package enum HTTPDate {
             self.day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
             month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
             year = marchYear + 400 * cycle + (marchMonth >= 10 ? 1 : 0)
-            weekday = weekdays[Int(days % 7)]
+            weekday = weekdays[Int(clamping: days % 7)]
             clock = [time / 3_600, time / 60 % 60, time % 60].map(digits).joined(separator: ":")
         }
     }
@@ -36,7 +36,7 @@ package enum HTTPDate {
     /// The text of a time in seconds since 1970, which is not before it.
     package static func text(_ seconds: Int64) -> String {
         let at = Moment(seconds)
-        return "\(at.weekday), \(digits(at.day)) \(months[Int(at.month) - 1]) \(at.year) "
+        return "\(at.weekday), \(digits(at.day)) \(months[Int(clamping: at.month) - 1]) \(at.year) "
             + "\(at.clock) GMT"
     }
 
@@ -59,7 +59,7 @@ package enum HTTPDate {
             let minute = number(clock[1], upTo: 59), let second = number(clock[2], upTo: 60)
         else { return nil }
         // As above: years that begin in March.
-        let marchMonth = (Int64(month) + 10) % 12
+        let marchMonth = (Int64(clamping: month) + 10) % 12
         let marchYear = marchMonth >= 10 ? year - 1 : year
         let days =
             365 * marchYear + marchYear / 4 - marchYear / 100 + marchYear / 400
@@ -68,7 +68,7 @@ package enum HTTPDate {
     }
 
     private static func number(_ text: some StringProtocol, upTo limit: Int64) -> Int64? {
-        guard let number = Int64(text), (0...limit).contains(number) else { return nil }
+        guard let number = Int64(text, radix: 10), (0...limit).contains(number) else { return nil }
         return number
     }
 
@@ -86,7 +86,7 @@ extension HTTPHeaders {
     package var retryAfter: Int64? {
         guard let text = self["Retry-After"] else { return nil }
         let seconds: Int64
-        if let number = Int64(text.filter { $0 != " " }) {
+        if let number = Int64(text.filter { $0 != " " }, radix: 10) {
             seconds = number
         } else if let date = HTTPDate.seconds(text),
             let now = self["Date"].flatMap({ HTTPDate.seconds($0) })

@@ -148,10 +148,10 @@ extension HTTPURL {
             host = authority[..<colon]
             let digits = authority[authority.index(after: colon)...]
             if !digits.isEmpty {
-                guard let number = UInt16(digits), number > 0 else {
+                guard let number = UInt16(digits, radix: 10), number > 0 else {
                     throw Failure(description: "The port in the URL is no number up to 65535.")
                 }
-                port = Int(number)
+                port = Int(clamping: number)
             }
         }
         guard !host.isEmpty else { throw Failure(description: "The URL names no host.") }

@@ -15,7 +15,7 @@ package enum CertificatePin {
 
     /// Returns the SHA-256 digest of bytes: 32 of them; `nil` where OpenSSL may not compute one.
     static func sha256(of bytes: ArraySlice<UInt8>) -> [UInt8]? {
-        guard let hasher = unsafe divan_hasher_create(Int32(DIVAN_SHA256.rawValue)) else {
+        guard let hasher = unsafe divan_hasher_create(Int32(clamping: DIVAN_SHA256.rawValue)) else {
             return nil
         }
         defer { unsafe divan_hasher_free(hasher) }
@@ -59,12 +59,12 @@ package enum CertificatePin {
     )? {
         guard bytes.count >= 2 else { return nil }
         var position = bytes.startIndex + 1
-        var length = Int(bytes[position])
+        var length = Int(clamping: bytes[position])
         position += 1
         if length >= 0x80 {
             let count = length - 0x80
             guard (1...4).contains(count), bytes.endIndex - position >= count else { return nil }
-            length = bytes[position..<(position + count)].reduce(0) { $0 << 8 | Int($1) }
+            length = bytes[position..<(position + count)].reduce(0) { $0 << 8 | Int(clamping: $1) }
             position += count
         }
         guard bytes.endIndex - position >= length else { return nil }

@@ -18,11 +18,13 @@ extension HTTPCookieJar {
     /// ```
     ///
     /// Cookies that end with the session are in it, too, as a browser that goes on where it was keeps them.
-    public var archive: String { archive(at: Int64(time(nil))) }
+    public var archive: String { archive(at: Int64(clamping: time(nil))) }
 
     /// Makes a jar of what ``archive`` gave; what is none gives an empty jar. Cookies that have ended meanwhile, by the
     /// system's date, are left out.
-    public convenience init(archive text: String) { self.init(archive: text, at: Int64(time(nil))) }
+    public convenience init(archive text: String) {
+        self.init(archive: text, at: Int64(clamping: time(nil)))
+    }
 
     /// See ``archive``; the time is in seconds since 1970.
     package func archive(at now: Int64) -> String {
@@ -44,7 +46,7 @@ extension HTTPCookieJar {
     package convenience init(archive text: String, at now: Int64) {
         let json = try? JSONParser.parse(text)
         // A date that was put back is none that has passed.
-        let gone = max(0, now - (json?["saved"]?.int64 ?? now))
+        let gone = max(0, now.subtractingSaturated(json?["saved"]?.int64 ?? now))
         var cookies: [Cookie] = []
         for item in json?["cookies"]?.array ?? [] {
             guard let name = item["name"]?.string, let value = item["value"]?.string,
@@ -56,7 +58,7 @@ extension HTTPCookieJar {
             cookie.isSecure = item["secure"]?.bool ?? false
             if let left = item["left"]?.int64 {
                 guard left > gone else { continue }
-                cookie.deadline = .now + .seconds(left - gone)
+                cookie.deadline = .now + .seconds(left.subtractingSaturated(gone))
             }
             cookies.append(cookie)
         }

@@ -103,7 +103,7 @@ extension HTTPCookieJar.Cookie {
             case "path" where value.hasPrefix("/"): path = value
             case "secure": isSecure = true
             case "max-age":
-                guard let seconds = Int64(value) else { continue }
+                guard let seconds = Int64(value, radix: 10) else { continue }
                 hasMaximumAge = true
                 deadline = .now + .seconds(min(max(seconds, 0), 400 * 86_400))
             case "expires" where !hasMaximumAge && Self.isLongAgo(value):

@@ -57,7 +57,7 @@ struct KnownHostsFile: ~Copyable {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65_536)
         while true {
-            let offset = off_t(bytes.count)
+            let offset = off_t(clamping: bytes.count)
             // SAFETY: the call writes within the buffer.
             let count = unsafe piece.withUnsafeMutableBytes { buffer in
                 unsafe pread(descriptor, buffer.baseAddress, buffer.count, offset)

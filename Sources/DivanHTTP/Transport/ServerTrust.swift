@@ -20,7 +20,9 @@ public struct ServerTrust: Sendable {
         else { return "" }
         let digits = Array("0123456789abcdef".utf8)
         return String(
-            decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            decoding: digest.flatMap {
+                [digits[Int(clamping: $0 >> 4)], digits[Int(clamping: $0 & 15)]]
+            },
             as: UTF8.self)
     }
 }

@@ -75,14 +75,14 @@ struct WebSocketFrames: Sendable {
         guard rest.count >= 2 else { return nil }
         let (first, second) = (rest[rest.startIndex], rest[rest.startIndex + 1])
         guard first & 0x70 == 0, second & 0x80 == 0 else { throw .malformed }
-        var length = Int(second)
+        var length = Int(clamping: second)
         var head = 2
         if length >= 126 {
             head += length == 126 ? 2 : 8
             guard rest.count >= head else { return nil }
             let digits = rest[(rest.startIndex + 2)..<(rest.startIndex + head)]
             guard head == 4 || digits.first == 0 else { throw .tooLong }
-            length = digits.reduce(0) { $0 << 8 | Int($1) }
+            length = digits.reduce(0) { $0 << 8 | Int(clamping: $1) }
         }
         let isControl = first & 0x08 != 0
         guard !isControl || (length < 126 && first & 0x80 != 0) else { throw .malformed }
@@ -97,7 +97,7 @@ struct WebSocketFrames: Sendable {
 
     private static func reason(_ payload: ArraySlice<UInt8>) -> UInt16? {
         guard payload.count >= 2 else { return nil }
-        return payload.prefix(2).reduce(0) { $0 << 8 | UInt16($1) }
+        return payload.prefix(2).reduce(0) { $0 << 8 | UInt16(clamping: $1) }
     }
 
     /// A frame of a client: one whole message, masked, so that nothing in between takes it for HTTP.
@@ -107,7 +107,7 @@ struct WebSocketFrames: Sendable {
         let mask = (0..<4).map { _ in UInt8.random(in: 0...255, using: &random) }
         var frame = [0x80 | opcode.rawValue]
         switch payload.count {
-        case ..<126: frame.append(0x80 | UInt8(payload.count))
+        case ..<126: frame.append(0x80 | UInt8(clamping: payload.count))
         case ..<65_536: frame += [0x80 | 126] + bytes(payload.count, 2)
         default: frame += [0x80 | 127] + bytes(payload.count, 8)
         }

@@ -49,7 +49,7 @@ package struct WebSocketHandshake: Sendable {
         for index in lines.indices where lines[index].last == 0x0D { lines[index].removeLast() }
         let words = lines.popFirst().map { $0.split(separator: 0x20, maxSplits: 2) } ?? []
         guard words.count > 1, words[0].starts(with: "HTTP/1.".utf8),
-            let status = Int(String(decoding: words[1], as: UTF8.self))
+            let status = Int(String(decoding: words[1], as: UTF8.self), radix: 10)
         else {
             throw HTTPError(
                 .malformedAnswer, "The answer from \(url.origin) is no HTTP.", isTransient: true)
@@ -70,7 +70,9 @@ package struct WebSocketHandshake: Sendable {
     /// What a server must answer to a key.
     package static func accept(_ key: String) -> String {
         let text = Array((key + suffix).utf8)
-        guard let hasher = unsafe divan_hasher_create(Int32(DIVAN_SHA1.rawValue)) else { return "" }
+        guard let hasher = unsafe divan_hasher_create(Int32(clamping: DIVAN_SHA1.rawValue)) else {
+            return ""
+        }
         defer { unsafe divan_hasher_free(hasher) }
         var digest = [UInt8](repeating: 0, count: 32)
         // SAFETY: the text outlives the call, and the digest has room for more than SHA-1's 20 bytes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
+internal import DivanJSON
 
 /// The thread of one WebSocket: libcurl makes the connection, with its proxies, TLS and trust, and this
 /// speaks frames on it.
@@ -191,7 +192,8 @@ final class WebSocketThread: Sendable {
             guard left > 0 else { throw HTTPError.silent(url, time, awaiting: awaiting) }
             guard
                 handle.poll(
-                    in: multi, writing: !unsent.isEmpty, milliseconds: min(left + 1, 3_600_000))
+                    in: multi, writing: !unsent.isEmpty,
+                    milliseconds: min(left.addingSaturated(1), 3_600_000))
             else { throw HTTPError.endedInSocket(url) }
         }
     }

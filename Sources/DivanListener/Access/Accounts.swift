@@ -155,7 +155,8 @@ final class Accounts: Sendable {
         guard body.last == UInt8(ascii: ":"),
             let colon = body.dropLast().lastIndex(of: UInt8(ascii: ":")),
             let name = String(validating: body[..<colon], as: UTF8.self),
-            let end = Int64(String(decoding: body[(colon + 1)...].dropLast(), as: UTF8.self)),
+            let end = Int64(
+                String(decoding: body[(colon + 1)...].dropLast(), as: UTF8.self), radix: 10),
             end > now
         else { return nil }
         guard let account = account(name),

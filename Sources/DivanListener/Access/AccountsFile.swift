@@ -52,13 +52,13 @@ package struct AccountsFile: Sendable {
             else { return nil }
             self.salt = salt
             self.key = key
-            self.iterations = Int(iterations)
+            self.iterations = Int(clamping: iterations)
             roles = Set((value["roles"]?.array ?? []).compactMap(\.string))
         }
 
         var json: JSONValue {
             [
-                "scheme": "pbkdf2-sha256", "iterations": .integer(Int64(iterations)),
+                "scheme": "pbkdf2-sha256", "iterations": JSONValue(iterations),
                 "salt": .string(Hexadecimal.text(salt)), "key": .string(Hexadecimal.text(key)),
                 "roles": .array(roles.sorted().map { .string($0) }),
             ]
@@ -132,10 +132,10 @@ package struct AccountsFile: Sendable {
         guard unsafe stat(path, &status) == 0 else { return nil }
         return Stamp(
             seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec,
-            inode: UInt64(status.st_ino))
+            inode: UInt64(clamping: status.st_ino))
     }
 
     static var now: Int64 {
-        Int64(time(nil))
+        Int64(clamping: time(nil))
     }
 }

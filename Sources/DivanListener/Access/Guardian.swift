@@ -213,6 +213,7 @@ struct Guardian: Sendable {
         let name = name.lowercased()
         if ["localhost", "localhost.", "::1", "0:0:0:0:0:0:0:1"].contains(name) { return true }
         let numbers = name.split(separator: ".", omittingEmptySubsequences: false)
-        return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
+        return numbers.count == 4 && numbers[0] == "127"
+            && numbers.allSatisfy { UInt8($0, radix: 10) != nil }
     }
 }

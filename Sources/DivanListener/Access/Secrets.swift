@@ -80,7 +80,9 @@ enum Hexadecimal {
     static func text(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
-        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        for byte in bytes {
+            text += [digits[Int(clamping: byte >> 4)], digits[Int(clamping: byte & 15)]]
+        }
         return String(decoding: text, as: UTF8.self)
     }
 

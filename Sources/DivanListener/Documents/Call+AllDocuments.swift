@@ -101,11 +101,11 @@ struct AllDocumentsListing: ResponseSteps {
         throws
     {
         text.raw("{\"total_rows\":")
-        text.number(UInt64(try count(transaction)))
+        text.number(UInt64(clamping: try count(transaction)))
         text.raw(",\"offset\":")
         // Counting what lies before a key would cost a scan.
         if request.keys == nil, request.startKey == nil {
-            text.number(UInt64(request.skip))
+            text.number(UInt64(clamping: request.skip))
         } else {
             text.raw("null")
         }

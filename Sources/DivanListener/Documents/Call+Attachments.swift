@@ -175,7 +175,7 @@ enum ByteRange: Equatable {
         let parts = header.dropFirst(6)
             .split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return .whole }
-        switch (Int(parts[0]), Int(parts[1])) {
+        switch (Int(parts[0], radix: 10), Int(parts[1], radix: 10)) {
         case (let start?, let end?):
             guard end >= start else { return .whole }
             guard start < length else { return .unsatisfiable }

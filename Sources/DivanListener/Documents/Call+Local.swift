@@ -125,7 +125,7 @@ extension Call {
         let parts = given.split(separator: "-")
         // Couchbase Lite's are `N-local`.
         let number = parts.count == 2 && parts[1] == "local" ? parts.first : parts.last
-        guard parts.count == 2, let number, let revision = UInt64(number) else {
+        guard parts.count == 2, let number, let revision = UInt64(number, radix: 10) else {
             throw HTTPFailure.invalidRevision
         }
         return revision

@@ -125,8 +125,9 @@ struct ReceivedDocument: Sendable {
         }
         var history: [String] = []
         try ids.forEachElement { item in
-            guard let digest = item.string, start - Int64(history.count) > 0 else { throw failure }
-            history.append("\(start - Int64(history.count))-\(digest)")
+            let generation = start.subtractingSaturated(Int64(clamping: history.count))
+            guard let digest = item.string, generation > 0 else { throw failure }
+            history.append("\(generation)-\(digest)")
         }
         guard !history.isEmpty else { throw failure }
         return history

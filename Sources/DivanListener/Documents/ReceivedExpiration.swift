@@ -39,6 +39,7 @@ struct ReceivedExpiration: Sendable, Equatable {
 
     /// A date as `show_exp` shows it.
     static func text(_ date: Date) -> String {
-        ISO8601.format(millisecondsSince1970: Int64((date.timeIntervalSince1970 * 1_000).rounded()))
+        ISO8601.format(
+            millisecondsSince1970: Int64(clamping: (date.timeIntervalSince1970 * 1_000).rounded()))
     }
 }

@@ -51,9 +51,9 @@ struct ViewListing: ResponseSteps {
         text.raw("{")
         if !isReduced {
             text.raw("\"total_rows\":")
-            text.number(UInt64(result.totalRows))
+            text.number(UInt64(clamping: result.totalRows))
             text.raw(",\"offset\":")
-            text.number(UInt64(result.offset ?? 0))
+            text.number(UInt64(clamping: result.offset ?? 0))
             text.raw(",")
         }
         if showsSequence {

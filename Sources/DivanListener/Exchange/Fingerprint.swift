@@ -7,7 +7,7 @@ enum Fingerprint {
         for (index, text) in texts.enumerated() {
             // Between texts, so that "ab", "c" is not "a", "bc"; no UTF-8 has this byte.
             if index > 0 { hash = (hash ^ 0xFF) &* 0x100_0000_01B3 }
-            for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+            for byte in text.utf8 { hash = (hash ^ UInt64(clamping: byte)) &* 0x100_0000_01B3 }
         }
         return hash
     }

@@ -56,7 +56,7 @@ package struct QueryParameters: Sendable, Equatable {
     /// A parameter that is a number of 0 or more.
     func count(_ name: String) throws -> Int? {
         guard let text = items[name] else { return nil }
-        guard let number = Int(text) else {
+        guard let number = Int(text, radix: 10) else {
             throw HTTPFailure.queryParse(
                 "Invalid value for integer: \"\(text.prefix(60))\"")
         }

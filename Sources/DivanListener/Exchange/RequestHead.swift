@@ -26,7 +26,7 @@ package struct RequestHead: Sendable {
     }
 
     /// The length that the client declared of the body; nil when it did not, or wrote no number.
-    package var declaredLength: Int? { headers["Content-Length"].flatMap { Int($0) } }
+    package var declaredLength: Int? { headers["Content-Length"].flatMap { Int($0, radix: 10) } }
 }
 
 /// A request that has come whole: its head, and its body in memory or in a file of its own.

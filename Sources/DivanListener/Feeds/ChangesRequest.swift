@@ -83,7 +83,7 @@ struct ChangesRequest: Sendable {
         guard let text, !text.isEmpty else { return .after(0) }
         if text == "now" || text == "\"now\"" { return .now }
         let digits = text.drop { $0 == "\"" || $0 == "[" }.prefix { $0.isASCII && $0.isNumber }
-        guard let number = SequenceNumber(digits) else {
+        guard let number = SequenceNumber(digits, radix: 10) else {
             throw HTTPFailure.badRequest("Malformed sequence supplied in 'since' parameter.")
         }
         return .after(number)

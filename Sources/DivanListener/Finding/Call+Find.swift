@@ -50,10 +50,10 @@ extension Call {
     private static func statistics(_ statistics: FindStatistics) -> JSONValue {
         let (seconds, attoseconds) = statistics.duration.components
         return [
-            "total_keys_examined": .integer(Int64(statistics.rowsExamined)),
-            "total_docs_examined": .integer(Int64(statistics.documentsExamined)),
+            "total_keys_examined": JSONValue(statistics.rowsExamined),
+            "total_docs_examined": JSONValue(statistics.documentsExamined),
             "total_quorum_docs_examined": 0,
-            "results_returned": .integer(Int64(statistics.resultsReturned)),
+            "results_returned": JSONValue(statistics.resultsReturned),
             "execution_time_ms": .double(Double(seconds) * 1e3 + Double(attoseconds) / 1e15),
         ]
     }
@@ -68,12 +68,12 @@ extension Call {
             "dbname": .string(database.name),
             "index": explanation.index.map(Self.describe) ?? Self.allDocumentsIndex,
             "selector": SelectorForm.normal(request.query.selector.json),
-            "limit": .integer(Int64(request.limit)),
-            "skip": .integer(Int64(request.query.skip)),
+            "limit": JSONValue(request.limit),
+            "skip": JSONValue(request.query.skip),
             "fields": fields.map { .array($0.map { .string($0) }) } ?? "all_fields",
             "access": .string(explanation.access),
-            "estimated_rows": .integer(Int64(explanation.estimatedRows)),
-            "actual_rows": .integer(Int64(explanation.actualRows)),
+            "estimated_rows": JSONValue(explanation.estimatedRows),
+            "actual_rows": JSONValue(explanation.actualRows),
             "is_sorted": .bool(explanation.isSorted),
         ])
     }
@@ -84,7 +84,7 @@ extension Call {
     func indexes() throws -> ListenerResponse {
         let indexes = try database.indexes()
         return .json([
-            "total_rows": .integer(Int64(indexes.count + 1)),
+            "total_rows": JSONValue(indexes.count + 1),
             "indexes": .array([Self.allDocumentsIndex] + indexes.map(Self.describe)),
         ])
     }

@@ -99,7 +99,7 @@ struct FindRequest: Sendable {
         guard let number = value.int64, number >= 0 else {
             throw HTTPFailure.badRequest("`\(key)` must be a number of 0 or more.")
         }
-        return Int(number)
+        return Int(clamping: number)
     }
 }
 

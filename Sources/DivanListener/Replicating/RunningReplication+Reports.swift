@@ -47,7 +47,7 @@ extension RunningReplication {
         return progress
     }
 
-    private func count(_ count: Int) -> JSONValue { .integer(Int64(count)) }
+    private func count(_ count: Int) -> JSONValue { JSONValue(count) }
 
     /// A place in the source's feed. A database here counts; others, as far as they are CouchDB, give text.
     private func sequence(_ sequence: RemoteSequence?) -> JSONValue {
@@ -88,7 +88,7 @@ extension RunningReplication {
     }
 
     private func milliseconds(_ duration: Duration) -> Int64 {
-        duration.components.seconds * 1_000
-            + duration.components.attoseconds / 1_000_000_000_000_000
+        duration.components.seconds.multipliedSaturated(by: 1_000)
+            .addingSaturated(duration.components.attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -20,7 +20,7 @@ extension Call {
                 try transaction.lastSequence, try transaction.lastPurge
             )
         }
-        let size = JSONValue(UInt64(try database.diskSize))
+        let size = JSONValue(UInt64(clamping: try database.diskSize))
         return [
             "instance_start_time": .string(instanceStartTime(database)),
             "db_name": .string(database.name),
@@ -28,8 +28,8 @@ extension Call {
             "update_seq": JSONValue(counts.2),
             "sizes": ["file": size, "external": size, "active": size],
             "props": [:],
-            "doc_del_count": JSONValue(UInt64(counts.1)),
-            "doc_count": JSONValue(UInt64(counts.0)),
+            "doc_del_count": JSONValue(UInt64(clamping: counts.1)),
+            "doc_count": JSONValue(UInt64(clamping: counts.0)),
             "disk_format_version": 8,
             "compact_running": .bool(false),
             "cluster": ["q": 1, "n": 1, "w": 1, "r": 1],
@@ -149,7 +149,7 @@ extension Call {
 
     /// `GET /{db}/_purged_infos_limit`: what compaction leaves.
     func purgedInfosLimit() throws -> ListenerResponse {
-        .json(JSONValue(UInt64(try database.purgeHistoryLimit)))
+        .json(JSONValue(UInt64(clamping: try database.purgeHistoryLimit)))
     }
 
     /// `PUT /{db}/_purged_infos_limit`
@@ -157,13 +157,13 @@ extension Call {
         guard let limit = try valueBody().int64, limit > 0, limit <= 1_000_000_000 else {
             throw HTTPFailure.badRequest("`_purged_infos_limit` must be a positive integer.")
         }
-        try database.setPurgeHistoryLimit(Int(limit))
+        try database.setPurgeHistoryLimit(Int(clamping: limit))
         return .done()
     }
 
     /// `GET /{db}/_revs_limit`
     func revisionsLimit() throws -> ListenerResponse {
-        .json(JSONValue(UInt64(try database.revisionLimit)))
+        .json(JSONValue(UInt64(clamping: try database.revisionLimit)))
     }
 
     /// `PUT /{db}/_revs_limit`
@@ -172,7 +172,7 @@ extension Call {
             throw HTTPFailure.badRequest(
                 "`_revs_limit` must be an integer from 1 to 1,000,000.")
         }
-        try database.setRevisionLimit(Int(limit))
+        try database.setRevisionLimit(Int(clamping: limit))
         return .done()
     }
 

@@ -205,12 +205,14 @@ final class TaskList: Sendable {
                     "pid": .string("<0.\(number).0>"), "type": .string(task.type),
                     "database": .string(task.database), "started_on": .integer(task.started),
                     "updated_on": .integer(task.updated),
-                    "changes_done": .integer(Int64(task.completed)),
+                    "changes_done": JSONValue(task.completed),
                 ]
                 if let total = task.total {
-                    value["total_changes"] = .integer(Int64(total))
+                    value["total_changes"] = JSONValue(total)
                     value["progress"] = .integer(
-                        Int64(total > 0 ? task.completed * 100 / total : 100))
+                        Int64(
+                            clamping: total > 0
+                                ? task.completed.multipliedSaturated(by: 100) / total : 100))
                 }
                 return .object(value)
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import DivanJSON
 internal import Synchronization
 
 /// One timer for everything that waits: thousands of parked feeds cost a table and no timers.
@@ -33,7 +34,7 @@ final class Deadlines: Sendable {
     func set(_ number: Int, after duration: Duration, _ action: @escaping Action) {
         let (seconds, attoseconds) = duration.components
         let nanoseconds = Double(seconds) * 1e9 + Double(attoseconds) / 1e9
-        let time = DispatchTime.now() + .nanoseconds(Int(min(nanoseconds, 1e15)))
+        let time = DispatchTime.now() + .nanoseconds(Int(clamping: min(nanoseconds, 1e15)))
         state.withLock { state in
             guard !state.isStopped else { return }
             state.table[number] = (time, action)

@@ -22,7 +22,7 @@ struct ListeningSocket {
     init(host: String, port: UInt16) throws {
         var hints = unsafe addrinfo()
         // SAFETY: the list is ours until it is freed, once; each pointer is used within its call.
-        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        unsafe hints.ai_socktype = Int32(clamping: SOCK_STREAM.rawValue)
         unsafe hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
         var found: UnsafeMutablePointer<addrinfo>?
         guard unsafe getaddrinfo(host, "\(port)", &hints, &found) == 0, let list = unsafe found
@@ -33,8 +33,8 @@ struct ListeningSocket {
         let address = unsafe list.pointee
         let made = unsafe socket(
             address.ai_family,
-            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-                | Int32(SOCK_NONBLOCK.rawValue), 0)
+            Int32(clamping: SOCK_STREAM.rawValue) | Int32(clamping: SOCK_CLOEXEC.rawValue)
+                | Int32(clamping: SOCK_NONBLOCK.rawValue), 0)
         guard made >= 0 else { throw Self.failure(host, port, "cannot be listened on") }
         var on: Int32 = 1
         unsafe setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))

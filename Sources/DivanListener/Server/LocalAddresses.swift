@@ -53,7 +53,7 @@ enum LocalAddresses {
         while let entry = unsafe next {
             unsafe next = unsafe entry.pointee.ifa_next
             let flags = unsafe Int32(bitPattern: entry.pointee.ifa_flags)
-            guard flags & Int32(IFF_UP) != 0, let address = unsafe entry.pointee.ifa_addr,
+            guard flags & Int32(clamping: IFF_UP) != 0, let address = unsafe entry.pointee.ifa_addr,
                 let bytes = unsafe bytes(of: address)
             else { continue }
             let name = unsafe String(cString: entry.pointee.ifa_name)
@@ -65,7 +65,7 @@ enum LocalAddresses {
     /// The bytes of an address; nil when it is neither IPv4 nor IPv6.
     private static func bytes(of address: UnsafeMutablePointer<sockaddr>) -> [UInt8]? {
         // SAFETY: the family says which structure lies there.
-        switch unsafe Int32(address.pointee.sa_family) {
+        switch unsafe Int32(clamping: address.pointee.sa_family) {
         case AF_INET:
             unsafe address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { four in
                 unsafe withUnsafeBytes(of: four.pointee.sin_addr) { unsafe Array($0) }

@@ -65,7 +65,7 @@ enum MicroHTTPCallbacks {
             var on: Int32 = 1
             // Small answers leave at once instead of waiting for an acknowledgement.
             unsafe setsockopt(
-                descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on,
+                descriptor, Int32(clamping: IPPROTO_TCP), TCP_NODELAY, &on,
                 socklen_t(MemoryLayout<Int32>.size))
             let open = OpenConnection(descriptor: descriptor)
             unsafe slot.pointee = unsafe Unmanaged.passRetained(open).toOpaque()

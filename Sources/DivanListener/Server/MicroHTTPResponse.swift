@@ -17,7 +17,8 @@ enum MicroHTTPResponse {
         for field in response.headers {
             _ = unsafe MHD_add_response_header(made, field.name, field.value)
         }
-        return unsafe MHD_queue_response(connection.pointer, UInt32(response.status), made)
+        return unsafe MHD_queue_response(
+            connection.pointer, UInt32(clamping: response.status), made)
             == .YES
     }
 
@@ -26,7 +27,7 @@ enum MicroHTTPResponse {
         switch body {
         case .bytes(let bytes) where bytes.count > copied:
             exchange.begin(bytes)
-            return unsafe callback(UInt64(bytes.count), block: 32 << 10, exchange)
+            return unsafe callback(UInt64(clamping: bytes.count), block: 32 << 10, exchange)
         case .bytes(var bytes):
             // SAFETY: the library copies the bytes within the call.
             return unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -37,7 +38,8 @@ enum MicroHTTPResponse {
             exchange.begin(producer)
             // A body in chunks lies in the connection's memory and needs none of the response's.
             return unsafe callback(
-                length.map { UInt64($0) } ?? UInt64.max, block: length == nil ? 1 : 32 << 10,
+                length.map { UInt64(clamping: $0) } ?? UInt64.max,
+                block: length == nil ? 1 : 32 << 10,
                 exchange)
         }
     }

@@ -243,7 +243,7 @@ final class MicroHTTPServer: HTTPServer {
             guard isOver || state.connections.count > limits.connections else { return }
             let victim = state.longestSilent(of: isOver ? connection.network : nil) ?? connection
             victim.markShut()
-            shutdown(victim.descriptor, Int32(SHUT_RDWR))
+            shutdown(victim.descriptor, Int32(clamping: SHUT_RDWR))
         }
     }
 
@@ -258,7 +258,7 @@ final class MicroHTTPServer: HTTPServer {
     /// What the client of a connection has shown of itself; on the daemon's thread.
     func certificate(of connection: Exchange.Connection) -> PresentedCertificate {
         guard let clientCertificates else { return .none }
-        let most = Int(DIVAN_HTTPD_CHAIN_MAXIMUM)
+        let most = Int(clamping: DIVAN_HTTPD_CHAIN_MAXIMUM)
         var certificates = unsafe [UnsafePointer<UInt8>?](repeating: nil, count: most)
         var counts = [Int](repeating: 0, count: most)
         // SAFETY: both arrays have room for the most that is written; what is lent lives as long as the connection, which
@@ -269,7 +269,7 @@ final class MicroHTTPServer: HTTPServer {
                 else { return PresentedCertificate.none }
                 let count = unsafe divan_httpd_client_certificates(
                     connection.pointer, first, firstCount)
-                return unsafe clientCertificates.verified(first, firstCount, Int(count))
+                return unsafe clientCertificates.verified(first, firstCount, Int(clamping: count))
             }
         }
     }
@@ -287,15 +287,15 @@ final class MicroHTTPServer: HTTPServer {
                 let age = since.duration(to: .now)
                 guard let exchange else {
                     let allowed = hasServed ? limits.idle : min(limits.idle, limits.firstRequest)
-                    if age > allowed { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
+                    if age > allowed { shutdown(connection.descriptor, Int32(clamping: SHUT_RDWR)) }
                     continue
                 }
                 if let received = exchange.receivedBytes {
                     let allowed =
                         limits.bodyGrace + .seconds(received / max(1, limits.slowestBody))
-                    if age > allowed { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
+                    if age > allowed { shutdown(connection.descriptor, Int32(clamping: SHUT_RDWR)) }
                 } else if exchange.isTooSlow(.seconds(Self.sweepSeconds), limits) {
-                    shutdown(connection.descriptor, Int32(SHUT_RDWR))
+                    shutdown(connection.descriptor, Int32(clamping: SHUT_RDWR))
                 } else if exchange.isParked, Self.isGone(connection.descriptor) {
                     gone.append(exchange)
                 }
@@ -310,9 +310,9 @@ final class MicroHTTPServer: HTTPServer {
 
     /// Whether the other side of a socket has hung up.
     private static func isGone(_ descriptor: Int32) -> Bool {
-        var entry = pollfd(fd: descriptor, events: Int16(Self.hungUp), revents: 0)
+        var entry = pollfd(fd: descriptor, events: Int16(clamping: Self.hungUp), revents: 0)
         // SAFETY: one entry is given, and it lives through the call.
         guard unsafe poll(&entry, 1, 0) > 0 else { return false }
-        return entry.revents & Int16(Self.hungUp | POLLHUP | POLLERR) != 0
+        return entry.revents & Int16(clamping: Self.hungUp | POLLHUP | POLLERR) != 0
     }
 }

@@ -35,7 +35,7 @@ extension Call {
         let skip = try query.count("skip") ?? 0
         let limit = try query.count("limit") ?? 25
         return .json([
-            "total_rows": .integer(Int64(all.count)), "offset": .integer(Int64(skip)),
+            "total_rows": JSONValue(all.count), "offset": JSONValue(skip),
             .init(name): .array(Array(all.dropFirst(skip).prefix(limit))),
         ])
     }

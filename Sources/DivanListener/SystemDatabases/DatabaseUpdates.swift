@@ -62,7 +62,7 @@ final class DatabaseUpdates: Sendable {
     /// The place that a text means.
     func number(_ text: String) -> UInt64 {
         let parts = text.filter { $0 != "\"" }.split(separator: "-")
-        return parts.count == 2 && parts[1] == run ? UInt64(parts[0]) ?? 0 : 0
+        return parts.count == 2 && parts[1] == run ? UInt64(parts[0], radix: 10) ?? 0 : 0
     }
 
     /// The last place.

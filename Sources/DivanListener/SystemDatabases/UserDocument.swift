@@ -94,7 +94,7 @@ enum UserDocument {
         let key = Secrets.derive(password, salt: Array(salt.utf8), iterations: iterations)
         return [
             "password_scheme": "pbkdf2", "pbkdf2_prf": "sha256",
-            "iterations": .integer(Int64(iterations)), "salt": .string(salt),
+            "iterations": JSONValue(iterations), "salt": .string(salt),
             "derived_key": .string(Hexadecimal.text(key)),
         ]
     }
@@ -146,6 +146,7 @@ enum UserDocument {
         else { return nil }
         let roles = (body["roles"]?.array ?? []).compactMap(\.string).filter { !$0.hasPrefix("_") }
         return AccountsFile.User(
-            salt: Array(salt.utf8), key: key, iterations: Int(iterations), roles: Set(roles))
+            salt: Array(salt.utf8), key: key, iterations: Int(clamping: iterations),
+            roles: Set(roles))
     }
 }

@@ -71,7 +71,7 @@ extension Checkpoint.Entry {
         object["start_time"] = Checkpoint.date(account.began)
         object["start_last_seq"] = account.start?.value ?? 0
         for (name, count) in RevisionCounts.noted {
-            object[name] = .integer(Int64(account.counts[keyPath: count]))
+            object[name] = JSONValue(account.counts[keyPath: count])
         }
         return object
     }
@@ -84,7 +84,7 @@ extension Checkpoint.Account {
         let start = RemoteSequence(entry["start_last_seq"])
         var counts = RevisionCounts()
         for (name, count) in RevisionCounts.noted {
-            counts[keyPath: count] = ForeignCount.bounded(Int(entry[name]?.int64 ?? 0))
+            counts[keyPath: count] = ForeignCount.bounded(Int(clamping: entry[name]?.int64 ?? 0))
         }
         self.init(began: began, start: start == .zero ? nil : start, counts: counts)
     }
@@ -107,6 +107,9 @@ extension Checkpoint {
 
     /// A date; earlier versions wrote a number of milliseconds.
     fileprivate static func milliseconds(_ value: JSONValue?) -> Int64? {
-        value?.int64 ?? value?.string.flatMap { HTTPDate.seconds($0) }.map { $0 * 1_000 }
+        value?.int64
+            ?? value?.string.flatMap { HTTPDate.seconds($0) }.map {
+                $0.multipliedSaturated(by: 1_000)
+            }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 package import DivanModel
 
 /// The conversation between a source and a target, as a value: events in, actions out.
@@ -202,7 +203,7 @@ package struct ReplicationEngine: Sendable {
     /// Documents that the target is known to lack, and that are on their way.
     package var wantedDocuments: Int { remaining.count }
     /// Changes that are not compared yet, as far as they are known of.
-    package var unexamined: Int { uncompared + pending }
+    package var unexamined: Int { uncompared.addingSaturated(pending) }
 
     /// Makes an engine.
     ///

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// What became of revisions in a replication, as its reports and checkpoints tell it.
 ///
 ///     compared ──► lacked ──► read ──► written, or failed for good
@@ -23,7 +25,7 @@ package struct RevisionCounts: Sendable, Equatable {
 
     /// Adds what a run has counted to what was counted before.
     package static func + (before: RevisionCounts, now: RevisionCounts) -> RevisionCounts {
-        before.combined(with: now, +)
+        before.combined(with: now) { $0.addingSaturated($1) }
     }
 
     /// Of each count the larger one.

@@ -27,7 +27,7 @@ package struct RemoteSequence: Sendable, Hashable {
     /// The number, where the feed counts.
     package var number: SequenceNumber? {
         if let number = value.uint64 { return number }
-        return value.string.flatMap { SequenceNumber($0) }
+        return value.string.flatMap { SequenceNumber($0, radix: 10) }
     }
 
     /// The sequence as it stands in a query: text without quotes, anything else as JSON.
@@ -43,7 +43,7 @@ package struct RemoteSequence: Sendable, Hashable {
 
     /// The number before the hyphen of CouchDB's texts.
     private var prefix: UInt64? {
-        value.string?.split(separator: "-", maxSplits: 1).first.flatMap { UInt64($0) }
+        value.string?.split(separator: "-", maxSplits: 1).first.flatMap { UInt64($0, radix: 10) }
     }
 
     /// How far along the feed it is, as far as can be told: a help to choose between places that are both good.

@@ -48,12 +48,13 @@ enum NetworkWatch {
     /// Opens a socket of the kernel's routing news: links, and addresses and routes of both families.
     private static func open() -> Int32? {
         let (family, protocolNumber): (Int32, Int32) = (16, 0)
-        let kind = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let kind = Int32(
+            clamping: SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = socket(family, kind, protocolNumber)
         guard descriptor >= 0 else { return nil }
         // `sockaddr_nl`, which Glibc's module lacks: family, padding, process, groups.
         let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
-        var address: (UInt16, UInt16, UInt32, UInt32) = (UInt16(family), 0, 0, groups)
+        var address: (UInt16, UInt16, UInt32, UInt32) = (UInt16(clamping: family), 0, 0, groups)
         // SAFETY: the tuple has the layout of the structure, 12 bytes, and lives through the call.
         let code = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// How a replication stands at a moment.
 public struct ReplicationStatus: Sendable {
     /// What a replication is doing.
@@ -36,7 +38,7 @@ public struct ReplicationStatus: Sendable {
     public var error: ReplicationError?
 
     /// How many changes are not done, as far as they are known of.
-    package var unfinished: Int { pending + total - transferred }
+    package var unfinished: Int { pending.addingSaturated(total).subtractingSaturated(transferred) }
 
     /// Whether there is nothing to tell those who know the other status.
     func tellsTheSame(as other: ReplicationStatus) -> Bool {

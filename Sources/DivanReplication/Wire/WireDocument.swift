@@ -192,7 +192,7 @@ private struct WireDocumentReader {
             digests.append(digest)
         }
         do throws(IDFailure) {
-            history = try RevisionHistory(start: UInt64(start), digests: digests)
+            history = try RevisionHistory(start: UInt64(clamping: start), digests: digests)
         } catch {
             throw .invalidRevision(
                 id?.text, "has _revisions that make no history: \(error.description.dropLast())")
@@ -254,7 +254,7 @@ extension WireDocumentReader {
         if stub["encoding"] != nil {
             let isCoded = bytes.starts(with: [0x1F, 0x8B])
             let declared = stub["encoded_length"]?.int64
-            if isCoded, declared == nil || declared == Int64(bytes.count) { return }
+            if isCoded, declared == nil || declared == Int64(clamping: bytes.count) { return }
             for key in ["encoding", "encoded_length", "digest"] { stub[key] = nil }
         } else if stub["digest"]?.string?.hasPrefix("md5-") ?? false {
             stub["digest"] = nil

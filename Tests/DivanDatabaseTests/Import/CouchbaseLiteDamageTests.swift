@@ -56,6 +56,53 @@ import Testing
         #expect(found.contains { $0.contains("belongs to no document") })
     }
 
+    static let numbers = [
+        "-1", "0", "9007199254740993", "9223372036854775807", "-9223372036854775808", "1e300",
+        "-1e300", "-0.0",
+        "1e-300", "9e999", "-9e999", "'x'", "x'ff'",
+    ]
+
+    @Test(arguments: numbers)
+    func `any number in a table is imported, or reported`(number: String) throws {
+        // Where the bytes of a real database put an integer, another program may put anything.
+        try sample.run(
+            "CREATE TABLE plain (sequence, doc_id, revid, parent, current, deleted, json)")
+        try sample.run("INSERT INTO plain SELECT * FROM revs")
+        try sample.run("DROP TABLE revs")
+        try sample.run("ALTER TABLE plain RENAME TO revs")
+        try sample.document(2, "number")
+        try sample.run("UPDATE docs SET expiry_timestamp = \(number) WHERE doc_id = 2")
+        try sample.run("INSERT INTO revs VALUES (2, 2, '1-a', NULL, 1, 0, '{}')")
+        try sample.document(3, "other")
+        try sample.run("INSERT INTO revs VALUES (\(number), 3, '1-a', NULL, 1, 0, '{}')")
+        try sample.run("INSERT INTO revs VALUES (3, 3, '2-b', \(number), 1, \(number), '{}')")
+        try sample.document(4, "last")
+        try sample.run("INSERT INTO revs VALUES (4, 4, '1-a', NULL, 1, 0, '{}')")
+        try sample.run("UPDATE sqlite_sequence SET seq = \(number)")
+        try sample.info("max_revs", number.filter { $0 != "'" })
+        try sample.local("l", revision: number.filter { $0 != "'" } + "-local", "{}")
+        _ = try problems()
+        let database = try manager.database(named: "shop")
+        // Sequences are left for what comes now.
+        for count in Int64(0)..<3 {
+            try database.save(MutableDocument(["n": .integer(count)], id: "new-\(count)"))
+        }
+        #expect(try database.lastSequence < 1 << 54)
+        #expect(try database.problems() == [])
+    }
+
+    @Test(arguments: numbers)
+    func `any number in the stub of an attachment is imported, or reported`(number: String) throws {
+        guard Double(number) != nil, !number.contains("e999") else { return }
+        try sample.content(CouchbaseLiteSample.helloDigest, CouchbaseLiteSample.hello)
+        try sample.document(2, "stub")
+        try sample.revision(
+            2, of: 2, "1-a",
+            #"{"_attachments":{"f":{"stub":true,"digest":"\#(CouchbaseLiteSample.helloDigest)","#
+                + #""length":\#(number),"encoded_length":\#(number),"revpos":\#(number)}}}"#)
+        _ = try problems()
+    }
+
     @Test func `a leaf without a body is reported and its ancestor with one stays`() throws {
         try sample.document(2, "half")
         try sample.revision(2, of: 2, "1-a", leaf: false, #"{"n":1}"#)

@@ -41,7 +41,7 @@ extension HTTPPeer: AttachmentSource {
         guard (coding == "gzip") == wanted.isCoded else {
             throw invalid("in another coding than it is stored in", wanted)
         }
-        if let text = response.headers["Content-Length"], let length = Int(text),
+        if let text = response.headers["Content-Length"], let length = Int(text, radix: 10),
             length != wanted.storedLength
         {
             throw invalid("with \(length) bytes, not \(wanted.storedLength)", wanted)
@@ -98,7 +98,7 @@ extension HTTPPeer: AttachmentSource {
         -> ArrivingContent
     {
         let range = response.headers["Content-Range"] ?? ""
-        let end = wanted.storedLength - 1
+        let end = wanted.storedLength.subtractingSaturated(1)
         guard offset > 0, range == "bytes \(offset)-\(end)/\(wanted.storedLength)" else {
             throw invalid("with another part of it than was asked for", wanted)
         }

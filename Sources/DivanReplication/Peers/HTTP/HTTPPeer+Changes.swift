@@ -114,9 +114,9 @@ extension HTTPPeer {
     )] {
         var options: [(name: String, value: JSONValue)] = [
             ("feed", .string(kind)), ("style", .string(feed.style)),
-            ("heartbeat", .integer(feed.heartbeat.components.seconds * 1_000)),
+            ("heartbeat", .integer(feed.heartbeatMilliseconds)),
         ]
-        if let limit { options.append(("limit", .integer(Int64(limit)))) }
+        if let limit { options.append(("limit", JSONValue(limit))) }
         if let since = request.since { options.append(("since", since.value)) }
         if request.isActiveOnly { options.append(("active_only", true)) }
         if !feed.documentIDs.isEmpty {

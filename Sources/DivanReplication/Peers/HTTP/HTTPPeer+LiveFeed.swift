@@ -89,7 +89,7 @@ extension HTTPPeer {
     private func openMessages(_ since: RemoteSequence) async throws -> LiveFeed? {
         var options: JSONObject = [
             "since": since.value, "style": .string(feed.style),
-            "heartbeat": .integer(feed.heartbeat.components.seconds * 1_000),
+            "heartbeat": .integer(feed.heartbeatMilliseconds),
         ]
         if let filter = feed.filter { options["filter"] = .string(filter) }
         for (key, value) in feed.parameters { options[key] = value }

@@ -66,6 +66,11 @@ package final class HTTPPeer: ReplicationPeer {
         /// Makes a feed of everything.
         package init() {}
 
+        /// The heartbeat as a request names it.
+        var heartbeatMilliseconds: Int64 {
+            heartbeat.components.seconds.multipliedSaturated(by: 1_000)
+        }
+
         /// Which leaves of a document a row names.
         var style: String { isOfWinnersOnly ? "main_only" : "all_docs" }
     }

@@ -214,7 +214,7 @@ struct PartAssembler {
         for name in document.followingNames {
             guard let length = stubs?[name]?["length"]?.int64 else { return nil }
             let coded = stubs?[name]?["encoded_length"]?.int64 ?? 0
-            longest = max(longest, Int(length), Int(coded))
+            longest = max(longest, Int(clamping: length), Int(clamping: coded))
         }
         return longest
     }

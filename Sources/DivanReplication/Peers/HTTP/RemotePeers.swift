@@ -55,7 +55,7 @@ enum RemotePeers {
     private static func timeouts(_ settings: ReplicationConfiguration) -> HTTPTimeouts {
         var timeouts = settings.timeouts
         if let seconds = settings.customProperties["connection_timeout"]?.double, seconds > 0 {
-            timeouts.connect = .milliseconds(Int64(min(seconds, 86_400) * 1_000))
+            timeouts.connect = .milliseconds(Int64(clamping: min(seconds, 86_400) * 1_000))
         }
         return timeouts
     }
@@ -79,10 +79,10 @@ enum RemotePeers {
         }
         // Servers of this family refuse less than a second.
         if let heartbeat = settings.customProperties["heartbeat"]?.double {
-            feed.heartbeat = .milliseconds(Int64(max(1_000, min(heartbeat, 3_600_000))))
+            feed.heartbeat = .milliseconds(Int64(clamping: max(1_000, min(heartbeat, 3_600_000))))
         }
         if let poll = settings.customProperties["poll"]?.double, poll > 0 {
-            feed.poll = .milliseconds(Int64(min(poll, 86_400_000)))
+            feed.poll = .milliseconds(Int64(clamping: min(poll, 86_400_000)))
         }
         return feed
     }
