@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanDatabase
+public import DivanJSON
 
 /// Who gets in.
 public enum ListenerAccess: Sendable {
     /// The users of the directory's `listener.json`, which `divan users` edits, and those given here,
     /// who may do everything, by name and password.
-    case users([String: String] = [:])
+    case users(NameMap<String> = [:])
     /// Everybody who can reach the loopback interface of this machine may do everything. The listener
     /// does not start on another interface then, and refuses requests that a page in a browser may
     /// have had made under another name.
@@ -29,7 +30,7 @@ public struct ListenerLimits: Sendable {
     /// The most connections at once from one IPv4 address or one IPv6 network of 64 bits, made room for in the same way.
     public var connectionsPerAddress = 1_024
     /// The addresses of proxies that speak for many clients, such as `10.0.0.2`: `connectionsPerAddress` is not for them.
-    public var trustedProxies: Set<String> = []
+    public var trustedProxies: NameSet = []
     /// How long a new connection may take to send the head of its first request.
     public var firstRequest = Duration.seconds(10)
     /// How long a connection may be silent between requests, or while it sends a head.

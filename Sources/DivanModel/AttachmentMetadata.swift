@@ -101,7 +101,7 @@ public struct AttachmentMetadata: Sendable, Hashable {
     }
 
     /// The properties of a stub that have a meaning here, and those that bring content.
-    package static let knownKeys: Set<String> = [
+    package static let knownKeys: NameSet = [
         "digest", "length", "revpos", "content_type", "encoding", "encoded_length", "stub",
         // Content, where it comes along: no part of the metadata.
         "data", "follows",

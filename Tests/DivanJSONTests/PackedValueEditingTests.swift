@@ -41,7 +41,7 @@ struct PackedValueEditingTests {
             for _ in 0..<Int.random(in: 0...40, using: &random) {
                 object[Self.key(&random)] = .integer(Int64.random(in: 0...70_000, using: &random))
             }
-            var changes: [String: JSONValue?] = [:]
+            var changes: NameMap<JSONValue?> = [:]
             for _ in 0..<Int.random(in: 0...20, using: &random) {
                 let text = String(repeating: "x", count: Int.random(in: 0...300, using: &random))
                 let removes = Bool.random(using: &random)

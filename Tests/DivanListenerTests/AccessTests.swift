@@ -9,7 +9,7 @@ import Testing
 @testable import DivanListener
 
 @Suite struct AccessTests {
-    private static let users = ["ann": "secret", "bob:b": "pass:word"]
+    private static let users: NameMap<String> = ["ann": "secret", "bob:b": "pass:word"]
 
     private func basic(_ name: String, _ password: String) -> HTTPHeaders {
         ["Authorization": "Basic " + Base64.encode(Array("\(name):\(password)".utf8))]
@@ -174,7 +174,7 @@ import Testing
     @Test func `a name with colons anywhere keeps its cookie, and gets no other one's`() throws {
         let names = ["a", ":a", "a:", "a::b", "a:b", "::", "a:1", "1000:"]
         let accounts = try Accounts(
-            directory: nil, passwords: Dictionary(uniqueKeysWithValues: names.map { ($0, "p") }))
+            directory: nil, passwords: NameMap(names.map { ($0, "p") }))
         for name in names {
             let header = accounts.cookie(for: name, secure: true, now: 1_000)
             let token = String(header.dropFirst("AuthSession=".count).prefix { $0 != ";" })
@@ -186,7 +186,7 @@ import Testing
         let site = try TestSite { $0.access = .users(["root": "r"]) }
         let path = site.manager.directory.path + "/listener.json"
         var file = try AccountsFile.load(path)
-        for (name, roles) in ["ann": [], "eve": [], "dan": ["design"]] as [String: Set<String>] {
+        for (name, roles) in ["ann": [], "eve": [], "dan": ["design"]] as [String: NameSet] {
             file.users[name] = AccountsFile.User(password: "p", roles: roles, iterations: 10)
         }
         #expect(file.write(to: path))
@@ -227,10 +227,10 @@ import Testing
         let site = try TestSite { options in
             options.access = .users(["ann": "a", "bob": "b"])
             options.authorization.reading = { user, _, document in
-                document["owner"].string == user.name
+                user.isNamed(document["owner"].string)
             }
             options.authorization.writing = { user, _, change in
-                change.isDeletion || change.body["owner"]?.string == user.name
+                change.isDeletion || user.isNamed(change.body["owner"]?.string)
             }
         }
         let (ann, bob) = (basic("ann", "a"), basic("bob", "b"))

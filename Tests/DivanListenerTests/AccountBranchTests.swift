@@ -211,9 +211,9 @@ import Testing
             ["roles": ["boss"]], ["roles": ["staff", "boss"]], ["iterations": 10_000_000],
             ["derived_key": "00"], ["salt": "other"], ["password_scheme": "simple"],
             ["iterations": nil], ["name": "mallory"], ["type": "admin"],
-        ] as [[String: JSONValue?]])
+        ] as [NameMap<JSONValue?>])
     func `a user changes neither roles nor the hash of the password`(
-        changes: [String: JSONValue?]
+        changes: NameMap<JSONValue?>
     ) throws {
         let site = try Self.site()
         Self.bring(site, Self.history(Self.older))

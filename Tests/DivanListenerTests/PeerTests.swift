@@ -255,7 +255,7 @@ import Testing
         let listener = try listen { options in
             options.access = .users(["ann": "secret"])
             options.authorization.reading = { user, _, document in
-                document.string(forKey: "owner") == user.name
+                user.isNamed(document.string(forKey: "owner"))
             }
         }
         defer { listener.stop() }

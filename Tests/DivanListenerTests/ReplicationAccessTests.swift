@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    private static func setPasswords(_ passwords: [String: String], of site: TestSite) throws {
+    private static func setPasswords(_ passwords: NameMap<String>, of site: TestSite) throws {
         let path = site.manager.directory.path + "/listener.json"
         var file = try AccountsFile.load(path)
         file.users = passwords.mapValues {

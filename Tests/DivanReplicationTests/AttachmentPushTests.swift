@@ -42,8 +42,8 @@ import struct Divan.Attachment
     func `many documents with short attachments go in few requests`(isCoded: Bool) async throws {
         try here.inBatch {
             for n in 0..<200 {
-                let attachments = try Dictionary(
-                    uniqueKeysWithValues: (0..<2).map { place in
+                let attachments = try NameMap(
+                    (0..<2).map { place in
                         let plain = Self.note(2 * n + place)
                         guard isCoded else { return ("t\(place)", AttachmentContent.bytes(plain)) }
                         let coded = try #require(GzipCoding.encode(plain))
@@ -123,10 +123,8 @@ import struct Divan.Attachment
     }
 
     @Test func `a document with very many short attachments goes in parts`() async throws {
-        let attachments = Dictionary(
-            uniqueKeysWithValues: (0..<200).map {
-                ("a\($0)", AttachmentContent.bytes(Self.note($0)))
-            })
+        let attachments = NameMap(
+            (0..<200).map { ("a\($0)", AttachmentContent.bytes(Self.note($0))) })
         try here.put("many", [:], parent: nil, attachments: attachments)
         #expect(try await push().transferred == 1)
         #expect(stand.count("PUT many") == 1)

@@ -89,7 +89,7 @@ private struct World {
             return note(try database.put(id, [:], parent: parent, isDeleted: true))
         }
         var properties: JSONObject = ["n": .integer(Int64(random.below(1_000)))]
-        var contents: [String: AttachmentContent] = [:]
+        var contents: NameMap<AttachmentContent> = [:]
         if random.oneIn(5) {
             let size = random.below(300)
             contents["a\(random.below(2))"] = .bytes(

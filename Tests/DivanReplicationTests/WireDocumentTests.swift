@@ -92,7 +92,7 @@ struct WireDocumentTests {
             "stub":{"stub":true,"digest":"md5-x","length":5,"revpos":1},
             "follows":{"follows":true,"length":9,"revpos":1}}}
             """#)
-        #expect(document.inlineContents.keys.map(\.text).sorted() == ["in"])
+        #expect(document.inlineContents.map(\.key) == ["in"])
         #expect(document.followingNames == ["follows"])
         #expect(!document.body.jsonText.contains("aGVsbG8="))
         #expect(document.body["_attachments"]?["stub"]?["digest"]?.string == "md5-x")

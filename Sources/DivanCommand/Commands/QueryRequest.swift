@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 /// What `divan query` was asked.
 struct QueryRequest {
@@ -13,7 +14,7 @@ struct QueryRequest {
     let question: Question
 
     /// The parts of a query of expressions.
-    private static let parts: Set<String> = [
+    private static let parts: NameSet = [
         "WHAT", "DISTINCT", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET",
     ]
 

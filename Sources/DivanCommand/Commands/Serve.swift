@@ -93,7 +93,7 @@ extension Command {
             guard let password = invocation.environment["DIVAN_PASSWORD"], !password.isEmpty else {
                 throw UsageError("--add takes the password from DIVAN_PASSWORD; set it.")
             }
-            var roles = Set(arguments.strings("role"))
+            var roles = NameSet(arguments.strings("role"))
             if arguments.flag("admin") { roles.insert(ListenerUser.adminRole) }
             try users.set(name, password: password, roles: roles)
         case (nil, let name?):

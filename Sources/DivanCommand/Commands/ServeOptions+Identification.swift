@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import DivanListener
 internal import FoundationEssentials
 
@@ -40,7 +41,7 @@ extension ServeOptions {
     private static func tokens(_ texts: [String], _ environment: [String: String]) throws
         -> ListenerTokens?
     {
-        var sources: [String: KeySource] = [:]
+        var sources: NameMap<KeySource> = [:]
         for text in texts {
             var (name, rest) = (ListenerTokens.unnamedKey, text)
             // A source has no equals sign before its colon.

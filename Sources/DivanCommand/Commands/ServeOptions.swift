@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 internal import DivanListener
 internal import FoundationEssentials
 
@@ -73,13 +74,13 @@ enum ServeOptions {
         try identify(invocation, &options)
         let origins = arguments.strings("cors")
         if !origins.isEmpty {
-            options.cors = ListenerCORS(origins: Set(origins))
+            options.cors = ListenerCORS(origins: NameSet(origins))
             options.cors?.credentials =
                 arguments.flag("cors-credentials") || !origins.contains("*")
         } else if arguments.flag("cors-credentials") {
             throw UsageError("--cors-credentials goes with --cors ORIGIN.")
         }
-        options.limits.trustedProxies = Set(arguments.strings("trusted-proxy"))
+        options.limits.trustedProxies = NameSet(arguments.strings("trusted-proxy"))
         options.tls = try tls(arguments, directory, options.host)
         return options
     }
@@ -87,12 +88,12 @@ enum ServeOptions {
     private static func access(_ arguments: ParsedArguments, _ directory: URL) throws
         -> ListenerAccess
     {
-        var users: [String: String] = [:]
+        var users: NameMap<String> = [:]
         for user in arguments.strings("user") {
-            guard let colon = user.firstIndex(of: ":"), colon != user.startIndex else {
-                throw UsageError("--user takes NAME:PASSWORD.")
-            }
-            users[String(user[..<colon])] = String(user[user.index(after: colon)...])
+            // By bytes: a mark that combines with the colon belongs to the password.
+            guard let colon = user.utf8.firstIndex(of: UInt8(ascii: ":")), colon != user.startIndex
+            else { throw UsageError("--user takes NAME:PASSWORD.") }
+            users[String(user[..<colon])] = String(user[user.utf8.index(after: colon)...])
         }
         let others = identification.map(\.name)
         if arguments.flag("everybody") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 /// A view that a JSON object defines, since a shell has no map functions.
 ///
@@ -21,13 +22,13 @@ struct ViewDefinition: Sendable {
         median, standardDeviation, approximateDistinctCount.
         """
 
-    private static let reduces: [String: Reduce] = [
+    private static let reduces: NameMap<Reduce> = [
         "count": .count, "sum": .sum, "statistics": .statistics, "minimum": .minimum,
         "maximum": .maximum, "average": .average, "median": .median,
         "standardDeviation": .standardDeviation,
         "approximateDistinctCount": .approximateDistinctCount,
     ]
-    private static let members: Set<String> = ["key", "value", "type", "each", "reduce"]
+    private static let members: NameSet = ["key", "value", "type", "each", "reduce"]
 
     private let json: JSONObject
     private let keys: [String]

@@ -6,9 +6,9 @@ internal import DivanModel
 /// What an edit does to the attachments of a document, besides the stubs in its body.
 struct PendingAttachments {
     /// Content to add, by name; it takes the place of a stub.
-    var contents: [ExactString: PendingAttachment] = [:]
+    var contents: NameMap<PendingAttachment> = [:]
     /// Stubs to leave out.
-    var removed: Set<ExactString> = []
+    var removed: NameSet = []
     /// The content of blobs in the body.
     var blobs: [Blob] = []
     /// Whether an empty `_attachments` is stored, as the body had one.
@@ -16,7 +16,7 @@ struct PendingAttachments {
 
     /// Whether the stub of a name is left out, or has other content in its place.
     func replacesStub(_ name: String) -> Bool {
-        removed.contains(ExactString(name)) || contents[ExactString(name)] != nil
+        removed.contains(name) || contents[name] != nil
     }
 
     /// Without the blobs that are no longer in the body.
@@ -59,7 +59,7 @@ extension RevisionContent {
     /// - Throws: `.invalidDocument` when an entry is none of these.
     init(
         given body: PackedValue, isDeleted: Bool,
-        following: [ExactString: AttachmentContent] = [:], claims: InlineClaims, id: DocumentID
+        following: NameMap<AttachmentContent> = [:], claims: InlineClaims, id: DocumentID
     ) throws {
         self.init(body: body, isDeleted: isDeleted)
         let given = body["_attachments"]
@@ -78,21 +78,20 @@ extension RevisionContent {
             guard case .object(let entry) = value else {
                 throw DatabaseError.attachmentsMalformed(id.text)
             }
-            let key = ExactString(name)
             guard
                 let (content, given) = try Self.content(
-                    entry, name, following[key], claims, id.text)
+                    entry, name, following[name], claims, id.text)
             else {
                 stubs[name] = value
                 continue
             }
-            pending.contents[key] = PendingAttachment(
+            pending.contents[name] = PendingAttachment(
                 content, contentType: entry["content_type"]?.string,
                 label: DatabaseError.label(ofAttachment: name), given: given)
         }
-        for (name, content) in following where entries[name.text] == nil {
+        for (name, content) in following where entries[name] == nil {
             pending.contents[name] = PendingAttachment(
-                content, contentType: nil, label: DatabaseError.label(ofAttachment: name.text))
+                content, contentType: nil, label: DatabaseError.label(ofAttachment: name))
         }
         self.pending = pending
         if !pending.contents.isEmpty {

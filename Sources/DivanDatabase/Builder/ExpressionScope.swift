@@ -12,10 +12,10 @@ final class ExpressionScope {
     /// The document of the first source.
     var document: Document
     /// The documents of joined sources; a source without one is left out.
-    var joined: [String: Document] = [:]
+    var joined: NameMap<Document> = [:]
     /// The name of the first source.
     let name: String?
-    var variables: [String: JSONValue] = [:]
+    var variables: NameMap<JSONValue> = [:]
     private var expirations: [DocumentID: JSONValue?] = [:]
     private let patterns: PatternCache
 
@@ -63,7 +63,7 @@ final class ExpressionScope {
 
 /// The regular expressions of one run, compiled once each.
 final class PatternCache {
-    private var patterns: [String: ICUPattern?] = [:]
+    private var patterns: NameMap<ICUPattern?> = [:]
 
     func pattern(_ text: String) -> ICUPattern? {
         if let known = patterns[text] { return known }

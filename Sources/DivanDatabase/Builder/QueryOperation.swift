@@ -10,17 +10,17 @@ struct QueryOperation {
     /// Reads an argument that is an expression.
     let expression: (JSONValue) throws -> ExpressionNode
 
-    private static let comparisons: [String: ExpressionNode.Comparison] = [
+    private static let comparisons: NameMap<ExpressionNode.Comparison> = [
         "=": .equal, "==": .equal, "!=": .notEqual, "<>": .notEqual, "<": .less,
         "<=": .lessOrEqual, ">": .greater, ">=": .greaterOrEqual,
     ]
-    private static let arithmetic: [String: ExpressionNode.Arithmetic] = [
+    private static let arithmetic: NameMap<ExpressionNode.Arithmetic> = [
         "+": .add, "-": .subtract, "*": .multiply, "/": .divide, "%": .modulo,
     ]
-    private static let quantifiers: [String: ExpressionNode.Quantifier] = [
+    private static let quantifiers: NameMap<ExpressionNode.Quantifier> = [
         "ANY": .any, "EVERY": .every, "ANY AND EVERY": .anyAndEvery,
     ]
-    private static let aggregates: [String: ExpressionNode.Aggregate] = [
+    private static let aggregates: NameMap<ExpressionNode.Aggregate> = [
         "COUNT()": .count, "SUM()": .sum, "AVG()": .average, "MIN()": .minimum, "MAX()": .maximum,
     ]
 

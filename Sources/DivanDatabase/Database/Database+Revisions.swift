@@ -28,7 +28,7 @@ extension Database {
     @discardableResult
     public func put(
         _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
-        allowConflict: Bool = false, attachments: [String: AttachmentContent] = [:]
+        allowConflict: Bool = false, attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Document {
         let content = try WriteTransaction.content(
             id, properties, isDeleted, attachments, .passedOver)
@@ -55,7 +55,7 @@ extension Database {
     @discardableResult
     public func putExistingRevision(
         _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject,
-        attachments: [String: AttachmentContent] = [:]
+        attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try WriteTransaction.content(
             id, properties, isDeleted, attachments, .verified)

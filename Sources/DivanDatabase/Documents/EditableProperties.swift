@@ -15,7 +15,7 @@ struct EditableProperties {
 
     private var packed: PackedValue
     /// The properties set since `packed`; `Optional.none` for one that was removed.
-    private var changes: [String: JSONValue?] = [:]
+    private var changes: NameMap<JSONValue?> = [:]
     /// The properties, when they were set as a whole; then `packed` is out of date but for the stubs.
     private var whole: JSONObject?
 

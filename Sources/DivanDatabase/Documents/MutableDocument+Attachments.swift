@@ -28,8 +28,8 @@ extension MutableDocument {
             content, contentType: contentType, label: DatabaseError.label(ofAttachment: name))
         state.withLock { state in
             state.pending = state.pending ?? PendingAttachments()
-            state.pending?.contents[ExactString(name)] = pending
-            state.pending?.removed.remove(ExactString(name))
+            state.pending?.contents[name] = pending
+            state.pending?.removed.remove(name)
             state.noteEdit()
         }
     }
@@ -39,12 +39,12 @@ extension MutableDocument {
     /// Earlier revisions keep it until they are compacted away.
     public func removeAttachment(named name: String) {
         state.withLock { state in
-            let isPending = state.pending?.contents.removeValue(forKey: ExactString(name)) != nil
+            let isPending = state.pending?.contents.removeValue(forKey: name) != nil
             let isStored = state.properties.stubs?[name] != nil
             guard isPending || isStored else { return }
             if isStored {
                 state.pending = state.pending ?? PendingAttachments()
-                state.pending?.removed.insert(ExactString(name))
+                state.pending?.removed.insert(name)
             }
             state.noteEdit()
         }
@@ -54,7 +54,7 @@ extension MutableDocument {
     public var attachmentNames: [String] {
         state.withLock { state in
             let stored = (state.properties.stubs?.keys ?? []).filter { !state.hidesStub($0) }
-            return (stored + (state.pending?.contents.keys.map(\.text) ?? [])).sorted()
+            return (stored + (state.pending?.contents.map(\.key) ?? [])).sortedByName
         }
     }
 

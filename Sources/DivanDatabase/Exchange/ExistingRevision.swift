@@ -30,7 +30,7 @@ package struct ExistingRevision: Sendable {
     /// - Throws: `DatabaseError` with code `.invalidDocument` or `.invalidID`.
     package init(
         id: DocumentID, history: RevisionHistory, isDeleted: Bool, body: PackedValue,
-        attachments: [ExactString: AttachmentContent] = [:]
+        attachments: NameMap<AttachmentContent> = [:]
     ) throws {
         guard !id.isLocal else {
             throw DatabaseError(

@@ -45,7 +45,7 @@ struct FullTextEmission {
     init(_ analyzer: TextAnalyzer) { self.analyzer = analyzer }
 
     func emit(_ texts: [String], to sink: EmissionSink) {
-        var places: [String: [JSONValue]] = [:]
+        var places: NameMap<[JSONValue]> = [:]
         var (place, count) = (0, 0)
         for text in texts {
             for word in analyzer.words(of: text) {

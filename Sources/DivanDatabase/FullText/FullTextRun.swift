@@ -47,8 +47,8 @@ struct FullTextRun {
     var totalDocuments: Int { documentCount }
 
     /// The scores of the documents that match, by their IDs, among those that matter; nil for all.
-    func scores(_ plan: FullTextPlan, among candidates: Set<String>? = nil) throws
-        -> [String: Double]
+    func scores(_ plan: FullTextPlan, among candidates: NameSet? = nil) throws
+        -> NameMap<Double>
     {
         switch plan {
         case .terms(let sequence): return try scores(sequence, among: candidates)
@@ -59,27 +59,27 @@ struct FullTextRun {
         case .except(let wanted, let unwanted):
             let found = try scores(wanted, among: candidates)
             guard !found.isEmpty else { return [:] }
-            let without = try scores(unwanted, among: Set(found.keys))
+            let without = try scores(unwanted, among: NameSet(found.keys))
             return found.filter { without[$0.key] == nil }
         case .all(let plans): return try scoresOfAll(plans, among: candidates)
         }
     }
 
-    private func scoresOfAll(_ plans: [FullTextPlan], among candidates: Set<String>?) throws
-        -> [String: Double]
+    private func scoresOfAll(_ plans: [FullTextPlan], among candidates: NameSet?) throws
+        -> NameMap<Double>
     {
         // The rarest first: what it leaves is all that the others are asked about.
         let costs = try plans.map { try cost($0) }
         var left = candidates
-        var parts: [Int: [String: Double]] = [:]
+        var parts: [Int: NameMap<Double>] = [:]
         for place in plans.indices.sorted(by: { (costs[$0], $0) < (costs[$1], $1) }) {
             let found = try scores(plans[place], among: left)
             guard !found.isEmpty else { return [:] }
             parts[place] = found
-            left = Set(found.keys)
+            left = NameSet(found.keys)
         }
         // Added in the order of the expression, so that equal questions give equal scores.
-        var scores: [String: Double] = [:]
+        var scores: NameMap<Double> = [:]
         for id in left ?? [] {
             scores[id] = plans.indices.reduce(0) { $0 + (parts[$1]?[id] ?? 0) }
         }
@@ -103,22 +103,22 @@ struct FullTextRun {
     }
 
     private func scores(
-        _ sequence: FullTextPlan.TermSequence, among candidates: Set<String>?
-    ) throws -> [String: Double] {
+        _ sequence: FullTextPlan.TermSequence, among candidates: NameSet?
+    ) throws -> NameMap<Double> {
         let counts = try sequence.items.map { try index.count(in: range(of: $0)) }
         guard let rarest = counts.min(), rarest > 0 else { return [:] }
         let (documents, frequency) = (Double(documentCount), Double(rarest))
         // A beginning may have more rows than there are documents.
         let weight = log(1 + max(0, documents - frequency + 0.5) / (frequency + 0.5))
         var left = candidates
-        var postings: [Int: [String: Posting]] = [:]
+        var postings: [Int: NameMap<Posting>] = [:]
         for place in counts.indices.sorted(by: { (counts[$0], $0) < (counts[$1], $1) }) {
             let found = try self.postings(sequence.items[place], counts[place], among: left)
             guard !found.isEmpty else { return [:] }
             postings[place] = found
-            left = Set(found.keys)
+            left = NameSet(found.keys)
         }
-        var scores: [String: Double] = [:]
+        var scores: NameMap<Double> = [:]
         for id in left ?? [] {
             let own = sequence.items.indices.compactMap { postings[$0]?[id] }
             guard own.count == sequence.items.count, let length = own.first?.length else {
@@ -159,9 +159,9 @@ struct FullTextRun {
     // MARK: - Rows
 
     private func postings(
-        _ item: FullTextPlan.TermSequence.Item, _ count: Int, among candidates: Set<String>?
-    ) throws -> [String: Posting] {
-        var postings: [String: Posting] = [:]
+        _ item: FullTextPlan.TermSequence.Item, _ count: Int, among candidates: NameSet?
+    ) throws -> NameMap<Posting> {
+        var postings: NameMap<Posting> = [:]
         if let candidates, !item.isPrefix, candidates.count * Self.lookupGain < count {
             var key: [UInt8] = []
             coder.append(JSONValue.string(item.term), to: &key)
@@ -177,7 +177,7 @@ struct FullTextRun {
     }
 
     private func add(
-        _ range: RowRange, _ candidates: Set<String>?, to postings: inout [String: Posting]
+        _ range: RowRange, _ candidates: NameSet?, to postings: inout NameMap<Posting>
     ) throws {
         try index.forEachRow(in: range) { key, value in
             var offset = 0

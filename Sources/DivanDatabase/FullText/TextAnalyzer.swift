@@ -21,7 +21,7 @@ struct TextAnalyzer: Sendable {
 
     private let segmenter: any WordSegmenter = ICUWordSegmenter.shared
     private let stemmer: (any WordStemmer)?
-    private let stopWords: Set<String>
+    private let stopWords: NameSet
     private let ignoresAccents: Bool
 
     /// What terms depend on beside the options.
@@ -102,7 +102,7 @@ struct TextAnalyzer: Sendable {
 
 /// The stemmers of this process, made when they are first needed and kept.
 enum TextStemmers {
-    private static let stemmers = Mutex<[String: SnowballStemmer]>([:])
+    private static let stemmers = Mutex<NameMap<SnowballStemmer>>([:])
 
     static func stemmer(_ language: String) -> SnowballStemmer? {
         stemmers.withLock { stemmers in
@@ -116,7 +116,7 @@ enum TextStemmers {
 
 /// Words so common that finding them tells nothing.
 enum StopWords {
-    static let english: Set<String> = Set(
+    static let english = NameSet(
         """
         a about an and are as at be been but by can could did do does for from had has have he her
         him his how i if in into is it its me my no nor not of on or our out she so than that the

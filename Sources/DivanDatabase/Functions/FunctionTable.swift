@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import Synchronization
 
 /// Functions that an app has registered by name, for as long as the process has the database open.
@@ -7,7 +8,7 @@ internal import Synchronization
 /// One mutex guards the table. The count beside it lets whoever finds the table empty, which is
 /// usual, go on at the cost of one load.
 final class FunctionTable<Function: Sendable>: Sendable {
-    private let functions = Mutex<[String: Function]>([:])
+    private let functions = Mutex<NameMap<Function>>([:])
     private let count = Atomic<Int>(0)
 
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }

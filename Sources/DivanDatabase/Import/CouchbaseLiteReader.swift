@@ -16,7 +16,7 @@ internal import DivanStorage
 /// Rows that cannot be read are stepped over and reported; see `forEachRevision`.
 struct CouchbaseLiteReader {
     /// The columns of `revs` without which nothing can be brought over.
-    static let needed: Set<String> = ["sequence", "doc_id", "revid", "parent", "deleted", "json"]
+    static let needed: NameSet = ["sequence", "doc_id", "revid", "parent", "deleted", "json"]
 
     /// A row of `revs`. Texts are nil where there are none, or none in UTF-8.
     struct Revision {

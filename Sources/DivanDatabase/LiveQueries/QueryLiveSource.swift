@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanIndex
+internal import DivanJSON
 internal import DivanModel
 
 /// A query of a view, or of all documents, as the question of a live query.
@@ -57,7 +58,7 @@ struct QueryLiveSource: LiveSource {
         let coder = try view.definition().coder
         return IndexDependency(
             view: view, place: place, ranges: QueryRanges(query: query, coder: coder).ranges,
-            documentIDs: query.includeDocuments ? Set(rows.compactMap(\.documentID)) : [])
+            documentIDs: query.includeDocuments ? NameSet(rows.compactMap(\.documentID)) : [])
     }
 
     func difference(from old: QueryResult?, to new: QueryResult) -> RowDifference {
@@ -70,7 +71,7 @@ private struct IndexDependency: LiveDependency {
     let view: View
     var place: IndexTouches.Place
     let ranges: [RowRange]
-    let documentIDs: Set<String>
+    let documentIDs: NameSet
 
     mutating func isTouched(by changed: Set<DocumentID>?) throws -> Bool {
         if !documentIDs.isEmpty {

@@ -11,7 +11,7 @@ extension Verification {
     /// Map and reduce functions are not asked, so rows that a changed map function would not emit any
     /// more, and wrong reduced values, are not found.
     func checkIndexes(_ snapshot: Snapshot) throws {
-        var known: Set<String> = Set(Stores.names.map(\.name))
+        var known = NameSet(Stores.names.map(\.name))
         for name in try attempt(nil, { try snapshot.indexNames() }) ?? [] {
             guard let record = try attempt(nil, { try snapshot.indexRecord(name) }) ?? nil
             else { continue }

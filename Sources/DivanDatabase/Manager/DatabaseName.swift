@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// The rules for database names, and how a name becomes a directory.
 ///
 /// A name has 1 to 239 bytes: a lower-case ASCII letter, then letters, digits and `_$()+-/`
@@ -8,7 +10,7 @@
 enum DatabaseName {
     static let suffix = ".divan"
     /// The databases of a listener: its users, and replications that it runs.
-    static let systemNames: Set<String> = ["_users", "_replicator"]
+    static let systemNames: NameSet = ["_users", "_replicator"]
     private static let punctuation = Set("_$()+-/".utf8)
 
     /// Whether `name` follows the rules.

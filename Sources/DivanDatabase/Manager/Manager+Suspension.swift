@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import Synchronization
 
 // Giving up all files and locks for a while; `Suspension` says how one database does it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 public import DivanStorage
 public import FoundationEssentials
 internal import Synchronization
@@ -42,7 +43,7 @@ public final class Manager: Sendable {
     private let options: ManagerOptions
     private let path: String
     struct State {
-        var databases: [String: Database] = [:]
+        var databases: NameMap<Database> = [:]
         var openingFollowers: [Int: @Sendable (Database) -> Void] = [:]
         var nextFollower = 0
         var isClosed = false

@@ -25,7 +25,7 @@ struct AllDocumentsRun {
         var lower: String?
         var upper: String?
         /// Only these; nil for all of the range.
-        var list: Set<String>?
+        var list: NameSet?
 
         func contains(_ id: String) -> Bool {
             if let list { return list.contains(id) }
@@ -38,7 +38,7 @@ struct AllDocumentsRun {
 
     var idRange: IDRange {
         get throws {
-            if let keys = query.keys { return IDRange(list: Set(keys.compactMap(\.string))) }
+            if let keys = query.keys { return IDRange(list: NameSet(keys.compactMap(\.string))) }
             let start = try bound(query.startKey, isHigh: query.descending)
             let end = try bound(query.endKey, isHigh: !query.descending)
             return query.descending

@@ -36,24 +36,24 @@ extension UnsavedRevision {
         named name: String, contentType: String?, _ content: AttachmentContent
     ) {
         var pending = pending ?? PendingAttachments()
-        pending.contents[ExactString(name)] = PendingAttachment(
+        pending.contents[name] = PendingAttachment(
             content, contentType: contentType, label: DatabaseError.label(ofAttachment: name))
-        pending.removed.remove(ExactString(name))
+        pending.removed.remove(name)
         self.pending = pending
     }
 
     /// Leaves an attachment out; a missing one is fine. Earlier revisions keep it until compaction.
     public mutating func removeAttachment(named name: String) {
         var pending = pending ?? PendingAttachments()
-        pending.contents[ExactString(name)] = nil
-        pending.removed.insert(ExactString(name))
+        pending.contents[name] = nil
+        pending.removed.insert(name)
         self.pending = pending
     }
 
     /// The names of the attachments as saving would store them, sorted.
     public var attachmentNames: [String] {
         let kept = (stored.stubs?.keys ?? []).filter { !hidesStored($0) }
-        return (kept + (pending?.contents.keys.map(\.text) ?? [])).sorted()
+        return (kept + (pending?.contents.map(\.key) ?? [])).sortedByName
     }
 
     /// The parent's attachment of a name; nil when it has none, or when that was left out or replaced.

@@ -84,8 +84,8 @@ extension WriteContext {
             final[name] = .object(try resolve(stub, name, id, rules))
         }
         for (name, addition) in pending.contents {
-            try checkName(name.text, isNew: !rules.isExisting, id)
-            final[name.text] = .object(try add(addition, name.text, id, rules))
+            try checkName(name, isNew: !rules.isExisting, id)
+            final[name] = .object(try add(addition, name, id, rules))
         }
         guard final != stubs || (final.isEmpty && !pending.keepsEmpty) else { return }
         // A literal nil would be JSON's null.
@@ -172,14 +172,14 @@ extension WriteContext {
 
     /// The generation that content came with: what its stub says, where that can be.
     ///
-    /// Other ends say anything: 0 where nobody had told them, or an old generation of content that is new. Who is sent this
-    /// revision later goes by what stands here, so it is above that of an ancestor which is known to lack the content.
+    /// Other ends say anything: 0 where they did not know it, or an old generation of content that is new. A peer that is
+    /// sent this revision later goes by what stands here, so it is above that of an ancestor which is known to lack the content.
     /// `former` is the ancestor's stub, where it has the same content.
     private func revisionPosition(
         _ given: JSONObject, _ rules: AttachmentRules, former: JSONObject? = nil
     ) -> JSONValue {
         let lowest = former == nil ? rules.ancestorGeneration : 0
-        // Without the parent's body nobody can tell whether the content is new.
+        // Without the parent's body it is unknown whether the content is new.
         if rules.isExisting || rules.parent == nil, let position = given["revpos"]?.uint64,
             position > lowest, position <= rules.generation
         {

@@ -42,7 +42,7 @@ extension WriteContext {
 
     /// Keys with an underscore that bodies made elsewhere may hold: attachments, the mark of a revision
     /// that its reader may no longer see, and what CouchDB keeps in documents about replications.
-    private static let reservedInBodies: Set<String> = [
+    private static let reservedInBodies: NameSet = [
         "_attachments", "_removed", "_access", "_replication_id", "_replication_state",
         "_replication_state_time", "_replication_state_reason", "_replication_stats",
     ]

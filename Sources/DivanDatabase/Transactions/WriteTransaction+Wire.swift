@@ -11,7 +11,7 @@ extension WriteTransaction {
     @discardableResult
     package func put(
         _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
-        attachments: [ExactString: AttachmentContent] = [:]
+        attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Document {
         let content = try RevisionContent.ofClient(
             body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
@@ -57,7 +57,7 @@ extension RevisionContent {
     /// A body as a client gives it, who may not see every document: its stubs stand for the document's own contents only. A
     /// client that knows the digest of another document's content gets neither that nor an answer whether it is here.
     fileprivate static func ofClient(
-        _ body: PackedValue, isDeleted: Bool, following: [ExactString: AttachmentContent] = [:],
+        _ body: PackedValue, isDeleted: Bool, following: NameMap<AttachmentContent> = [:],
         id: DocumentID
     ) throws -> RevisionContent {
         var content = try RevisionContent(
@@ -75,7 +75,7 @@ extension Database {
     @discardableResult
     package func put(
         _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
-        attachments: [ExactString: AttachmentContent] = [:]
+        attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Document {
         let content = try RevisionContent.ofClient(
             body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
@@ -92,7 +92,7 @@ extension Database {
     @discardableResult
     package func putClientRevision(
         _ id: String, history: [String], isDeleted: Bool, body: PackedValue,
-        attachments: [ExactString: AttachmentContent] = [:]
+        attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try RevisionContent.ofClient(
             body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))

@@ -133,7 +133,7 @@ public struct WriteTransaction: ~Copyable {
     @discardableResult
     public func put(
         _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
-        allowConflict: Bool = false, attachments: [String: AttachmentContent] = [:]
+        allowConflict: Bool = false, attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Document {
         let content = try Self.content(id, properties, isDeleted, attachments, .passedOver)
         return try put(id, content, parent: parent, allowConflict: allowConflict)
@@ -155,12 +155,11 @@ public struct WriteTransaction: ~Copyable {
     /// What `put` and `putExistingRevision` store, made before there is a transaction.
     static func content(
         _ id: String, _ properties: JSONObject, _ isDeleted: Bool,
-        _ attachments: [String: AttachmentContent], _ claims: InlineClaims
+        _ attachments: NameMap<AttachmentContent>, _ claims: InlineClaims
     ) throws -> RevisionContent {
-        let following = attachments.map { (ExactString($0), $1) }
         return try RevisionContent(
             given: packed(properties, id), isDeleted: isDeleted,
-            following: Dictionary(uniqueKeysWithValues: following), claims: claims,
+            following: attachments, claims: claims,
             id: DocumentID.parse(id))
     }
 
@@ -168,7 +167,7 @@ public struct WriteTransaction: ~Copyable {
     @discardableResult
     public func putExistingRevision(
         _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject,
-        attachments: [String: AttachmentContent] = [:]
+        attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try Self.content(id, properties, isDeleted, attachments, .verified)
         return try putExistingRevision(id, history: history, content)
@@ -178,12 +177,11 @@ public struct WriteTransaction: ~Copyable {
     @discardableResult
     public func putExistingRevision(
         _ id: String, history: [String], isDeleted: Bool = false, body: PackedValue,
-        attachments: [String: AttachmentContent] = [:]
+        attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try RevisionContent(
             given: body, isDeleted: isDeleted,
-            following: Dictionary(uniqueKeysWithValues: attachments.map { (ExactString($0), $1) }),
-            claims: .verified, id: DocumentID.parse(id))
+            following: attachments, claims: .verified, id: DocumentID.parse(id))
         return try putExistingRevision(id, history: history, content)
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import Synchronization
 
 /// The views that an app has named on one database object, and who wants to hear when one of them gets
@@ -12,7 +13,7 @@ final class ViewRegistry: Sendable {
     }
 
     private struct State {
-        var views: [String: View] = [:]
+        var views: NameMap<View> = [:]
         var followers: [Int: Follower] = [:]
         var nextNumber = 0
         var isClosed = false

@@ -12,7 +12,7 @@ package import DivanJSON
 /// Members are found by their brackets, and only those that are asked for are parsed. It goes as far as the brackets
 /// are right: of a text that breaks off it has the members before.
 package struct JSONOutline: Sendable {
-    private var members: [String: JSONValue] = [:]
+    private var members: NameMap<JSONValue> = [:]
     /// Whether the text is one object by its brackets.
     package private(set) var isWhole = false
 

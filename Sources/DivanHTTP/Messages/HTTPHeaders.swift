@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// The header fields of a message, in order, with names that are compared without regard to case.
 ///
 /// ```swift
@@ -182,7 +184,7 @@ extension HTTPHeaders: Hashable {
 
 extension HTTPHeaders: CustomStringConvertible {
     /// The names of fields whose values are secrets.
-    static let secretNames: Set<String> = [
+    static let secretNames: NameSet = [
         "authorization", "cookie", "set-cookie", "proxy-authorization", "x-auth-couchdb-token",
     ]
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// A header value with parameters, such as `multipart/related; boundary="a b"`.
 ///
 /// ```swift
@@ -14,7 +16,7 @@
 package struct HeaderParameters: Sendable, Hashable {
     /// What stands before the first semicolon, in lower case.
     package let value: String
-    private var parameters: [String: String] = [:]
+    private var parameters: NameMap<String> = [:]
 
     /// Reads a header value.
     package init(_ text: String) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// Where an answer sends a request on to, and what of the request goes along.
 package enum Redirect {
     /// Fields that tell nothing about who asks, and so may go to another server.
-    private static let harmless: Set<String> = [
+    private static let harmless: NameSet = [
         "accept", "accept-encoding", "accept-language", "content-type", "content-encoding",
         "if-match", "if-none-match", "user-agent", "x-accept-part-encoding",
     ]

@@ -15,8 +15,8 @@ extension PackedValue {
     ///   may be missing. (A literal `nil` is JSON's null.)
     /// - Returns: The edited object, as a root of its own.
     /// - Precondition: As for ``init(_:)``, of every value.
-    public func replacing(_ changes: [String: JSONValue?]) -> PackedValue {
-        let sorted = changes.sorted { KeyOrder.isBefore($0.key, $1.key) }
+    public func replacing(_ changes: NameMap<JSONValue?>) -> PackedValue {
+        let sorted = changes.sortedByName
         let edited = withReader { (reader, node) -> PackedValue? in
             var editor = PackedObjectEditor()
             if let node, node.isObject, !editor.merge(reader, node, with: sorted) { return nil }
@@ -27,7 +27,7 @@ extension PackedValue {
     }
 
     /// The same by way of values, for bytes that are corrupt.
-    private func rebuilt(_ changes: [String: JSONValue?]) -> PackedValue {
+    private func rebuilt(_ changes: NameMap<JSONValue?>) -> PackedValue {
         var object: JSONObject = [:]
         if case .object(let properties) = jsonValue() { object = properties }
         for (key, value) in changes { object[key] = value }

@@ -30,12 +30,17 @@ package struct ExactString: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 }
 
-extension String {
+extension StringProtocol {
     /// Whether the string begins with the bytes of another one.
     ///
     /// `hasPrefix` compares characters: by it a text does not begin with `_design/` where a combining mark
     /// follows, since the mark and the slash are one character.
     package func hasBytePrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
+
+    /// Whether the string ends with the bytes of another one.
+    package func hasByteSuffix(_ suffix: String) -> Bool {
+        utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+    }
 
     /// What follows a beginning; nil where the string has another one, byte for byte.
     package func afterBytePrefix(_ prefix: String) -> String? {
@@ -43,9 +48,25 @@ extension String {
             ? String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self) : nil
     }
 
-    /// Whether both strings are the same UTF-8, byte for byte.
-    func hasSameBytes(as other: String) -> Bool {
+    /// What precedes an end; nil where the string has another one, byte for byte.
+    package func beforeByteSuffix(_ suffix: String) -> String? {
+        hasByteSuffix(suffix)
+            ? String(decoding: utf8.dropLast(suffix.utf8.count), as: UTF8.self) : nil
+    }
+}
+
+extension String {
+    /// Whether both strings are the same name: the same UTF-8, byte for byte.
+    ///
+    /// `==` holds also for `"é"` in one scalar and in two, and for `"K"` and the sign of Kelvin.
+    public func hasSameBytes(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    }
+
+    /// Whether another string is there and the same, byte for byte.
+    package func hasSameBytes(as other: String?) -> Bool {
+        guard let other else { return false }
+        return utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 
     /// Runs a closure over the string's UTF-8 bytes.

@@ -27,7 +27,7 @@ final class Accounts: Sendable {
 
     private let path: String?
     /// The signed passwords of users of this run, which were given in clear: there is no file to protect them in.
-    private let given: [String: [UInt8]]
+    private let given: NameMap<[UInt8]>
     /// Users that are kept elsewhere: the documents of `_users`.
     private let others: @Sendable (String) -> AccountsFile.User?
     /// Signs what `verified` remembers.
@@ -42,7 +42,7 @@ final class Accounts: Sendable {
     ///   - others: Finds users that are kept elsewhere; the file's go before them.
     /// - Throws: `HTTPFailure` when the file is malformed.
     init(
-        directory path: String?, passwords: [String: String] = [:],
+        directory path: String?, passwords: NameMap<String> = [:],
         others: @escaping @Sendable (String) -> AccountsFile.User? = { _ in nil }
     ) throws {
         self.others = others

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
-internal import DivanJSON
+package import DivanJSON
 
 #if canImport(Glibc)
 internal import Glibc
@@ -21,13 +21,13 @@ package struct AccountsFile: Sendable {
         var key: [UInt8]
         var iterations: Int
         /// The roles.
-        package var roles: Set<String>
+        package var roles: NameSet
         /// Hashing more often than this would keep a processor busy for seconds.
         static let mostIterations: Int64 = 10_000_000
 
         /// Hashes a password with a salt of its own.
         package init(
-            password: String, roles: Set<String>, iterations: Int = AccountsFile.iterations
+            password: String, roles: NameSet, iterations: Int = AccountsFile.iterations
         ) {
             salt = Secrets.random(16)
             key = Secrets.derive(password, salt: salt, iterations: iterations)
@@ -36,7 +36,7 @@ package struct AccountsFile: Sendable {
         }
 
         /// Takes a hash that was made elsewhere.
-        init(salt: [UInt8], key: [UInt8], iterations: Int, roles: Set<String>) {
+        init(salt: [UInt8], key: [UInt8], iterations: Int, roles: NameSet) {
             self.salt = salt
             self.key = key
             self.iterations = iterations
@@ -53,7 +53,7 @@ package struct AccountsFile: Sendable {
             self.salt = salt
             self.key = key
             self.iterations = Int(clamping: iterations)
-            roles = Set((value["roles"]?.array ?? []).compactMap(\.string))
+            roles = NameSet((value["roles"]?.array ?? []).compactMap(\.string))
         }
 
         var json: JSONValue {
@@ -71,7 +71,7 @@ package struct AccountsFile: Sendable {
     var uuid: String
     var secret: [UInt8]
     /// The users, by name.
-    package var users: [String: User] = [:]
+    package var users: NameMap<User> = [:]
     /// When the file was written; nil while there is none.
     var stamp: Stamp?
 
@@ -114,7 +114,7 @@ package struct AccountsFile: Sendable {
     /// Replaces the file; false when it cannot be written.
     package func write(to path: String) -> Bool {
         var users: JSONObject = [:]
-        for (name, user) in self.users.sorted(by: { $0.key < $1.key }) { users[name] = user.json }
+        for (name, user) in self.users.sortedByName { users[name] = user.json }
         var text: [UInt8] = []
         JSONWriter.append(
             [

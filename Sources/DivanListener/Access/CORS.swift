@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanHTTP
+public import DivanJSON
 
 /// Which pages of other origins may use a listener from a browser: CouchDB's options.
 public struct ListenerCORS: Sendable {
     /// The origins, such as `https://app.example.org`; `*` for all.
-    public var origins: Set<String> = []
+    public var origins: NameSet = []
     /// Whether their pages may act in the name of the user at the browser: answers then name the page's own origin,
     /// and cookies count that the browser sends.
     ///
@@ -23,7 +24,7 @@ public struct ListenerCORS: Sendable {
     public var maxAge = 600
 
     /// Allows the pages of some origins.
-    public init(origins: Set<String> = []) { self.origins = origins }
+    public init(origins: NameSet = []) { self.origins = origins }
 }
 
 /// Answers browsers that ask, and marks answers for them.

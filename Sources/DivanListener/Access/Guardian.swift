@@ -172,9 +172,9 @@ struct Guardian: Sendable {
         guard parts.count == 2, parts[0].lowercased() == "basic",
             let bytes = Base64.decode(String(parts[1])),
             let text = String(validating: bytes, as: UTF8.self),
-            let colon = text.firstIndex(of: ":")
+            let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
         else { return nil }
-        return (String(text[..<colon]), String(text[text.index(after: colon)...]))
+        return (String(text[..<colon]), String(text[text.utf8.index(after: colon)...]))
     }
 
     /// The name that header fields give, whether it is right or not; empty when they give none.
@@ -186,7 +186,7 @@ struct Guardian: Sendable {
         for header in head.headers.values(of: "Cookie") {
             for item in header.split(separator: ";") {
                 let item = item.drop { $0 == " " }
-                if item.hasPrefix("AuthSession=") { return String(item.dropFirst(12)) }
+                if let token = item.afterBytePrefix("AuthSession=") { return token }
             }
         }
         return nil
@@ -201,8 +201,8 @@ struct Guardian: Sendable {
     }
 
     static func host(ofOrigin origin: String) -> String {
-        for scheme in ["http://", "https://"] where origin.hasPrefix(scheme) {
-            return name(ofHost: String(origin.dropFirst(scheme.count)))
+        for scheme in ["http://", "https://"] {
+            if let rest = origin.afterBytePrefix(scheme) { return name(ofHost: rest) }
         }
         return origin
     }

@@ -2,7 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanHTTP
-internal import DivanJSON
+public import DivanJSON
 
 /// Bearer tokens by which others vouch for users: JSON Web Tokens, signed with HMAC-SHA-256 (`HS256`).
 ///
@@ -21,11 +21,11 @@ public struct ListenerTokens: Sendable {
     /// The least bytes of a key, as the standard of such signatures has it.
     private static let shortestKey = 32
 
-    private var keys: [String: [UInt8]] = [:]
+    private var keys: NameMap<[UInt8]> = [:]
     /// The claim with the user's roles, an array of texts.
     public var rolesClaim = "_couchdb.roles"
     /// Claims without which no token counts, besides `sub`.
-    public var requiredClaims: Set<String> = ["exp"]
+    public var requiredClaims: NameSet = ["exp"]
 
     /// Takes the key of tokens that name none (`kid`).
     ///
@@ -35,7 +35,7 @@ public struct ListenerTokens: Sendable {
     /// Takes keys by their names, which tokens say in their `kid`; the one named `_default` is for those that do not.
     ///
     /// - Throws: `DatabaseError` with code `.invalidDocument` when one has less than 32 bytes.
-    public init(keys: [String: [UInt8]]) throws {
+    public init(keys: NameMap<[UInt8]>) throws {
         for (name, key) in keys { try add(key, named: name) }
     }
 
@@ -101,7 +101,7 @@ public struct ListenerTokens: Sendable {
             throw HTTPFailure.unauthorized("The token has no 'sub'.")
         }
         let roles = claims[rolesClaim]?.array?.compactMap(\.string) ?? []
-        return ListenerUser(name: name, roles: Set(roles), method: "jwt")
+        return ListenerUser(name: name, roles: NameSet(roles), method: "jwt")
     }
 
     private static func object(_ part: Substring) -> JSONObject? {
@@ -156,9 +156,9 @@ public struct ListenerProxyAuthentication: Sendable {
         guard Secrets.areEqual(Array(right.utf8), token) else {
             throw HTTPFailure.unauthorized("The token of the proxy is wrong.")
         }
-        let roles = (headers["X-Auth-CouchDB-Roles"] ?? "").split(separator: ",")
-            .map { $0.drop { $0 == " " } }
+        let roles = (headers["X-Auth-CouchDB-Roles"] ?? "").utf8.split(separator: UInt8(ascii: ","))
+            .map { String(decoding: $0.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self) }
             .filter { !$0.isEmpty }
-        return ListenerUser(name: name, roles: Set(roles.map(String.init)), method: "proxy")
+        return ListenerUser(name: name, roles: NameSet(roles), method: "proxy")
     }
 }

@@ -9,9 +9,9 @@ public struct ListenerUser: Sendable, Hashable {
     public static let adminRole = "_admin"
 
     /// The name; nil for somebody who gave none.
-    public var name: String?
+    @ByBytes public var name: String?
     /// The roles.
-    public var roles: Set<String>
+    public var roles: NameSet
     /// How the user was recognised: `cookie`, `default` (a password), `jwt`, `proxy` or `certificate`; nil when by nothing.
     public var method: String?
     /// The certificate that was shown over TLS, by whatever the user was recognised.
@@ -20,7 +20,7 @@ public struct ListenerUser: Sendable, Hashable {
     var wantsRenewal = false
 
     /// Makes a user.
-    public init(name: String? = nil, roles: Set<String> = [], method: String? = nil) {
+    public init(name: String? = nil, roles: NameSet = [], method: String? = nil) {
         self.name = name
         self.roles = roles
         self.method = method
@@ -28,6 +28,13 @@ public struct ListenerUser: Sendable, Hashable {
 
     /// Whether the user may do everything.
     public var isAdmin: Bool { roles.contains(Self.adminRole) }
+
+    /// Whether this is the user of a name, byte for byte; false for nil.
+    ///
+    /// Ask this rather than `==`, by which a user is also taken for one whose name looks the same and has other bytes.
+    public func isNamed(_ name: String?) -> Bool {
+        name != nil && self.name.hasSameBytes(as: name)
+    }
 }
 
 /// A change of a document that a client asks for.
@@ -46,7 +53,7 @@ public struct DocumentWrite: Sendable {
 ///
 /// ```swift
 /// options.authorization.reading = { user, _, document in
-///     document["owner"].string == user.name
+///     user.isNamed(document["owner"].string)
 /// }
 /// ```
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+public import DivanJSON
 
 /// The users that the listeners of a directory know, kept in its `listener.json`.
 ///
@@ -15,7 +16,7 @@ public struct ListenerUsers: Sendable {
     ///
     /// - Throws: `DatabaseError` with code `.io` when the file is malformed.
     public func all() throws -> [(name: String, roles: [String])] {
-        try load().users.sorted { $0.key < $1.key }.map { ($0.key, $0.value.roles.sorted()) }
+        try load().users.sortedByName.map { ($0.key, $0.value.roles.sorted()) }
     }
 
     /// Adds a user, or replaces the password and roles of one.
@@ -25,8 +26,8 @@ public struct ListenerUsers: Sendable {
     ///   - password: The password; a salted hash of it is kept.
     ///   - roles: Roles, which the `_security` of databases may name; `_admin` may do everything.
     /// - Throws: `DatabaseError` with code `.invalidName` or `.io`.
-    public func set(_ name: String, password: String, roles: Set<String> = []) throws {
-        guard !name.isEmpty, !name.contains(":"), name.utf8.count <= 200 else {
+    public func set(_ name: String, password: String, roles: NameSet = []) throws {
+        guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: ":")), name.utf8.count <= 200 else {
             throw DatabaseError(
                 .invalidName, "A user's name has 1 to 200 bytes and no colon; choose another one.")
         }

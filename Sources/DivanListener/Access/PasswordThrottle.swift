@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import Synchronization
 
 /// Stops those who guess passwords: after so many wrong ones in a row for a name from one network, further
@@ -13,7 +14,7 @@ internal import Synchronization
 final class PasswordThrottle: Sendable {
     /// What is counted: wrong passwords of a name from a network, or of any name.
     private struct Key: Hashable {
-        var name: String?
+        @ByBytes var name: String?
         var network: String
     }
 

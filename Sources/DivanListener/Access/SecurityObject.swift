@@ -14,16 +14,16 @@ struct SecurityObject: Sendable {
     private static let documentID = Call.hiddenPrefix + "security"
 
     private struct Group {
-        var names: Set<String> = []
-        var roles: Set<String> = []
+        var names: NameSet = []
+        var roles: NameSet = []
 
         var isEmpty: Bool { names.isEmpty && roles.isEmpty }
 
         init(_ value: JSONValue?) throws {
             guard let value else { return }
             guard value.object != nil else { throw Self.malformed }
-            names = Set(try Self.texts(value["names"]))
-            roles = Set(try Self.texts(value["roles"]))
+            names = NameSet(try Self.texts(value["names"]))
+            roles = NameSet(try Self.texts(value["roles"]))
         }
 
         func contains(_ user: ListenerUser) -> Bool {

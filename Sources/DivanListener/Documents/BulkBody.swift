@@ -49,7 +49,7 @@ struct BulkBody {
         isAtomic = try Self.flag("all_or_nothing", options["all_or_nothing"], false)
     }
 
-    private static let optionNames: Set<String> = ["docs", "new_edits", "all_or_nothing"]
+    private static let optionNames: NameSet = ["docs", "new_edits", "all_or_nothing"]
 
     /// A member beside the documents that is true or false.
     private static func flag(_ name: String, _ value: JSONValue?, _ default: Bool) throws -> Bool {

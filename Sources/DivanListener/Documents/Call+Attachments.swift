@@ -118,7 +118,7 @@ extension Call {
         if let digest = headers["Content-MD5"] { entry["digest"] = .string("md5-\(digest)") }
         let existing = try base.map { try edited(id, $0) }
         return try changeAttachments(
-            id, base, existing, status: 201, [ExactString(name(1)): content]
+            id, base, existing, status: 201, [name(1): content]
         ) {
             $0[name(1)] = .object(entry)
         }
@@ -146,7 +146,7 @@ extension Call {
 
     private func changeAttachments(
         _ id: String, _ base: String?, _ existing: Document?, status: Int,
-        _ contents: [ExactString: AttachmentContent], _ edit: (inout JSONObject) -> Void
+        _ contents: NameMap<AttachmentContent>, _ edit: (inout JSONObject) -> Void
     ) throws -> ListenerResponse {
         let body = existing?.body ?? PackedValue([:])
         var entries = body["_attachments"]?.jsonValue().object ?? [:]

@@ -116,7 +116,7 @@ extension Call {
         }
     }
 
-    private func receiveDocument() throws -> (ReceivedDocument, [ExactString: AttachmentContent]) {
+    private func receiveDocument() throws -> (ReceivedDocument, NameMap<AttachmentContent>) {
         if let boundary = MultipartReader.boundary(in: headers["Content-Type"]) {
             return try MultipartDocument.receive(
                 request.body, boundary: boundary, limits: site.options.limits)
@@ -126,7 +126,7 @@ extension Call {
 
     private func save(
         _ id: String, _ received: ReceivedDocument,
-        _ attachments: [ExactString: AttachmentContent], _ isNew: Bool
+        _ attachments: NameMap<AttachmentContent>, _ isNew: Bool
     ) throws -> ListenerResponse {
         try received.checkContents(atMost: site.options.limits.attachment)
         // One that was made elsewhere says in its history what it is.
@@ -151,7 +151,7 @@ extension Call {
 
     /// Makes a revision, and sets when its document expires if the client says so.
     private func put(
-        _ id: String, _ received: ReceivedDocument, _ attachments: [ExactString: AttachmentContent],
+        _ id: String, _ received: ReceivedDocument, _ attachments: NameMap<AttachmentContent>,
         base: String?
     ) throws -> String {
         let database = try database
@@ -221,9 +221,9 @@ extension Call {
         let base = try target.query["rev"].map(Self.checked)
         let received = try permitted(id, ReceivedDocument(document.body), .edit(of: base))
         // The stubs name content that is here already, so none travels.
-        var contents: [ExactString: AttachmentContent] = [:]
+        var contents: NameMap<AttachmentContent> = [:]
         for attachment in document.attachments {
-            contents[ExactString(attachment.name)] = attachment.transferContent
+            contents[attachment.name] = attachment.transferContent
         }
         let body =
             contents.isEmpty

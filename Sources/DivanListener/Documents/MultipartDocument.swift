@@ -12,7 +12,7 @@ enum MultipartDocument {
     /// - Throws: `HTTPFailure` 400 when the body is malformed, or parts and entries do not match; 413 when one is
     ///   longer than `limits` says.
     static func receive(_ body: RequestBody, boundary: String, limits: ListenerLimits) throws -> (
-        ReceivedDocument, [ExactString: AttachmentContent]
+        ReceivedDocument, NameMap<AttachmentContent>
     ) {
         let parts = try MultipartIndex(body, boundary: boundary).parts
         guard let first = parts.first else {
@@ -21,7 +21,7 @@ enum MultipartDocument {
         guard first.range.count <= limits.jsonBody else { throw HTTPFailure.bodyTooLarge }
         let text = try BodyReader(body, first.range).readAll()
         let document: ReceivedDocument
-        let names: [ExactString]
+        let names: [String]
         do {
             document = try ReceivedDocument(PackedValue(parsing: text))
             names = following(try JSONParser.parse(text))
@@ -29,18 +29,18 @@ enum MultipartDocument {
             throw HTTPFailure.json(failure, "The document")
         }
 
-        var contents: [ExactString: AttachmentContent] = [:]
+        let known = NameSet(names)
+        var contents: NameMap<AttachmentContent> = [:]
         for (index, part) in parts.dropFirst().enumerated() {
             let given = part.disposition.flatMap { HeaderParameters($0)["filename"] }
-                .map { ExactString($0) }
             let name =
-                given.flatMap { names.contains($0) ? $0 : nil }
+                given.flatMap { known.contains($0) ? $0 : nil }
                 ?? (names.indices.contains(index) ? names[index] : nil)
             guard let name, contents[name] == nil else {
                 throw HTTPFailure.badRequest("A part of the body belongs to no attachment.")
             }
             guard part.range.count <= limits.attachment else {
-                throw HTTPFailure.attachmentTooLarge(name.text)
+                throw HTTPFailure.attachmentTooLarge(name)
             }
             contents[name] = .stream(BodyReader(body, part.range))
         }
@@ -51,8 +51,8 @@ enum MultipartDocument {
     }
 
     /// The names of the attachments whose content follows, in the order of the text.
-    private static func following(_ value: JSONValue) -> [ExactString] {
+    private static func following(_ value: JSONValue) -> [String] {
         (value["_attachments"]?.object ?? [:])
-            .filter { $0.value["follows"]?.bool == true }.map { ExactString($0.key) }
+            .filter { $0.value["follows"]?.bool == true }.map(\.key)
     }
 }

@@ -28,7 +28,7 @@ struct ReceivedDocument: Sendable {
         guard value.isObject else {
             throw HTTPFailure.notADocument
         }
-        var removed: [String: JSONValue?] = [:]
+        var removed: NameMap<JSONValue?> = [:]
         for key in value.reservedKeys {
             if WireDocument.keptKeys.contains(key) { continue }
             switch key {

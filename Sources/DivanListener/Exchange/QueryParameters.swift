@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanHTTP
-internal import DivanJSON
+package import DivanJSON
 
 /// The parameters of a query string, by name; of a name given twice the last value counts.
 package struct QueryParameters: Sendable, Equatable {
-    /// The names and values, decoded, in the order in which they stand.
-    package private(set) var items: [String: String] = [:]
+    /// The values, decoded, by name.
+    package private(set) var items: NameMap<String> = [:]
 
     /// No parameters.
     package init() {}

@@ -110,7 +110,7 @@ struct ChangesRequest: Sendable {
 /// Which changes a feed tells of.
 enum ChangesFilter: Sendable {
     case all
-    case documentIDs(Set<ExactString>)
+    case documentIDs(NameSet)
     case designDocuments
     case selector(Selector)
     case function(FilterFunction, JSONObject)
@@ -127,7 +127,7 @@ enum ChangesFilter: Sendable {
                 throw HTTPFailure.badRequest("`doc_ids` filter parameter is missing.")
             }
             let ids = try DocumentFormat.revisions(list, "doc_ids")
-            self = .documentIDs(Set(ids.map { ExactString($0) }))
+            self = .documentIDs(NameSet(ids))
         case "_design": self = .designDocuments
         case "_selector":
             guard let json = body["selector"] else {
@@ -166,7 +166,7 @@ enum ChangesFilter: Sendable {
 
     func passes(_ change: Change) -> Bool {
         switch self {
-        case .documentIDs(let ids): ids.contains(ExactString(change.id))
+        case .documentIDs(let ids): ids.contains(change.id)
         case .designDocuments: change.id.hasBytePrefix("_design/")
         case .all, .selector, .function, .view: true
         }

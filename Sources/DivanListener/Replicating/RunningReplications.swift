@@ -11,7 +11,7 @@ internal import Synchronization
 /// State: `state`, guarded by its mutex.
 final class RunningReplications: Sendable {
     private struct State {
-        var running: [String: RunningReplication] = [:]
+        var running: NameMap<RunningReplication> = [:]
         var isClosed = false
         var count = 0
     }

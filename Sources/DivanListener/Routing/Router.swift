@@ -112,8 +112,8 @@ package struct Router: Sendable {
         .read("POST", "/{db}/_design/{ddoc}/_view/{name}/queries") { try $0.queryViewMany() },
     ]
 
-    static let routes: [String: [String: Route]] = {
-        var routes: [String: [String: Route]] = [:]
+    static let routes: NameMap<NameMap<Route>> = {
+        var routes: NameMap<NameMap<Route>> = [:]
         for route in table { routes[route.pattern, default: [:]][route.method] = route }
         return routes
     }()

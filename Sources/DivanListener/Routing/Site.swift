@@ -27,7 +27,7 @@ package final class Site: Sendable {
     let replications = RunningReplications()
     let replicator = ReplicatorDatabase()
     let updates = DatabaseUpdates()
-    private let ownHosts = Mutex<Set<String>>([])
+    private let ownHosts = Mutex<NameSet>([])
     private let opening = Mutex<ListenerToken?>(nil)
     let throttle: PasswordThrottle
 
@@ -94,7 +94,7 @@ package final class Site: Sendable {
     ///
     /// - Parameter hosts: What clients call the listener, with its port.
     func begin(hosts: [String]) {
-        ownHosts.withLock { $0.formUnion(hosts) }
+        ownHosts.withLock { $0.formUnion(NameSet(hosts)) }
         replicator.follow(self)
     }
 

@@ -3,6 +3,7 @@
 internal import CMicroHTTPD
 internal import DivanDatabase
 internal import DivanHTTP
+internal import DivanJSON
 internal import DivanLogging
 internal import Dispatch
 internal import Synchronization
@@ -56,7 +57,7 @@ final class MicroHTTPServer: HTTPServer {
         var sweeper: (any DispatchSourceTimer)?
         private(set) var connections: [Int: OpenConnection] = [:]
         /// How many of them each network has.
-        private var counts: [String: Int] = [:]
+        private var counts: NameMap<Int> = [:]
 
         /// Notes a connection, and answers how many its network has now.
         mutating func open(_ number: Int, _ connection: OpenConnection) -> Int {

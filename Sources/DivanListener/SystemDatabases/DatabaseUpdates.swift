@@ -33,8 +33,8 @@ final class DatabaseUpdates: Sendable {
 
     private struct State {
         var number: UInt64 = 0
-        var events: [String: Event] = [:]
-        var followed: [String: Following] = [:]
+        var events: NameMap<Event> = [:]
+        var followed: NameMap<Following> = [:]
         var nextFollower = 0
         var followers: [Int: @Sendable () -> Void] = [:]
         var isOn = false

@@ -45,7 +45,7 @@ final class ReplicatorDatabase: Sendable {
     }
 
     private struct State {
-        var jobs: [String: Job] = [:]
+        var jobs: NameMap<Job> = [:]
         var position: SequenceNumber = 0
         var following: Following?
         var isClosed = false

@@ -82,17 +82,14 @@ extension Call {
             )
         }
         let current = branches.first
-        let named = edited.map { ExactString($0) }
-        guard named == current.map({ ExactString($0.revisionID) }) else {
-            throw HTTPFailure.conflict
-        }
+        guard edited.hasSameBytes(as: current?.revisionID) else { throw HTTPFailure.conflict }
         return current
     }
 
     /// Whether an ID is that of the account of the user who asks.
     private func isOwnAccount(_ id: String) -> Bool {
         guard systemDatabase == .users, let name = user.name else { return false }
-        return ExactString(id) == ExactString(UserDocument.prefix + name)
+        return id.hasSameBytes(as: UserDocument.prefix + name)
     }
 
     /// Refuses what a user who is no administrator may not do in a system database.

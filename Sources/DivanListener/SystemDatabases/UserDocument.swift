@@ -36,23 +36,23 @@ enum UserDocument {
         guard let name = body["name"]?.string, !name.isEmpty else {
             throw HTTPFailure.forbidden("doc.name is required")
         }
-        guard !name.contains(":") else {
+        guard !name.utf8.contains(UInt8(ascii: ":")) else {
             throw HTTPFailure.badRequest("Character `:` is not allowed in usernames.").ofDocument
         }
-        guard id == prefix + name else {
+        guard id.hasSameBytes(as: prefix + name) else {
             throw HTTPFailure.forbidden("Docs id must be of the form org.couchdb.user:name.")
         }
         guard let given = body["roles"] else { throw HTTPFailure.forbidden("doc.roles must exist") }
         guard let roles = given.array, roles.allSatisfy({ $0.string != nil }) else {
             throw HTTPFailure.forbidden("doc.roles must be an array of strings")
         }
-        if roles.contains(where: { $0.string?.hasPrefix("_") ?? false }) {
+        if roles.contains(where: { $0.string?.hasBytePrefix("_") ?? false }) {
             throw HTTPFailure.forbidden(
                 "No system roles (starting with underscore) in users db.")
         }
         if !user.isAdmin { try checkKept(body, of: base) }
         guard let password = body["password"] else { return received }
-        var changes: [String: JSONValue?] = ["password": JSONValue?.none]
+        var changes: NameMap<JSONValue?> = ["password": JSONValue?.none]
         if !password.isNull {
             guard let text = password.string else {
                 throw HTTPFailure.forbidden("Password must be a string")
@@ -144,9 +144,11 @@ enum UserDocument {
             let iterations = body["iterations"]?.int64,
             (1...AccountsFile.User.mostIterations).contains(iterations)
         else { return nil }
-        let roles = (body["roles"]?.array ?? []).compactMap(\.string).filter { !$0.hasPrefix("_") }
+        let roles = (body["roles"]?.array ?? []).compactMap(\.string).filter {
+            !$0.hasBytePrefix("_")
+        }
         return AccountsFile.User(
             salt: Array(salt.utf8), key: key, iterations: Int(clamping: iterations),
-            roles: Set(roles))
+            roles: NameSet(roles))
     }
 }

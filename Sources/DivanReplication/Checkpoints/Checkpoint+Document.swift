@@ -44,7 +44,7 @@ extension Checkpoint {
 
     /// The newest entry of each run, newest first: what CouchDB would have in its place, which notes each run once.
     var runs: [JSONObject] {
-        var seen: Set<String> = []
+        var seen: NameSet = []
         return history.filter { seen.insert($0.runID).inserted }.map(\.object)
     }
 }

@@ -163,7 +163,7 @@ package struct LocalPeer: ReplicationPeer {
         let ids = try transaction.history(
             of: revision, in: tree, of: wanted.id, downTo: wanted.possibleAncestors)
         let known = ids.first { wanted.possibleAncestors.contains($0) }?.generation
-        var contents: [ExactString: AttachmentContent] = [:]
+        var contents: NameMap<AttachmentContent> = [:]
         for attachment in document.attachments
         where sendsContents && known.map({ attachment.revisionPosition > $0 }) ?? true {
             // Begun and broken off, it would be tried again for ever; sent without, it would be damage.
@@ -172,7 +172,7 @@ package struct LocalPeer: ReplicationPeer {
                     id: wanted.id, revision: revision,
                     .failed(.contentMissing(attachment.name, wanted.id.text, revision.description)))
             }
-            contents[ExactString(attachment.name)] = attachment.transferContent
+            contents[attachment.name] = attachment.transferContent
         }
         return FetchedRevision(
             id: wanted.id, revision: revision,

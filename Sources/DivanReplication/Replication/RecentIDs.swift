@@ -10,19 +10,19 @@ package struct RecentIDs: Sendable {
     private static let limit = 1_000
 
     /// When each was noted last.
-    private var numbers: [ExactString: Int] = [:]
+    private var numbers: NameMap<Int> = [:]
     private var noted = 0
 
     /// Makes an empty list.
     package init() {}
 
     /// Whether it is among them.
-    package func contains(_ id: String) -> Bool { numbers[ExactString(id)] != nil }
+    package func contains(_ id: String) -> Bool { numbers[id] != nil }
 
     /// Notes an ID.
     package mutating func insert(_ id: String) {
         noted += 1
-        numbers[ExactString(id)] = noted
+        numbers[id] = noted
         guard numbers.count >= 2 * Self.limit else { return }
         let newest = numbers.values.sorted().suffix(Self.limit)
         numbers = numbers.filter { $0.value >= newest[newest.startIndex] }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+public import DivanJSON
 internal import DivanModel
 
 // What a push has not brought over yet.
@@ -12,13 +13,13 @@ extension Replication {
     /// good, are not pending.
     ///
     /// - Throws: `DatabaseError` as reading does, `ReplicationError` when the filter is not registered.
-    public func pendingDocumentIDs() async throws -> Set<String> {
+    public func pendingDocumentIDs() async throws -> NameSet {
         guard direction == .push else { return [] }
         let filter = try SourceFilter(settings, database)
         var peer = LocalPeer(database)
         peer.filter = filter.function
         var since = try await start(of: peer)
-        var pending: Set<String> = []
+        var pending: NameSet = []
         while true {
             let page = try await peer.changes(ChangesRequest(since: since))
             for change in page.changes { pending.insert(change.id.text) }

@@ -298,8 +298,8 @@ struct SourceFilter {
             tests.append { selector.matches($0) }
         }
         if !settings.documentIDs.isEmpty {
-            let ids = Set(settings.documentIDs.map { ExactString($0) })
-            tests.append { ids.contains(ExactString($0.id)) }
+            let ids = NameSet(settings.documentIDs)
+            tests.append { ids.contains($0.id) }
         }
         guard !tests.isEmpty else { return }
         function = { [tests] document in try tests.allSatisfy { try $0(document) } }

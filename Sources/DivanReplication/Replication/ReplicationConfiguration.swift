@@ -170,7 +170,7 @@ public struct ReplicationConfiguration: Sendable {
     /// `attachments` (false: they come later), and `reset`, which makes the first run begin at the beginning. Others
     /// are kept and mean nothing; so does `trust_reachability`, since every replication tries, whatever the system
     /// says of the network.
-    public var customProperties: [String: JSONValue] = [:]
+    public var customProperties: NameMap<JSONValue> = [:]
     /// Changes the properties of each document on its way, such as to encrypt some of them.
     ///
     /// It gets `_id`, `_rev` and `_attachments` besides, and what it returns for them is passed over.

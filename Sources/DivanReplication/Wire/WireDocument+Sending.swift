@@ -8,12 +8,12 @@ internal import DivanModel
 extension WireDocument {
     /// Takes out attachments by their content, and gives their names.
     mutating func leaveOut(_ isLeftOut: (AttachmentContent) -> Bool) -> [String] {
-        let names = inlineContents.filter { isLeftOut($0.value) }.keys.map(\.text).sorted()
+        let names = inlineContents.filter { isLeftOut($0.value) }.keys.sortedByName
         guard !names.isEmpty, var entries = body["_attachments"]?.jsonValue().object else {
             return []
         }
         for name in names {
-            inlineContents[ExactString(name)] = nil
+            inlineContents[name] = nil
             entries[name] = nil
         }
         let rest: JSONValue? = entries.isEmpty ? JSONValue?.none : .some(.object(entries))
@@ -43,7 +43,7 @@ extension WireDocument {
     }
 
     /// Appends the document as a target takes it, with the content that is given.
-    func appendJSON(to text: inout [UInt8], contents: [ExactString: Written]) {
+    func appendJSON(to text: inout [UInt8], contents: NameMap<Written>) {
         text.append(ascii: #"{"_id":"#)
         text.append(jsonString: id?.text ?? "")
         if let history {
@@ -62,7 +62,7 @@ extension WireDocument {
         var body = body
         if !contents.isEmpty, case .object(var entries)? = body["_attachments"]?.jsonValue() {
             for (name, written) in contents {
-                guard var entry = entries[name.text]?.object else { continue }
+                guard var entry = entries[name]?.object else { continue }
                 entry["stub"] = nil
                 switch written {
                 case .stored(let bytes):
@@ -77,7 +77,7 @@ extension WireDocument {
                     entry["encoded_length"] = nil
                 case .follows: entry["follows"] = true
                 }
-                entries[name.text] = .object(entry)
+                entries[name] = .object(entry)
             }
             body = body.replacing(["_attachments": .object(entries)])
         }

@@ -38,19 +38,19 @@ package struct WireDocument: Sendable {
     /// The stored form of the rest. Its `_attachments`, if any, hold no content.
     package var body: PackedValue
     /// The content that stood in place, by the attachment's name.
-    package var inlineContents: [ExactString: AttachmentContent]
+    package var inlineContents: NameMap<AttachmentContent>
     /// The names of the attachments whose content follows in later parts, in the order of names.
     package var followingNames: [String]
 
     /// Properties that are part of the body though they begin with an underscore: attachments, the
     /// mark of a revision that the receiver may no longer see, and what CouchDB keeps.
-    package static let keptKeys: Set<String> = [
+    package static let keptKeys: NameSet = [
         "_attachments", "_removed", "_access", "_replication_id", "_replication_state",
         "_replication_state_time", "_replication_state_reason", "_replication_stats",
     ]
 
     /// Properties that answer a question about the document and are no part of it.
-    package static let ignoredKeys: Set<String> = [
+    package static let ignoredKeys: NameSet = [
         "_revs_info", "_conflicts", "_deleted_conflicts", "_local_seq", "_purged",
     ]
 
@@ -95,7 +95,7 @@ package struct WireDocument: Sendable {
     /// Makes a document of its parts, for a peer that needs no text.
     package init(
         id: DocumentID, history: RevisionHistory, isDeleted: Bool, body: PackedValue,
-        contents: [ExactString: AttachmentContent] = [:]
+        contents: NameMap<AttachmentContent> = [:]
     ) {
         self.id = id
         self.history = history
@@ -136,7 +136,7 @@ private struct WireDocumentReader {
     private var history: RevisionHistory?
     private(set) var isDeleted = false
     /// What is no part of the body.
-    private(set) var removed: [String: JSONValue?] = [:]
+    private(set) var removed: NameMap<JSONValue?> = [:]
 
     init(_ value: PackedValue, historyLimit: Int) {
         self.value = value
@@ -212,7 +212,7 @@ private struct WireDocumentReader {
 extension WireDocumentReader {
     /// What becomes of `_attachments`.
     struct Attachments {
-        var contents: [ExactString: AttachmentContent] = [:]
+        var contents: NameMap<AttachmentContent> = [:]
         var following: [String] = []
         /// The entries without the content that stood in them; nil when none did.
         var changed: JSONObject?
@@ -237,7 +237,7 @@ extension WireDocumentReader {
             }
             stub["data"] = nil
             Self.settleCoding(of: bytes, &stub)
-            attachments.contents[ExactString(name)] = .bytes(bytes)
+            attachments.contents[name] = .bytes(bytes)
             attachments.changed = attachments.changed ?? entries
             attachments.changed?[name] = .object(stub)
         }

@@ -347,7 +347,7 @@ final class CouchStandIn: WireConnection {
         let text = parts[0]
         var document = try WireDocument(parsing: text.span)
         for (name, content) in zip(document.followingNames, parts.dropFirst()) {
-            document.inlineContents[ExactString(name)] = .bytes(content)
+            document.inlineContents[name] = .bytes(content)
         }
         return document
     }

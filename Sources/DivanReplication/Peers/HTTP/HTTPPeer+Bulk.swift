@@ -62,14 +62,14 @@ extension HTTPPeer {
     /// - Returns: nil when it has an error that belongs to none of them, or to no one can tell which.
     private static func outcomes(of items: [Item], _ answer: PackedValue) -> [PutOutcome]? {
         var outcomes = [PutOutcome](repeating: .stored, count: items.count)
-        var places: [ExactString: [Int]] = [:]
+        var places: NameMap<[Int]> = [:]
         for (place, item) in items.enumerated() {
-            places[ExactString(item.id), default: []].append(place)
+            places[item.id, default: []].append(place)
         }
         var isClear = true
         answer.forEachElement { entry in
             guard let error = entry["error"]?.string else { return }
-            let candidates = entry["id"]?.string.flatMap { places[ExactString($0)] } ?? []
+            let candidates = entry["id"]?.string.flatMap { places[$0] } ?? []
             let refused = named(entry["rev"]?.string, candidates, items)
             if refused.isEmpty { isClear = false }
             for place in refused {
@@ -82,9 +82,9 @@ extension HTTPPeer {
     /// Which of several revisions of a document an answer means. CouchDB writes some digests in lower case.
     private static func named(_ revision: String?, _ places: [Int], _ items: [Item]) -> [Int] {
         guard let revision, places.count > 1 else { return places }
-        let lowered = ExactString(revision.lowercased())
+        let lowered = revision.lowercased()
         return places.filter {
-            items[$0].document.revision.map { ExactString($0.description.lowercased()) } == lowered
+            lowered.hasSameBytes(as: items[$0].document.revision?.description.lowercased())
         }
     }
 

@@ -200,7 +200,7 @@ extension HTTPPeer {
         // What a Sync Gateway tells of users and roles is no document.
         if bytes.starts(with: "_user/".utf8) || bytes.starts(with: "_role/".utf8) { return }
         // A server may pass over what it was told to leave out.
-        guard wantedIDs.isEmpty || bytes.isEmpty || wantedIDs.contains(ExactString(row.documentID))
+        guard wantedIDs.isEmpty || bytes.isEmpty || wantedIDs.contains(row.documentID)
         else { return }
         var problem = row.problem
         var revisions: [RevisionID] = []

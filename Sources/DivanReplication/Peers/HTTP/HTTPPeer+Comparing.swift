@@ -76,8 +76,8 @@ extension HTTPPeer {
         let named = Set(revisions)
         let found = offer.revisions.filter(named.contains)
         guard found.count < named.count else { return found }
-        let lowered = Set(revisions.map { ExactString($0.description.lowercased()) })
-        return offer.revisions.filter { lowered.contains(ExactString($0.description.lowercased())) }
+        let lowered = NameSet(revisions.map { $0.description.lowercased() })
+        return offer.revisions.filter { lowered.contains($0.description.lowercased()) }
     }
 }
 

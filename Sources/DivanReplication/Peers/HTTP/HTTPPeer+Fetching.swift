@@ -76,7 +76,7 @@ extension HTTPPeer {
         let ancestor = document.history?.ids.first { known.contains($0) }?.generation
         var isLacking = false
         document.body["_attachments"]?.forEachProperty { name, stub in
-            guard document.inlineContents[ExactString(name)] == nil else { return }
+            guard document.inlineContents[name] == nil else { return }
             if !feed.bringsContents, let stub = stub.jsonValue().object,
                 ExistingRevision.canDefer(stub)
             {

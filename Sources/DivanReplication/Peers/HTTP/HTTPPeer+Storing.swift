@@ -130,13 +130,13 @@ extension HTTPPeer {
         // CouchDB passes over what says how content in place is coded, and keeps it as it comes.
         let takesCoded = lacks.withLock { $0.isDivan }
         return try await database.background {
-            var contents: [ExactString: WireDocument.Written] = [:]
+            var contents: NameMap<WireDocument.Written> = [:]
             let id = document.id?.text ?? ""
             for (name, content) in document.inlineContents {
                 contents[name] =
                     takesCoded
-                    ? .stored(try content.storedBytes(name.text, of: id))
-                    : .decoded(try content.decodedBytes(name.text, of: id))
+                    ? .stored(try content.storedBytes(name, of: id))
+                    : .decoded(try content.decodedBytes(name, of: id))
             }
             var text: [UInt8] = []
             document.appendJSON(to: &text, contents: contents)

@@ -93,7 +93,7 @@ package final class HTTPPeer: ReplicationPeer {
     /// Documents go without attachments that are longer, or that the server finds too large; nil to send all.
     let attachmentLimit: Int?
     /// The only documents that take part; empty for all.
-    let wantedIDs: Set<ExactString>
+    let wantedIDs: NameSet
     let lacks = Mutex(Lacks())
     /// The bytes of documents after which the rest of what was asked for is left for the next time.
     let fetchBytes: Int
@@ -120,7 +120,7 @@ package final class HTTPPeer: ReplicationPeer {
         self.connection = connection
         self.database = database
         self.feed = feed
-        wantedIDs = Set(feed.documentIDs.map { ExactString($0) })
+        wantedIDs = NameSet(feed.documentIDs)
         self.attachmentLimit = attachmentLimit
         self.fetchBytes = fetchBytes
     }

@@ -12,8 +12,7 @@ enum MultipartDocument {
     /// - Throws: `DatabaseError` when the length of content is not known.
     static func body(_ document: WireDocument, in database: Database) throws -> WireRequest.Body {
         // The order of names, in which the text has them.
-        let names = document.inlineContents.keys.map(\.text)
-            .sorted { KeyOrderByUTF16.isBefore($0, $1) }
+        let names = document.inlineContents.keys.sortedByName
         var text: [UInt8] = []
         document.appendJSON(
             to: &text, contents: document.inlineContents.mapValues { _ in .follows })
@@ -23,7 +22,7 @@ enum MultipartDocument {
         ]
         var contents: [(name: String, content: AttachmentContent)] = []
         for name in names {
-            guard let content = document.inlineContents[ExactString(name)],
+            guard let content = document.inlineContents[name],
                 let length = content.knownLength
             else {
                 throw DatabaseError(
@@ -51,13 +50,6 @@ enum MultipartDocument {
                 },
                 database)
         }
-    }
-}
-
-/// UTF-16 order, in which packed objects have their keys.
-enum KeyOrderByUTF16 {
-    static func isBefore(_ left: String, _ right: String) -> Bool {
-        left.utf16.lexicographicallyPrecedes(right.utf16)
     }
 }
 

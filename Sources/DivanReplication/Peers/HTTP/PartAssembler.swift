@@ -31,7 +31,7 @@ enum MultipartKind {
 /// their order. What they are is checked against what the entry declares when they are stored.
 ///
 /// The entries of a JSON answer are put in one by one. What cannot be read of many documents is counted and left out:
-/// whoever misses it asks for it alone, and learns then what is wrong with it.
+/// the replication that misses it asks for it alone, and learns then what is wrong with it.
 struct PartAssembler {
     private let database: Database
     /// The documents that are whole so far, and what the source says in place of one.
@@ -227,7 +227,7 @@ struct PartAssembler {
         for (headers, content) in group.contents {
             guard let name = name(headers, content, open, document) else { continue }
             open.removeAll { $0.utf8.elementsEqual(name.utf8) }
-            document.inlineContents[ExactString(name)] = content
+            document.inlineContents[name] = content
         }
         return document
     }
