@@ -14,6 +14,7 @@ let package = Package(
         .library(name: "Divan", targets: ["Divan"]),
         .library(name: "DivanLMDB", targets: ["DivanLMDB"]),
         .library(name: "DivanListener", targets: ["DivanListener"]),
+        .library(name: "DivanDiscovery", targets: ["DivanDiscovery"]),
         .executable(name: "divan", targets: ["DivanCommand"]),
     ],
     targets: [
@@ -43,6 +44,8 @@ let package = Package(
             linkerSettings: [.linkedLibrary("microhttpd"), .linkedLibrary("gnutls")]
         ),
 
+        .target(name: "CMulticast"),
+
         // 0: values and the storage seam.
         .target(name: "DivanJSON"),
         .target(name: "DivanLogging"),
@@ -59,6 +62,9 @@ let package = Package(
 
         // The wire.
         .target(name: "DivanHTTP", dependencies: ["DivanJSON", "CCurl", "COpenSSL", "CZlib"]),
+
+        // Services on the local network: multicast DNS.
+        .target(name: "DivanDiscovery", dependencies: ["CMulticast"]),
 
         // Sorted rows with stored partial reductions, over any engine.
         .target(name: "DivanIndex", dependencies: ["DivanJSON", "DivanModel", "DivanStorage"]),
@@ -156,6 +162,9 @@ let package = Package(
         ),
         .testTarget(
             name: "DivanHTTPTests", dependencies: ["DivanHTTP", "DivanJSON", "DivanTestSupport"]
+        ),
+        .testTarget(
+            name: "DivanDiscoveryTests", dependencies: ["DivanDiscovery", "DivanTestSupport"]
         ),
         .testTarget(
             name: "DivanStorageTests",

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import DivanDiscovery
+
+struct ResponderTests {
+    private let type = ServiceType.divan.name
+
+    @Test func `a name is claimed by three probes, then announced twice`() {
+        var link = SimulatedLink()
+        let host = link.add(SimulatedLink.records("Ann"))
+        link.run(for: .seconds(10))
+        let sent = link.packets
+        #expect(sent.map(\.message.isResponse) == [false, false, false, true, true])
+        #expect(sent[0].time <= .milliseconds(250))
+        #expect(sent[1].time - sent[0].time == .milliseconds(250))
+        #expect(sent[4].time - sent[3].time == .seconds(1))
+        #expect(sent[0].message.authorities.count == 3)
+        #expect(sent[3].message.answers.count == 5)
+        #expect(link.events[host] == [.announced("Ann")])
+    }
+
+    @Test func `nothing is said to be true before the probes are done`() {
+        var link = SimulatedLink()
+        _ = link.add(SimulatedLink.records("Ann"))
+        link.run(for: .milliseconds(100))
+        link.inject(.query([DNSQuestion(type, .ptr)]))
+        link.run(for: .milliseconds(200))
+        #expect(link.packets.allSatisfy { !$0.message.isResponse })
+    }
+
+    @Test func `a name that another host has is given up`() {
+        var link = SimulatedLink()
+        let first = link.add(SimulatedLink.records("Ann", last: 1))
+        link.run(for: .seconds(5))
+        let second = link.add(SimulatedLink.records("Ann", last: 2))
+        link.run(for: .seconds(5))
+        #expect(link.events[first] == [.announced("Ann")])
+        #expect(link.events[second] == [.conflict("Ann")])
+    }
+
+    @Test func `of two hosts that claim a name at once, the one whose records come later keeps it`()
+    {
+        for seed in 1...20 as ClosedRange<UInt64> {
+            var link = SimulatedLink(seed: seed)
+            let first = link.add(SimulatedLink.records("Ann", port: 1_000, last: 1))
+            let second = link.add(SimulatedLink.records("Ann", port: 2_000, last: 2))
+            link.run(for: .seconds(10))
+            let announced = [first, second].filter { link.events[$0] == [.announced("Ann")] }
+            #expect(announced == [second])
+            #expect(link.events[first] == [.conflict("Ann")])
+        }
+    }
+
+    @Test func `two links that are joined later settle who has the name`() {
+        var link = SimulatedLink()
+        link.lossOneIn = 1
+        let first = link.add(SimulatedLink.records("Ann", port: 1_000, last: 1))
+        let second = link.add(SimulatedLink.records("Ann", port: 2_000, last: 2))
+        link.run(for: .seconds(5))
+        #expect(link.events[first] == [.announced("Ann")])
+        #expect(link.events[second] == [.announced("Ann")])
+        link.lossOneIn = nil
+        link.inject(.query([DNSQuestion(type, .ptr)]))
+        link.inject(.query([DNSQuestion(type.prefixed(by: "Ann")!, .srv)]))
+        link.run(for: .seconds(10))
+        #expect(link.events[first]?.last == .conflict("Ann"))
+        #expect(link.events[second]?.last == .announced("Ann"))
+    }
+
+    @Test func `a question is answered with what will be asked next, after 20 to 120 ms`() throws {
+        var link = SimulatedLink()
+        _ = link.add(SimulatedLink.records("Ann"))
+        link.run(for: .seconds(5))
+        let count = link.packets.count
+        link.inject(.query([DNSQuestion(type, .ptr)]))
+        link.run(for: .seconds(1))
+        let answer = try #require(link.packets.dropFirst(count).first)
+        #expect(link.packets.count == count + 1)
+        #expect(
+            (Duration.milliseconds(20)...Duration.milliseconds(120)).contains(
+                answer.time - .seconds(5)))
+        #expect(answer.message.answers.map(\.type) == [.ptr])
+        #expect(Set(answer.message.additional.map(\.type)) == [.srv, .txt, .a])
+    }
+
+    @Test func `what the asker knows is not repeated, unless half its time is over`() {
+        for (lifetime, answers) in [(4_500, 0), (2_250, 0), (2_249, 1)] as [(UInt32, Int)] {
+            var link = SimulatedLink()
+            _ = link.add(SimulatedLink.records("Ann"))
+            link.run(for: .seconds(5))
+            let count = link.packets.count
+            let known = DNSRecord(
+                type, .ptr(type.prefixed(by: "Ann")!), lifetime: lifetime, isUnique: false)
+            link.inject(.query([DNSQuestion(type, .ptr)], known: [known]))
+            link.run(for: .seconds(1))
+            #expect(link.packets.count - count == answers)
+        }
+    }
+
+    @Test func `known answers that follow in another packet count, too`() {
+        var link = SimulatedLink()
+        _ = link.add(SimulatedLink.records("Ann"))
+        link.run(for: .seconds(5))
+        let count = link.packets.count
+        var question = DNSMessage.query([DNSQuestion(type, .ptr)])
+        question.isTruncated = true
+        link.inject(question)
+        link.run(for: .milliseconds(300))
+        let known = DNSRecord(
+            type, .ptr(type.prefixed(by: "Ann")!), lifetime: 4_000, isUnique: false)
+        link.inject(.query([], known: [known]))
+        link.run(for: .seconds(1))
+        #expect(link.packets.count == count)
+    }
+
+    @Test func `a record is multicast at most once a second`() {
+        var link = SimulatedLink()
+        _ = link.add(SimulatedLink.records("Ann"))
+        link.run(for: .seconds(5))
+        let count = link.packets.count
+        for _ in 0..<400 {
+            link.inject(.query([DNSQuestion(type, .ptr)]))
+            link.run(for: .milliseconds(10))
+        }
+        #expect((3...5).contains(link.packets.count - count))
+    }
+
+    @Test func `a name has no records of other kinds, and says so`() throws {
+        var link = SimulatedLink()
+        _ = link.add(SimulatedLink.records("Ann"))
+        link.run(for: .seconds(5))
+        link.inject(.query([DNSQuestion(DNSName("host-1.local")!, .aaaa)]))
+        link.run(for: .seconds(1))
+        let answer = try #require(link.packets.last?.message.answers.first)
+        #expect(answer.content == .nsec(next: DNSName("host-1.local")!, types: [.a]))
+    }
+
+    @Test
+    func `an old resolver is answered alone, for ten seconds, and so many times a second at most`()
+        throws
+    {
+        var link = SimulatedLink()
+        _ = link.add(SimulatedLink.records("Ann"))
+        link.run(for: .seconds(5))
+        let count = link.packets.count
+        var question = DNSMessage.query([DNSQuestion(type, .ptr)])
+        question.identifier = 4_711
+        for _ in 0..<1_000 { link.inject(question, port: 40_000) }
+        #expect(link.unicasts.count == Responder.unicastsPerSecond)
+        let answer = try #require(link.unicasts.first?.0)
+        #expect(answer.identifier == 4_711)
+        #expect(answer.questions == question.questions)
+        #expect(answer.records.allSatisfy { $0.lifetime <= 10 && !$0.isUnique })
+        #expect(link.packets.count == count)
+    }
+
+    @Test func `another text is announced, and an address that goes is withdrawn`() throws {
+        var link = SimulatedLink()
+        let host = link.add(SimulatedLink.records("Ann"))
+        link.run(for: .seconds(5))
+        let count = link.packets.count
+        var changed = SimulatedLink.records("Ann", text: ["v": "2"])
+        link.update(host, changed)
+        link.run(for: .seconds(5))
+        #expect(link.packets.count == count + 2)
+        #expect(
+            link.packets[count].message.answers.contains { $0.content == .txt([Array("v=2".utf8)]) }
+        )
+        changed = ServiceRecords(
+            instance: changed.instance, host: changed.host, port: 5_984, text: ["v": "2"],
+            addresses: [])
+        link.update(host, changed)
+        #expect(link.packets[count + 2].message.answers.map(\.lifetime) == [0])
+    }
+
+    @Test func `a host's own records on another link of one network are no contradiction`() {
+        var link = SimulatedLink()
+        let here = SimulatedLink.records("Ann", host: "host-1", last: 1)
+        let there = SimulatedLink.records("Ann", host: "host-1", last: 2)
+        var responder = Responder(here, seed: 1)
+        responder.elsewhere = there.unique
+        responder.start(at: .zero)
+        responder.tick(at: .seconds(1))
+        responder.receive(
+            .response(there.all), from: PacketPeer(address: [192, 0, 2, 2], port: 5_353),
+            at: .seconds(1))
+        while let action = responder.takeAction() {
+            if case .conflict = action {
+                Issue.record("its own record is taken for another host's")
+            }
+        }
+        link.run(for: .seconds(1))
+    }
+}
