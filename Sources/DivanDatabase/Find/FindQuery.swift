@@ -41,6 +41,9 @@ public struct FindQuery: Sendable {
     /// The name of the index to use; nil for the best. One with a filter must be named, and finds only
     /// what its filter lets through.
     public var useIndex: String?
+    /// Which of the documents that match are found at all; nil for all of them. Pages and bookmarks are those of these
+    /// documents.
+    package var isVisible: (@Sendable (Document) -> Bool)?
     /// Whether the indexes are brought up to date first; otherwise the result may be old.
     public var updatesIndexes = true
 

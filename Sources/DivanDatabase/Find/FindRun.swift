@@ -23,7 +23,9 @@ struct FindRun {
         var planned = PlannedQuery(
             core: query.database.core, constraint: node.constraint, collation: .unicode,
             order: order,
-            isWanted: { document, _ in node.matches(SelectorSubject(document)) })
+            isWanted: { document, _ in
+                node.matches(SelectorSubject(document)) && query.isVisible?(document) ?? true
+            })
         (planned.skip, planned.limit) = (query.skip, query.limit)
         planned.indexName = query.useIndex
         planned.updatesIndexes = query.updatesIndexes

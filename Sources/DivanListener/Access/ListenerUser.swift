@@ -58,13 +58,15 @@ public struct DocumentWrite: Sendable {
 /// ```
 ///
 /// The functions run on the listener's workers, several at once, for each document that is about to be
-/// sent or changed: also those in lists, feeds and replications. What a user may not read is left out
-/// of lists and feeds. Reduced views, which show documents to nobody in particular, are refused while
-/// there is a `reading` function.
+/// sent or changed: also those in lists, feeds and replications. A document that a user may not read is answered as one that
+/// does not exist, whatever the request, and is neither listed nor counted. What stays visible: a document cannot
+/// be made under an ID that is taken (409), and sequences and sizes grow with every change. Reduced views, which show documents
+/// to nobody in particular, are refused while there is a `reading` function, and lists of local documents are for
+/// administrators of the database. Nothing is asked for `_purge` and `_purged_infos`, which are for administrators.
 public struct ListenerAuthorization: Sendable {
     /// Whether a request is served at all. Gets the method and the decoded components of the path.
     public var request: (@Sendable (ListenerUser, _ method: String, _ path: [String]) -> Bool)?
-    /// Whether a user may read a revision.
+    /// Whether a user may read a revision; of a deleted document it gets the revision that deletes it.
     public var reading: (@Sendable (ListenerUser, Database, Document) -> Bool)?
     /// Whether a user may make a change.
     public var writing: (@Sendable (ListenerUser, Database, DocumentWrite) -> Bool)?

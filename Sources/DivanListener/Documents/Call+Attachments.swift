@@ -12,7 +12,7 @@ extension Call {
 
     /// `GET /{db}/{doc}/{attachment}`
     func getAttachment() throws -> ListenerResponse {
-        let document = try ownerDocument()
+        let (document, _) = try find(name(0), query["rev"].map(Self.checked))
         guard let attachment = document.attachment(named: name(1)) else {
             throw HTTPFailure.notFound("Document is missing attachment")
         }
@@ -76,21 +76,6 @@ extension Call {
         let essence = (contentType ?? "").prefix { $0 != ";" }.lowercased().filter { $0 != " " }
         return ["text/html", "text/xml", "application/xml"].contains(essence)
             || essence.hasSuffix("+xml")
-    }
-
-    private func ownerDocument() throws -> Document {
-        let id = name(0)
-        let revision = try query["rev"].map(Self.checked)
-        let document = try database.read { transaction in
-            try revision.map { try transaction.document(withID: id, revision: $0) }
-                ?? transaction.document(withID: id)
-        }
-        guard let document else {
-            throw try database.revisionTree(of: id) == nil
-                ? HTTPFailure.missing : HTTPFailure.deleted
-        }
-        try checkReading(document)
-        return document
     }
 
     /// `PUT /{db}/{doc}/{attachment}`

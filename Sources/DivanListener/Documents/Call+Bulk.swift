@@ -43,8 +43,7 @@ extension Call {
             let document = try permitted(
                 id, given,
                 body.makesRevisions ? .edit(of: given.revision.map(Self.checked)) : .arrival)
-            answer.saved(
-                id, try Self.save(id, document, isNew: body.makesRevisions, transaction))
+            answer.saved(id, try save(id, document, isNew: body.makesRevisions, transaction))
         } catch {
             let failure = Self.itemFailure(error, id)
             if body.isAtomic { throw failure }
@@ -54,12 +53,12 @@ extension Call {
         }
     }
 
-    private static func save(
+    private func save(
         _ id: String, _ document: ReceivedDocument, isNew: Bool,
         _ transaction: borrowing WriteTransaction
     ) throws -> String {
         if isNew {
-            let base = try document.revision.map(checked)
+            let base = try document.revision.map(Self.checked)
             let saved = try transaction.put(
                 id, body: document.body, parent: base, isDeleted: document.isDeleted)
             if let expiration = document.expiration {
@@ -69,9 +68,7 @@ extension Call {
         }
         guard let history = document.history else { throw HTTPFailure.revisionNeeded }
         try document.checkRevisions()
-        try document.checkAttachmentNames {
-            try transaction.read { try $0.document(withID: id) }
-        }
+        try document.checkAttachmentNames { try readableDocument(id) }
         try transaction.putClientRevision(
             id, history: history, isDeleted: document.isDeleted, body: document.body)
         return history[0]

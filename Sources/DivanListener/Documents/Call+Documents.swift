@@ -13,8 +13,8 @@ extension Call {
         if let wanted = query["open_revs"] { return try openRevisions(of: id, wanted) }
         var format = try DocumentFormat(query)
         let revision = try query["rev"].map(Self.checked)
-        let (document, tree) = try find(id, revision, try query.flag("latest"), format)
-        try checkReading(document)
+        let (document, tree) = try find(
+            id, revision, latest: query.flag("latest"), needsTree: format.needsTree)
         try checkLength(document.body.byteCount)
         if format.showsExpiration { format.expiration = try database.expirationDate(of: id) }
         let tag = "\"\(document.revisionID)\""
@@ -25,36 +25,6 @@ extension Call {
         var response = try write(document, tree, format)
         if format.isPlain || format.attachments != .stubs { response.headers["ETag"] = tag }
         return response
-    }
-
-    /// A revision, or the winner, with its tree if that is needed.
-    private func find(
-        _ id: String, _ revision: String?, _ latest: Bool, _ format: DocumentFormat
-    ) throws -> (Document, RevisionTree?) {
-        try database.read { transaction in
-            if revision == nil, !format.needsTree,
-                let document = try transaction.document(withID: id)
-            {
-                return (document, nil)
-            }
-            guard let tree = try transaction.revisionTree(of: id), let winner = tree.winner else {
-                throw HTTPFailure.missing
-            }
-            guard let revision else {
-                if winner.isTombstone { throw HTTPFailure.deleted }
-                guard let document = try transaction.document(withID: id) else {
-                    throw HTTPFailure.missing
-                }
-                return (document, tree)
-            }
-            var wanted = try RevisionID(revision)
-            if latest, let leaf = Self.leaves(of: wanted, in: tree).first { wanted = leaf }
-            guard
-                let document = try transaction.document(
-                    withID: id, revision: wanted.description)
-            else { throw HTTPFailure.missing }
-            return (document, tree)
-        }
     }
 
     /// The leaves that descend from a revision, in winner order.
@@ -137,7 +107,7 @@ extension Call {
                 throw HTTPFailure.revisionNeeded
             }
             try received.checkRevisions()
-            try received.checkAttachmentNames { try database.document(withID: id) }
+            try received.checkAttachmentNames { try readableDocument(id) }
             _ = try Self.naming(id) {
                 try database.putClientRevision(
                     id, history: history, isDeleted: received.isDeleted, body: received.body,
@@ -197,7 +167,7 @@ extension Call {
 
     /// Why a document cannot be deleted in the revision that is named, or without one.
     private func staleDeletion(of id: String) throws -> HTTPFailure {
-        guard let winner = try database.recentRevisionTree(of: id)?.winner else { return .missing }
+        guard let winner = try knownTree(of: id)?.winner else { return .missing }
         return winner.isTombstone ? .deleted : .conflict
     }
 
@@ -216,8 +186,7 @@ extension Call {
         let id = path.names[0]
         try Self.checkID(id)
         let revision = try query["rev"].map(Self.checked)
-        let (document, _) = try find(name(0), revision, false, DocumentFormat())
-        try checkReading(document)
+        let (document, _) = try find(name(0), revision)
         let base = try target.query["rev"].map(Self.checked)
         let received = try permitted(id, ReceivedDocument(document.body), .edit(of: base))
         // The stubs name content that is here already, so none travels.

@@ -12,7 +12,7 @@ extension Call {
     /// - Returns: nil where that is not so: for a `POST`, and where the app decides who reads what.
     /// - Throws: `DatabaseError` when the database cannot be read.
     func listTag(_ detail: String = "") throws -> String? {
-        guard request.head.method != "POST", site.options.authorization.reading == nil else {
+        guard request.head.method != "POST", !hidesDocuments else {
             return nil
         }
         let database = try database

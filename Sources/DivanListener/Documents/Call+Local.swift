@@ -164,6 +164,12 @@ extension Call {
     private func appendLocalDocuments(_ options: AllDocumentsRequest, to text: inout JSONText)
         throws
     {
+        // They are each one user's own, and the app's function is not about them.
+        guard try !hidesDocuments || isDatabaseAdmin else {
+            throw HTTPFailure.forbidden(
+                "Local documents are listed for administrators only, as the app decides who sees which document."
+            )
+        }
         text.raw("{\"total_rows\":null,\"offset\":null,\"rows\":[\n")
         var rows: [LocalRow] = []
         try database.read { transaction in

@@ -80,7 +80,7 @@ extension Call {
             var text = JSONText()
             text.raw("{")
             for one in wanted {
-                guard let (missing, ancestors) = try Self.missing(one, transaction) else {
+                guard let (missing, ancestors) = try missing(one, transaction) else {
                     continue
                 }
                 if text.bytes.count > 1 { text.bytes.append(JSONByte.comma) }
@@ -95,14 +95,15 @@ extension Call {
 
     /// The list of the revisions that are missing, in JSON, and the stored ones that may be their ancestors; nil when none is
     /// missing.
-    private static func missing(
+    private func missing(
         _ wanted: WantedRevisions, _ transaction: borrowing ReadTransaction
     ) throws -> ([UInt8], Set<RevisionID>)? {
         guard let id = wanted.id, let revisions = wanted.revisions else {
             return (wanted.listText, [])
         }
-        let known = revisions.map { (text: $0, id: try? RevisionID(unquoted($0))) }
-        let tree = try transaction.recentTree(of: id)
+        let known = revisions.map { (text: $0, id: try? RevisionID(Self.unquoted($0))) }
+        var tree = try transaction.recentTree(of: id)
+        if let found = tree, try !mayKnow(id.text, found, transaction) { tree = nil }
         let lacking: Set<RevisionID>
         if let tree {
             lacking = Set(

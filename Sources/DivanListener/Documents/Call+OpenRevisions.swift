@@ -45,42 +45,48 @@ extension Call {
         }
         let latest = try query.flag("latest")
         let answers = try database.read { transaction in
-            try Self.answers(id, revisions, latest: latest, transaction)
-        }
-        let allowed = answers.filter {
-            if case .found(let document, _) = $0 { mayRead(document) } else { true }
+            try self.answers(id, revisions, latest: latest, transaction)
         }.map(format.whole)
-        return isMultipart ? try multipart(allowed, format) : try list(allowed, format)
+        return isMultipart ? try multipart(answers, format) : try list(answers, format)
     }
 
-    /// What becomes of each revision that was asked for; all leaves when none was named.
-    static func answers(
+    /// What becomes of each revision that was asked for; all leaves when none was named. One that the user may not read
+    /// is missing.
+    func answers(
         _ id: String, _ revisions: [String]?, latest: Bool,
         _ transaction: borrowing ReadTransaction
     ) throws -> [RevisionAnswer] {
-        guard let tree = try transaction.revisionTree(of: id) else {
+        guard let tree = try transaction.revisionTree(of: id), try mayKnow(id, tree, transaction)
+        else {
             guard let revisions else { throw HTTPFailure.missing }
             return revisions.map { .missing($0) }
         }
         guard let revisions else {
-            return try tree.leaves.map { try answer(id, $0.id, tree, transaction) }
+            return try tree.leaves.map { try Self.answer(id, $0.id, tree, transaction) }
+                .filter(isVisible)
         }
         var answers: [RevisionAnswer] = []
         var given: Set<RevisionID> = []
         for text in revisions {
             // No revision here has a malformed ID.
-            guard let named = try? RevisionID(unquoted(text)) else {
+            guard let named = try? RevisionID(Self.unquoted(text)) else {
                 answers.append(.missing(text))
                 continue
             }
             let revision = Self.kept(named, in: tree)
-            let leaves = latest ? leaves(of: revision, in: tree) : []
+            let leaves = latest ? Self.leaves(of: revision, in: tree) : []
             // Two revisions of one branch have one latest, which is sent once.
             for one in leaves.isEmpty ? [revision] : leaves where given.insert(one).inserted {
-                answers.append(try answer(id, one, tree, transaction))
+                let found = try Self.answer(id, one, tree, transaction)
+                answers.append(isVisible(found) ? found : .missing(text))
             }
         }
         return answers
+    }
+
+    private func isVisible(_ answer: RevisionAnswer) -> Bool {
+        guard case .found(let document, _) = answer else { return true }
+        return mayRead(document)
     }
 
     /// The leaf that a revision means. CouchDB asks for digests of hexadecimal digits in lower case, also

@@ -70,26 +70,12 @@ extension Call {
     static func changeFailure(_ error: DatabaseError, _ id: String) -> HTTPFailure {
         switch error.code {
         case .documentNotFound: .conflict
-        case .attachmentNotFound:
-            HTTPFailure(412, "missing_stub", "Invalid attachment stub in \(id)")
+        case .attachmentNotFound: .missingStub(id)
         default: ErrorResponse.failure(for: error)
         }
     }
 
-    // MARK: - The app's say
-
-    /// Whether the app lets the user read a document.
-    func mayRead(_ document: Document) -> Bool {
-        guard let allows = site.options.authorization.reading, let openDatabase else { return true }
-        return allows(user, openDatabase, document)
-    }
-
-    /// Refuses a document that the user may not read.
-    func checkReading(_ document: Document) throws {
-        guard mayRead(document) else {
-            throw HTTPFailure.forbidden("You are not allowed to read this document.")
-        }
-    }
+    // MARK: - Writing
 
     /// Checks a change of a document and returns it as it is stored. Every handler that writes a document, deletes one
     /// or changes its attachments calls this, so that no way of writing passes a rule by.
@@ -106,6 +92,7 @@ extension Call {
     {
         let change = try prepared(id, received, kind)
         try checkWriting(id, change, isNew: kind != .arrival)
+        try checkStubs(id, change, kind)
         return change
     }
 

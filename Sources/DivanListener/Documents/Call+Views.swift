@@ -48,9 +48,8 @@ extension Call {
         let prefix = DesignItem.prefix(name(0))
         let database = try database
         let names = try database.viewNames().filter { $0.hasBytePrefix(prefix) }
-        guard try !names.isEmpty || database.contains("_design/" + name(0)) else {
-            throw HTTPFailure.missing
-        }
+        let design = try readableDocument("_design/" + name(0))
+        guard !names.isEmpty || design != nil else { throw HTTPFailure.missing }
         var info: JSONObject = [
             "name": .string(name(0)),
             "view_index": [
@@ -63,8 +62,8 @@ extension Call {
                     .min() ?? 0),
             ],
         ]
-        if let body = try database.document(withID: "_design/" + name(0))?.body,
-            let function = body["validate_doc_update"], function.kind != .null
+        if let body = design?.body, let function = body["validate_doc_update"],
+            function.kind != .null
         {
             let isUnrun = database.hasUnrunValidation(body, of: "_design/" + name(0))
             info["validate_doc_update"] = ["is_run": .bool(!isUnrun)]
@@ -91,7 +90,7 @@ extension Call {
         {
             return view
         }
-        guard let document = try database.document(withID: "_design/" + design) else {
+        guard let document = try readableDocument("_design/" + design) else {
             throw HTTPFailure.missing
         }
         guard let source = document["views"][name]["map"].string else {
@@ -134,12 +133,16 @@ extension Call {
     /// Asks a view, and prepares to write what it answers.
     private func listing(of view: View, _ parameters: QueryParameters) throws -> ViewListing {
         let isReduced = try view.hasReduce && parameters.flag("reduce", default: true)
-        let query = try Self.query(view, parameters, isReduced: isReduced)
-        if isReduced, site.options.authorization.reading != nil {
+        var query = try Self.query(view, parameters, isReduced: isReduced)
+        if isReduced, hidesDocuments {
             throw HTTPFailure.forbidden(
                 "Reduced views are not served: they show what is not yours.")
         }
+        let (skip, limit) = (query.skip, query.limit)
+        // Rows that are hidden do not count, so they are passed over and counted when they are written.
+        if hidesDocuments { (query.skip, query.limit) = (0, nil) }
         var listing = ViewListing(self, try query.run(), isReduced: isReduced)
+        if hidesDocuments { (listing.toSkip, listing.left) = (skip, limit ?? .max) }
         listing.showsSequence = try parameters.flag("update_seq")
         if try parameters.flag("include_docs") {
             var format = DocumentFormat()

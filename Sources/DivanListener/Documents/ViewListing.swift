@@ -19,6 +19,8 @@ struct ViewListing: ResponseSteps {
     var format: DocumentFormat?
     /// Whether to tell up to which change the index goes.
     var showsSequence = false
+    /// Rows to pass over, and to write at most, of those that the user may see.
+    var (toSkip, left) = (0, Int.max)
     private var nextRow = 0
     private var hasBegun = false
     private var hasRows = false
@@ -38,8 +40,8 @@ struct ViewListing: ResponseSteps {
         repeat {
             // One snapshot for the documents of a step.
             try call.database.read { _ in try step(&text) }
-        } while text.bytes.isEmpty && nextRow < result.count
-        if nextRow == result.count {
+        } while text.bytes.isEmpty && nextRow < result.count && left > 0
+        if nextRow == result.count || left == 0 {
             isDone = true
             text.raw("\n]}\n")
         }
@@ -51,10 +53,15 @@ struct ViewListing: ResponseSteps {
         text.raw("{")
         if !isReduced {
             text.raw("\"total_rows\":")
-            text.number(UInt64(clamping: result.totalRows))
-            text.raw(",\"offset\":")
-            text.number(UInt64(clamping: result.offset ?? 0))
-            text.raw(",")
+            // Both count what is hidden.
+            if call.hidesDocuments {
+                text.raw("null,\"offset\":null,")
+            } else {
+                text.number(UInt64(clamping: result.totalRows))
+                text.raw(",\"offset\":")
+                text.number(UInt64(clamping: result.offset ?? 0))
+                text.raw(",")
+            }
         }
         if showsSequence {
             text.raw("\"update_seq\":")
@@ -66,18 +73,25 @@ struct ViewListing: ResponseSteps {
 
     private mutating func step(_ text: inout JSONText) throws {
         let end = min(result.count, nextRow + Self.mostRows)
-        while nextRow < end, text.bytes.count < Self.mostBytes {
+        while nextRow < end, left > 0, text.bytes.count < Self.mostBytes {
             let row = result[nextRow]
             nextRow += 1
-            if !isReduced, call.site.options.authorization.reading != nil,
-                let document = try row.document(), !call.mayRead(document)
-            {
+            guard try isVisible(row) else { continue }
+            guard toSkip == 0 else {
+                toSkip -= 1
                 continue
             }
+            left -= 1
             if hasRows { text.raw(",\n") }
             hasRows = true
             try append(row, &text)
         }
+    }
+
+    /// Whether the user may read the document that has emitted a row. One that is gone since then cannot be asked about.
+    private func isVisible(_ row: QueryRow) throws -> Bool {
+        guard call.hidesDocuments else { return true }
+        return try row.sourceDocumentID.flatMap { try call.readableDocument($0) } != nil
     }
 
     private func append(_ row: QueryRow, _ text: inout JSONText) throws {
@@ -93,7 +107,8 @@ struct ViewListing: ResponseSteps {
         text.value(row.value ?? .null)
         if let format {
             text.raw(",\"doc\":")
-            if let document = try row.document() {
+            // The value of a row may name another document than its own.
+            if let document = try row.document(), call.mayRead(document) {
                 let tree =
                     format.needsTree ? try call.database.revisionTree(of: document.id) : nil
                 try format.append(document, tree, to: &text)

@@ -186,12 +186,14 @@ struct ChangesFeed: ResponseSteps {
         guard request.filter.passes(change) else { return }
         var document: Document?
         if request.filter.needsDocument || request.includeDocuments
-            || call.site.options.authorization.reading != nil
+            || call.hidesDocuments
         {
             document = try transaction.document(
                 withID: change.id, revision: change.revisions[0])
             if let document {
                 guard try request.filter.passes(document), call.mayRead(document) else { return }
+            } else if call.hidesDocuments {
+                return
             }
         }
         try append(change, document, transaction, &text)
@@ -253,8 +255,11 @@ struct ChangesFeed: ResponseSteps {
         case .eventsource: return
         }
         text.number(position)
-        text.raw(",\"pending\":")
-        text.number(pending)
+        // Changes that are left are not asked about yet, so some may be hidden.
+        if !call.hidesDocuments {
+            text.raw(",\"pending\":")
+            text.number(pending)
+        }
         text.raw("}\n")
     }
 

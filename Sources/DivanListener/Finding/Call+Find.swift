@@ -10,11 +10,11 @@ extension Call {
         let database = try database
         let request = try FindRequest(try objectBody(), database)
         try request.checkIndex(in: database)
-        let result = try request.query.run()
+        let result = try visible(request.query).run()
         var text = JSONText()
         text.raw("{\"docs\":[\n")
         var isFirst = true
-        for row in result where mayRead(row.document) {
+        for row in result {
             if !isFirst { text.raw(",\n") }
             isFirst = false
             try append(row, request, to: &text)
@@ -23,7 +23,7 @@ extension Call {
         text.string(result.bookmark ?? "nil")
         if request.wantsStatistics {
             text.raw(",\n\"execution_stats\":")
-            text.value(Self.statistics(result.statistics))
+            text.value(statistics(result.statistics))
         }
         let missing = request.missingIndex.map {
             "There is no index \($0.prefix(100)); another way was taken."
@@ -47,11 +47,20 @@ extension Call {
         try format.append(row.document, tree, to: &text)
     }
 
-    private static func statistics(_ statistics: FindStatistics) -> JSONValue {
+    /// A query that finds what the user may read.
+    private func visible(_ query: FindQuery) -> FindQuery {
+        var query = query
+        if hidesDocuments { query.isVisible = mayRead }
+        return query
+    }
+
+    private func statistics(_ statistics: FindStatistics) -> JSONValue {
         let (seconds, attoseconds) = statistics.duration.components
+        // What was examined counts what is hidden, too.
         return [
-            "total_keys_examined": JSONValue(statistics.rowsExamined),
-            "total_docs_examined": JSONValue(statistics.documentsExamined),
+            "total_keys_examined": hidesDocuments ? nil : JSONValue(statistics.rowsExamined),
+            "total_docs_examined": hidesDocuments
+                ? nil : JSONValue(statistics.documentsExamined),
             "total_quorum_docs_examined": 0,
             "results_returned": JSONValue(statistics.resultsReturned),
             "execution_time_ms": .double(Double(seconds) * 1e3 + Double(attoseconds) / 1e15),
@@ -72,8 +81,8 @@ extension Call {
             "skip": JSONValue(request.query.skip),
             "fields": fields.map { .array($0.map { .string($0) }) } ?? "all_fields",
             "access": .string(explanation.access),
-            "estimated_rows": JSONValue(explanation.estimatedRows),
-            "actual_rows": JSONValue(explanation.actualRows),
+            "estimated_rows": hidesDocuments ? nil : JSONValue(explanation.estimatedRows),
+            "actual_rows": hidesDocuments ? nil : JSONValue(explanation.actualRows),
             "is_sorted": .bool(explanation.isSorted),
         ])
     }

@@ -9,11 +9,11 @@ internal import DivanModel
 extension Call {
     /// `GET /{db}`
     func databaseInfo() throws -> ListenerResponse {
-        .json(.object(try Self.info(database)))
+        .json(.object(try info(database)))
     }
 
-    /// What a database tells about itself.
-    static func info(_ database: Database) throws -> JSONObject {
+    /// What a database tells about itself; without counts of documents where some are hidden.
+    func info(_ database: Database) throws -> JSONObject {
         let counts = try database.read { transaction in
             (
                 try transaction.documentCount, try transaction.deletedDocumentCount,
@@ -22,14 +22,14 @@ extension Call {
         }
         let size = JSONValue(UInt64(clamping: try database.diskSize))
         return [
-            "instance_start_time": .string(instanceStartTime(database)),
+            "instance_start_time": .string(Self.instanceStartTime(database)),
             "db_name": .string(database.name),
             "purge_seq": JSONValue(counts.3),
             "update_seq": JSONValue(counts.2),
             "sizes": ["file": size, "external": size, "active": size],
             "props": [:],
-            "doc_del_count": JSONValue(UInt64(clamping: counts.1)),
-            "doc_count": JSONValue(UInt64(clamping: counts.0)),
+            "doc_del_count": hidesDocuments ? nil : JSONValue(UInt64(clamping: counts.1)),
+            "doc_count": hidesDocuments ? nil : JSONValue(UInt64(clamping: counts.0)),
             "disk_format_version": 8,
             "compact_running": .bool(false),
             "cluster": ["q": 1, "n": 1, "w": 1, "r": 1],
@@ -109,7 +109,7 @@ extension Call {
         let database = try database
         let prefix = DesignItem.prefix(name)
         return try database.viewNames().contains { $0.hasBytePrefix(prefix) }
-            || database.contains("_design/" + name)
+            || readableDocument("_design/" + name) != nil
     }
 
     /// `POST /{db}/_purge`

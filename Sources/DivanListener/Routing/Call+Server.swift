@@ -54,7 +54,7 @@ extension Call {
                     guard let name = key.string,
                         let database = try site.manager.existingDatabase(named: name)
                     else { return ["key": key, "error": "not_found"] }
-                    return ["key": key, "info": .object(try Self.info(database))]
+                    return ["key": key, "info": .object(try info(database))]
                 }))
     }
 

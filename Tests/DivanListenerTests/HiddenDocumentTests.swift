@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanJSON
+import Foundation
+import Testing
+
+@testable import DivanListener
+
+/// What a user learns of documents that the app's reading function hides: as much as of documents that do not exist.
+///
+/// Each request goes to two listeners. One has hidden documents beside those that are shown; the other one never had them.
+@Suite struct HiddenDocumentTests {
+    private static let revision = "1-" + String(repeating: "a", count: 32)
+    private static let other = "1-" + String(repeating: "b", count: 32)
+    private static let ann: HTTPHeaders = ["Authorization": "Basic YW5uOmE="]
+    private static let root: HTTPHeaders = ["Authorization": "Basic cm9vdDpy"]
+
+    private static func site(hiding: Bool) throws -> TestSite {
+        let site = try TestSite { options in
+            options.access = .users(["root": "r"])
+            options.authorization.reading = { _, _, document in !document.id.contains("hidden") }
+        }
+        let path = site.folder.path + "/listener.json"
+        var file = try AccountsFile.load(path)
+        file.users["ann"] = AccountsFile.User(password: "a", roles: [], iterations: 10)
+        #expect(file.write(to: path))
+        let database = try site.manager.database(named: "db")
+        try database.createIndex(PropertyIndex(named: "byN", on: ["n"]))
+        database.view(named: "d/v").setMap(version: "1") { document, emit in
+            emit(document["n"], ["_id": "hidden"])
+        }
+        if hiding { try hide(in: database) }
+        for (id, n) in [("shown", 1), ("z", 3)] as [(String, JSONValue)] {
+            try put(id, revision, n, in: database)
+        }
+        return site
+    }
+
+    private static func hide(in database: Database) throws {
+        for id in ["hidden", "a-hidden", "_design/hidden"] {
+            try put(id, revision, 0, in: database)
+        }
+        for revision in [revision, other] { try put("hidden2", revision, 2, in: database) }
+        try put("hidden-gone", revision, 2, in: database)
+        try database.delete("hidden-gone")
+    }
+
+    private static func put(
+        _ id: String, _ revision: String, _ n: JSONValue, in database: Database
+    ) throws {
+        try database.putExistingRevision(
+            id, history: [revision],
+            ["n": n, "views": ["x": ["map": "f"]], "_attachments": ["a": ["data": "aGlkZGVu"]]])
+    }
+
+    // MARK: - Comparing
+
+    /// Numbers that tell how much was written, not what.
+    private static let volatile: Set<String> = [
+        "seq", "last_seq", "update_seq", "committed_update_seq", "purge_seq", "instance_start_time",
+        "db_uuid", "sizes", "disk_size", "execution_time_ms", "bookmark",
+    ]
+
+    private static func lasting(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .object(let object):
+            var kept: JSONObject = [:]
+            for (key, value) in object where !volatile.contains(key) { kept[key] = lasting(value) }
+            return .object(kept)
+        case .array(let items): return .array(items.map(lasting))
+        default: return value
+        }
+    }
+
+    /// What an answer tells, in one text.
+    private static func told(_ answer: TestAnswer) -> String {
+        var text = answer.text
+        if let json = try? JSONParser.parse(text) {
+            text = lasting(json).description
+        } else {
+            // A feed that goes on has a row in each line.
+            text = text.split(separator: "\n").map { line in
+                (try? JSONParser.parse(String(line))).map { lasting($0).description }
+                    ?? String(line)
+            }.joined(separator: "\n")
+        }
+        if let boundary = answer.headers["Content-Type"].flatMap({
+            HeaderParameters($0)["boundary"]
+        }) {
+            text = text.replacing(boundary, with: "BOUNDARY")
+        }
+        return "\(answer.status) \(answer.headers["ETag"] ?? "") \(answer.isWaiting) \(text)"
+    }
+
+    private struct Asked: CustomStringConvertible {
+        var method: String
+        var target: String
+        var body = ""
+        var headers = HiddenDocumentTests.ann
+
+        var description: String { "\(method) \(target) \(body)" }
+    }
+
+    private static func asked(
+        _ method: String, _ targets: [String], _ bodies: [String] = [""], _ more: HTTPHeaders = [:]
+    ) -> [Asked] {
+        targets.flatMap { target in
+            bodies.map { body in
+                var headers = method.hasPrefix("as root ") ? root : ann
+                for field in more { headers[field.name] = field.value }
+                return Asked(
+                    method: method.replacing("as root ", with: ""), target: "/db" + target,
+                    body: body, headers: headers)
+            }
+        }
+    }
+
+    private static let lists: [Asked] = {
+        var all = asked(
+            "GET",
+            [
+                "", "/_all_docs", "/_all_docs?include_docs=true", "/_all_docs?limit=1",
+                "/_all_docs?skip=1", "/_all_docs?descending=true&limit=1",
+                "/_all_docs?key=%22hidden%22", "/_all_docs?startkey=%22a%22&limit=1",
+                "/_all_docs?include_deleted=true", "/_all_docs?only_conflicts=true",
+                "/_all_docs?keys=%5B%22hidden2%22%5D&only_conflicts=true",
+                "/_design_docs", "/_design_docs?include_docs=true", "/_local_docs",
+                "/_changes", "/_changes?limit=1", "/_changes?descending=true&limit=1",
+                "/_changes?style=all_docs&include_docs=true&conflicts=true",
+                "/_changes?feed=longpoll", "/_changes?feed=continuous&timeout=1",
+                "/_index", "/_design/d/_view/v", "/_design/d/_view/v?limit=1",
+                "/_design/d/_view/v?skip=1&include_docs=true", "/_design/d/_view/v?key=0",
+                "/_design/d/_view/v?descending=true&limit=1", "/_design/d/_view/v?update=false",
+            ])
+        all += asked(
+            "POST",
+            ["/_all_docs", "/_all_docs?include_docs=true", "/_design_docs", "/_local_docs"],
+            [#"{"keys":["hidden","hidden2","hidden-gone","_design/hidden","none"]}"#])
+        all += asked(
+            "POST",
+            ["/_all_docs/queries", "/_design_docs/queries", "/_local_docs/queries"],
+            [#"{"queries":[{"limit":1},{"keys":["hidden","none"]}]}"#])
+        all += asked(
+            "POST", ["/_design/d/_view/v", "/_design/d/_view/v/queries"],
+            [#"{"queries":[{"limit":1},{"keys":[0,2]}],"keys":[0,2]}"#])
+        all += asked(
+            "POST", ["/_changes?filter=_doc_ids"], [#"{"doc_ids":["hidden","hidden-gone"]}"#])
+        all += asked(
+            "POST", ["/_find"],
+            [
+                #"{"selector":{"n":0}}"#, #"{"selector":{},"limit":1,"execution_stats":true}"#,
+                #"{"selector":{"n":{"$gte":0}},"sort":["n"],"limit":1,"execution_stats":true}"#,
+                #"{"selector":{"n":{"$gte":0}},"sort":["n"],"skip":1,"fields":["_id"]}"#,
+                #"{"selector":{"_id":"hidden"},"conflicts":true}"#,
+            ])
+        all += asked("POST", ["/_explain"], [#"{"selector":{"n":{"$gte":0}},"sort":["n"]}"#])
+        return all
+    }()
+
+    /// What is asked of one document, and what changes it without knowing it.
+    private static func asked(of id: String) -> [Asked] {
+        var all = asked(
+            "GET",
+            [
+                "/\(id)", "/\(id)?rev=\(revision)", "/\(id)?rev=2-c", "/\(id)?open_revs=all",
+                "/\(id)?open_revs=%5B%22\(revision)%22%5D&latest=true", "/\(id)?revs_info=true",
+                "/\(id)?conflicts=true", "/\(id)/a", "/\(id)/a?rev=\(revision)", "/\(id)/none",
+            ])
+        all += asked("HEAD", ["/\(id)", "/\(id)/a"])
+        all += asked("GET", ["/\(id)"], [""], ["If-None-Match": "\"\(revision)\""])
+        all += asked(
+            "GET", ["/\(id)?open_revs=all", "/\(id)?open_revs=%5B%22\(revision)%22%5D"],
+            [""],
+            ["Accept": "multipart/mixed"])
+        all += asked(
+            "POST",
+            ["/_bulk_get", "/_bulk_get?latest=true&revs=true"],
+            [
+                #"{"docs":[{"id":"\#(id)"}]}"#,
+                #"{"docs":[{"id":"\#(id)","rev":"\#(revision)"}]}"#,
+            ])
+        all += asked(
+            "POST", ["/_bulk_get"],
+            [#"{"docs":[{"id":"\#(id)"},{"id":"\#(id)","rev":"\#(revision)"}]}"#],
+            ["Accept": "multipart/mixed"])
+        all += asked(
+            "POST", ["/_revs_diff", "/_missing_revs"],
+            [#"{"\#(id)":["\#(revision)","2-c"],"none":["1-a"]}"#])
+        all += asked("DELETE", ["/\(id)", "/\(id)?rev=2-c", "/\(id)/a", "/\(id)/a?rev=2-c"])
+        all += asked("PUT", ["/\(id)?rev=2-c", "/\(id)/a?rev=2-c"], ["{}"])
+        all += asked("COPY", ["/\(id)"], [""], ["Destination": "copy"])
+        all += asked("COPY", ["/shown"], [""], ["Destination": "\(id)?rev=2-c"])
+        all += asked(
+            "POST", ["/_bulk_docs"],
+            [
+                #"{"docs":[{"_id":"\#(id)","_rev":"2-c"}]}"#,
+                #"{"docs":[{"_id":"\#(id)","_rev":"2-c","_deleted":true}]}"#,
+            ])
+        return all
+    }
+
+    private static let documents: [Asked] = {
+        let ids = ["hidden", "hidden2", "hidden-gone", "_design/hidden"]
+        var all = ids.flatMap(asked(of:))
+        all += asked(
+            "PUT", ["/hidden?new_edits=false"],
+            [
+                #"{"_rev":"2-c","_attachments":{"b":{"stub":true,"length":6,"revpos":1,"#
+                    + #""digest":"sha1-mdcsf8Pi4UWHC+qzfAtw40PqnDs="}}}"#
+            ])
+        all += asked(
+            "GET",
+            [
+                "/_design/hidden/_info", "/_design/hidden/_view/x", "/_security", "/_revs_limit",
+                "/_purged_infos_limit", "/_local/hidden",
+            ])
+        all += asked("POST", ["/_design/hidden/_view/x", "/_ensure_full_commit"], ["{}"])
+        all += asked("POST", ["/_design/hidden/_view/x/queries"], [#"{"queries":[{}]}"#])
+        all += asked("as root POST", ["/_compact/hidden"])
+        return all
+    }()
+
+    @Test func `no list tells more of a hidden document than of one that does not exist`() throws {
+        let (hiding, without) = (try Self.site(hiding: true), try Self.site(hiding: false))
+        for asked in Self.lists {
+            let answers = [hiding, without].map {
+                Self.told($0.send(asked.method, asked.target, asked.body, asked.headers))
+            }
+            #expect(answers[0] == answers[1], "\(asked)")
+            #expect(!answers[0].hasPrefix("500"), "\(asked)")
+        }
+    }
+
+    @Test func `no request for a hidden document has another answer than if it did not exist`()
+        throws
+    {
+        let (hiding, without) = (try Self.site(hiding: true), try Self.site(hiding: false))
+        for asked in Self.documents {
+            let answers = [hiding, without].map {
+                Self.told($0.send(asked.method, asked.target, asked.body, asked.headers))
+            }
+            #expect(answers[0] == answers[1], "\(asked)")
+            #expect(!answers[0].hasPrefix("500"), "\(asked)")
+        }
+    }
+
+    /// Routes that are compared with nothing, as they are for administrators, or tell nothing of documents before.
+    private static let exceptions: Set<String> = [
+        // For administrators, who see the whole database.
+        "POST /{db}/_purge", "GET /{db}/_purged_infos",
+        // A document cannot be made where there is one.
+        "POST /{db}",
+        // Documents of their own kind.
+        "PUT /{db}/_local/{id}", "DELETE /{db}/_local/{id}", "COPY /{db}/_local/{id}",
+    ]
+
+    @Test func `every route that may tell of documents is compared`() {
+        let compared = Set(
+            (Self.lists + Self.documents).compactMap { asked -> String? in
+                guard let target = try? RequestTarget(asked.target) else { return nil }
+                let method = asked.method == "HEAD" ? "GET" : asked.method
+                return "\(method) \(Resource(target.components).pattern)"
+            })
+        for route in Router.table where route.pattern.hasPrefix("/{db}") {
+            let name = "\(route.method) \(route.pattern)"
+            guard route.access == .member || name.contains("ddoc") && !name.contains("_index")
+            else { continue }
+            #expect(compared.contains(name) || Self.exceptions.contains(name), "\(name)")
+        }
+    }
+
+    @Test
+    func `a document cannot be made under the ID of a hidden one, and a right revision edits it`()
+        throws
+    {
+        let site = try Self.site(hiding: true)
+        #expect(site.send("PUT", "/db/hidden", "{}", Self.ann).status == 409)
+        let known = site.send("PUT", "/db/hidden?rev=\(Self.revision)", "{}", Self.ann)
+        #expect(known.status == 201)
+        #expect(site.send("GET", "/db/hidden", "", Self.ann).status == 404)
+    }
+}
