@@ -131,7 +131,7 @@ final class LockFile: Sendable {
             opened = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         }
         if opened < 0 {
-            opened = unsafe open(path, O_RDONLY | O_CLOEXEC)
+            opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         }
         guard opened >= 0 else { return nil }
         descriptor = opened

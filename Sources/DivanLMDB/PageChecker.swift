@@ -103,7 +103,7 @@ struct PageChecker {
     /// space. An empty file does.
     static func beginsSoundly(_ path: String) throws -> Bool {
         // SAFETY: the path is lent to the call.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw StorageError(lmdb: errno) }
         defer { close(descriptor) }
         let start = PageChecker(

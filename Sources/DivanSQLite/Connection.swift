@@ -15,6 +15,8 @@ final class Connection {
     private let handle: OpaquePointer
     /// Where SQLite's hook puts the length of the log after each commit.
     private let logFrames: UnsafeMutablePointer<Int32>
+    /// How much work SQLite may still do, where that is bounded.
+    private let workLeft: UnsafeMutablePointer<Int>
     /// What the connection's files are sealed by, which must outlive them.
     private let codec: PageCodec?
 
@@ -40,6 +42,8 @@ final class Connection {
         unsafe handle = database
         unsafe logFrames = .allocate(capacity: 1)
         unsafe logFrames.initialize(to: 0)
+        unsafe workLeft = .allocate(capacity: 1)
+        unsafe workLeft.initialize(to: .max)
         // SAFETY: the hook runs inside `step` of this connection, and the pointer lives as long as it.
         unsafe _ = sqlite3_wal_hook(
             database,
@@ -51,9 +55,10 @@ final class Connection {
 
     deinit {
         // SAFETY: nothing can use the handle any more. `close_v2` waits for statements, of which
-        // there are none; the hook's pointer goes after the connection that uses it.
+        // there are none; the hooks' pointers go after the connection that uses them.
         unsafe sqlite3_close_v2(handle)
         unsafe logFrames.deallocate()
+        unsafe workLeft.deallocate()
     }
 
     // MARK: - Statements
@@ -128,6 +133,24 @@ final class Connection {
         unsafe SQLiteError(
             extendedCode: sqlite3_extended_errcode(handle),
             message: String(cString: sqlite3_errmsg(handle)))
+    }
+
+    /// Has SQLite end a statement, as interrupted, that does more work than `allowWork(_:)` has allowed last.
+    func boundWork() {
+        // SAFETY: the handler runs inside `step` of this connection, and the pointer lives as long as it.
+        unsafe sqlite3_progress_handler(
+            handle, Int32(pieceOfWork),
+            { context in
+                guard let left = unsafe context?.assumingMemoryBound(to: Int.self) else { return 0 }
+                unsafe left.pointee -= pieceOfWork
+                return unsafe left.pointee < 0 ? 1 : 0
+            }, workLeft)
+    }
+
+    /// Allows so many more instructions of SQLite's machine, whatever was left.
+    func allowWork(_ instructions: Int) {
+        // SAFETY: read only by the handler, on the thread that uses the connection.
+        unsafe workLeft.pointee = instructions
     }
 
     /// How long to wait for another process's lock.
@@ -222,3 +245,6 @@ final class Connection {
         try unsafe body(handle)
     }
 }
+
+/// After so many instructions SQLite's machine asks whether it may go on.
+private let pieceOfWork = 100_000

@@ -33,10 +33,18 @@ enum FileSystem {
         return nil
     }
 
+    /// Whether there is something at a path that is no regular file, such as a pipe, at which opening or reading would
+    /// wait for ever.
+    static func isStrange(_ path: String) -> Bool {
+        var status = stat()
+        // SAFETY: the structure is filled in during the call and read only when that succeeded.
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    }
+
     /// Whether the first bytes of a file are zeros; those behind its end count as such.
     static func beginsWithZeros(_ path: String, count: Int) throws(StorageError) -> Bool {
         // SAFETY: the system reads the path during the call.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw StorageError.system("open", path, errno) }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: count)

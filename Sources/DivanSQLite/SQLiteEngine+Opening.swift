@@ -22,6 +22,16 @@ extension SQLiteEngine {
     /// batched inserts lose 4 %, scans 12 %.
     private static let pageSize = 4_096
 
+    /// Refuses pipes and devices in the place of the files that SQLite opens.
+    private static func refuseStrange(_ file: String) throws(StorageError) {
+        for suffix in ["", "-wal", "-shm", "-journal"] where FileSystem.isStrange(file + suffix) {
+            throw StorageError(
+                .corrupted,
+                "\(file + suffix) is no regular file; remove it, or put the database's own in its place."
+            )
+        }
+    }
+
     /// Finds out how a directory can be opened, creating it when that is asked for.
     static func place(
         in directory: String, options: StorageOptions
@@ -31,6 +41,7 @@ extension SQLiteEngine {
         }
         let place = DatabasePlace.directory(directory, codec: codec)
         let file = directory + "/main.sqlite3"
+        try refuseStrange(file)
         let size = try FileSystem.sizeIfPresent(of: file)
         if !options.createsIfMissing, size ?? 0 == 0 {
             // SQLite would take an empty file for a new database and delete the log beside it, which

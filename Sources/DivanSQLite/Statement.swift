@@ -49,6 +49,12 @@ final class Statement {
         }
     }
 
+    /// As `step()`, with so many instructions of SQLite's machine at most, where the connection bounds its work.
+    func step(within instructions: Int) throws(StorageError) -> Bool {
+        connection.allowWork(instructions)
+        return try step()
+    }
+
     /// Binds a byte string to each of up to two parameters and steps.
     ///
     /// The bytes are not copied: SQLite reads them during this first step only, which every statement

@@ -23,13 +23,21 @@ struct SystemError: Error, CustomStringConvertible {
         SystemError("decrypt", path, number: EBADMSG)
     }
 
+    /// A pipe, a device or a socket where a file should be.
+    static func noRegularFile(_ path: String) -> SystemError {
+        SystemError("open", path, number: ENOTSUP)
+    }
+
     /// Whether the file is to blame, and not the system.
     var isDamage: Bool { number == EBADMSG }
 
     /// The reason in the operating system's words.
     var reason: String {
+        if number == ENOTSUP, call == "open" {
+            return "it is a pipe, a device or a socket; put a regular file in its place"
+        }
         // SAFETY: strerror returns a constant or thread-local C string, copied at once.
-        unsafe String(cString: strerror(number))
+        return unsafe String(cString: strerror(number))
     }
 
     var description: String { "\(call) failed on '\(path)': \(reason)" }
@@ -40,11 +48,21 @@ final class FileHandle: Sendable {
     let descriptor: Int32
     let path: String
 
-    /// Opens a file; `flags` are those of `open(2)`, `O_CLOEXEC` is added.
+    /// Opens a regular file or a directory; `flags` are those of `open(2)`, `O_CLOEXEC` is added.
+    ///
+    /// A database's directory, and what is imported, may come from another program. A pipe or a device in the place of
+    /// a file would make `open` or a read wait for ever, so opening does not wait, and only what has a length is read.
     init(path: String, flags: Int32, mode: mode_t = 0o644) throws(SystemError) {
         // SAFETY: the path is lent to the call as a C string.
-        let descriptor = unsafe open(path, flags | O_CLOEXEC, mode)
+        let descriptor = unsafe open(path, flags | O_CLOEXEC | O_NONBLOCK, mode)
         guard descriptor >= 0 else { throw SystemError("open", path) }
+        var status = stat()
+        // SAFETY: `status` is a local that outlives the call.
+        let isKnown = unsafe fstat(descriptor, &status) == 0
+        guard isKnown, [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) else {
+            _ = close(descriptor)
+            throw .noRegularFile(path)
+        }
         self.descriptor = descriptor
         self.path = path
     }

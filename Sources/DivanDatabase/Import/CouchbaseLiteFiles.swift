@@ -58,7 +58,7 @@ struct CouchbaseLiteFiles {
     func attachment(_ key: AttachmentKey) -> String? {
         [key.fileName.uppercased(), key.fileName]
             .map { "\(attachments)/\($0).blob" }
-            .first(where: Files.exists)
+            .first { Files.length(of: $0) != nil }
     }
 
     /// Opens the database for reading.

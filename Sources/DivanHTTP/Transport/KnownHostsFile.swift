@@ -28,7 +28,7 @@ struct KnownHostsFile: ~Copyable {
     /// - Throws: `HTTPError` when it cannot be read; none when there is no such file.
     static func read(_ path: String) throws -> [UInt8] {
         // SAFETY: the text lives through the call.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         if descriptor < 0, errno == ENOENT { return [] }
         guard descriptor >= 0 else { throw failure(path, "cannot be read") }
         return try KnownHostsFile(descriptor: descriptor, path: path).bytes()
