@@ -45,6 +45,40 @@ struct ReplicateCommandTests {
         #expect(try tool.run("replicate", "a", "b", "--header", "nocolon").status == 2)
     }
 
+    /// A server that has a database, and answers for its changes with this.
+    private func server(
+        changes status: Int, _ headers: [(String, String)], _ body: String
+    ) throws -> LoopbackServer {
+        try LoopbackServer { request, connection in
+            switch request.target.split(separator: "?")[0] {
+            case "/db", "/db/": connection.respond(status: 200, body: Array("{}".utf8))
+            case "/db/_changes":
+                connection.respond(status: status, headers: headers, body: Array(body.utf8))
+            default: connection.respond(status: 404, body: Array(#"{"error":"not_found"}"#.utf8))
+            }
+        }
+    }
+
+    @Test func `a replication says that it tries again, and gives up`() throws {
+        let page = try server(changes: 200, [("Content-Type", "text/html")], "<html>Sign in</html>")
+        defer { page.stop() }
+        let result = try tool.run(
+            "replicate", "http://127.0.0.1:\(page.port)/db", "c.divan", "--patience", "2")
+        #expect(result.status != 0)
+        #expect(result.err.contains("Trying again in "), "\(result.err)")
+        #expect(result.err.contains("gave up after 2 tries in "), "\(result.err)")
+    }
+
+    @Test func `a replication does not wait a year because a server asks for it`() throws {
+        let busy = try server(changes: 503, [("Retry-After", "31536000")], "{}")
+        defer { busy.stop() }
+        let result = try tool.run("replicate", "http://127.0.0.1:\(busy.port)/db", "c.divan")
+        #expect(result.status != 0)
+        #expect(
+            result.err.contains("gave up after 1 try, while the other end asks to be left alone"),
+            "\(result.err)")
+    }
+
     /// A server whose database lacks everything, and answers documents with a status.
     private func server(documents status: Int) throws -> LoopbackServer {
         try LoopbackServer { request, connection in

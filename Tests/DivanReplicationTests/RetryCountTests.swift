@@ -87,6 +87,55 @@ import Testing
         #expect(continuous.failures == 0)
     }
 
+    // MARK: - Giving up
+
+    @Test func `a one-shot run begins no try later than its patience after the first failure`() {
+        let start = ContinuousClock.now
+        var retries = RetryCount(Self.policy(), isContinuous: false)
+        // Runs that take a minute each until they fail.
+        let delays = (0..<5).map { run in
+            retries.fail(lost, after: .init(), random: 1, now: start + .seconds(74 * run))
+        }
+        #expect(delays == [.seconds(2), .seconds(4), .seconds(8), .seconds(16), nil])
+        var slow = RetryCount(Self.policy(), isContinuous: false)
+        #expect(slow.fail(lost, after: .init(), random: 1, now: start) == .seconds(2))
+        #expect(slow.fail(lost, after: .init(), random: 1, now: start + .seconds(297)) == nil)
+        #expect(
+            slow.givingUp(lost, now: start + .seconds(297)).message
+                == "The replication gave up after 2 tries in 297 s: It is gone.")
+        // Progress begins both limits anew.
+        var moving = RetryCount(Self.policy(), isContinuous: false)
+        for run in 0..<100 {
+            let delay = moving.fail(
+                lost, after: .init(hasMoved: true), random: 1, now: start + .seconds(74 * run))
+            #expect(delay == .seconds(2))
+        }
+        var policy = Self.policy()
+        policy.patience = nil
+        var patient = RetryCount(policy, isContinuous: false)
+        #expect(patient.fail(lost, after: .init(), random: 1, now: start) == .seconds(2))
+        #expect(
+            patient.fail(lost, after: .init(), random: 1, now: start + .seconds(9_000))
+                == .seconds(4))
+    }
+
+    @Test func `a one-shot run does not wait for what is asked beyond its patience`() {
+        var error = lost
+        error.retryAfter = 86_400
+        var once = RetryCount(Self.policy(), isContinuous: false)
+        #expect(once.fail(error, after: .init(), random: 1) == nil)
+        #expect(
+            once.givingUp(error).message
+                == "The replication gave up after 1 try, while the other end asks to be left alone for 3600 s: "
+                + "It is gone.")
+        error.retryAfter = 7
+        var patient = RetryCount(Self.policy(), isContinuous: false)
+        #expect(patient.fail(error, after: .init(), random: 1) == .seconds(7))
+        var continuous = RetryCount(Self.policy(), isContinuous: true)
+        error.retryAfter = 86_400
+        #expect(continuous.fail(error, after: .init(), random: 1) == .seconds(3_600))
+    }
+
     // MARK: - Errors of documents
 
     private func report(_ id: String, _ revision: String, _ error: ReplicationError? = nil) throws

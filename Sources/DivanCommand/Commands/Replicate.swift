@@ -72,6 +72,10 @@ extension Command {
 enum ReplicationOptions {
     static let schema: [OptionSchema] = [
         .flag("continuous", "c", "Go on as changes come, until Control-C."),
+        .value(
+            "patience", nil, "SECONDS",
+            "Give up when another try would begin later than that after the first failure; 300 is the default."
+        ),
         .flag("create-target", nil, "Make the target behind a URL when it is missing."),
         .value("filter", nil, "NAME", "Only what a filter of the server lets through."),
         .value(
@@ -99,6 +103,9 @@ enum ReplicationOptions {
         var settings = ReplicationConfiguration()
         settings.isContinuous = arguments.flag("continuous")
         settings.createTarget = arguments.flag("create-target")
+        if let seconds = try arguments.count("patience") {
+            settings.retry.patience = .seconds(seconds)
+        }
         settings.filter = arguments.string("filter")
         settings.documentIDs = arguments.strings("doc")
         settings.channels = arguments.strings("channel")

@@ -3,7 +3,7 @@
 internal import Divan
 internal import Synchronization
 
-/// Draws what one or two replications tell: documents in the bar, refusals above it.
+/// Draws what one or two replications tell: documents in the bar, refusals and waits for another try above it.
 ///
 /// State: the statuses and how many refusals were told, guarded by the mutex.
 final class ReplicationTally: Sendable {
@@ -22,9 +22,14 @@ final class ReplicationTally: Sendable {
     /// Takes the status of one of the replications. Changes that are not examined yet may be documents to transfer,
     /// so they are part of the whole until it is known that they are not.
     func take(_ status: ReplicationStatus, of index: Int) {
-        let all = state.withLock { state in
+        let (all, isWait) = state.withLock { state in
+            let isWait = status.nextTry != nil && status.nextTry != state.statuses[index]?.nextTry
             state.statuses[index] = status
-            return Array(state.statuses.values)
+            return (Array(state.statuses.values), isWait)
+        }
+        if isWait, let delay = status.nextTry, let error = status.error {
+            let seconds = Quantity.fixed(delay.inSeconds, delay < .seconds(10) ? 1 : 0)
+            bar.remarkAbove("Trying again in \(seconds) s: \(error.message)")
         }
         let transferred = all.reduce(0) { $0.addingSaturated($1.transferred) }
         bar.update(

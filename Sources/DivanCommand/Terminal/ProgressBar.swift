@@ -53,6 +53,15 @@ final class ProgressBar: Sendable {
         }
     }
 
+    /// Prints a line above the bar, unless the user wants it quiet.
+    func remarkAbove(_ text: String) {
+        state.withLock { state in
+            erase(&state)
+            output.remark(text)
+            state.lastDrawn = nil
+        }
+    }
+
     /// Removes the bar and returns its last figures.
     @discardableResult
     func finish() -> ProgressLine {

@@ -22,7 +22,7 @@ struct AttachmentDownload {
     /// - Throws: `ReplicationError`, `CancellationError`, and what `progress` throws.
     func run() async throws {
         var content = try await begin()
-        var failures = 0
+        var retries = RetryCount(policy, isContinuous: false)
         while true {
             let reached = content.length
             do {
@@ -33,11 +33,13 @@ struct AttachmentDownload {
             } catch {
                 if error is CancellationError || Task.isCancelled { throw CancellationError() }
                 let error = Self.failure(error)
-                failures = content.length > reached ? 1 : failures + 1
-                guard error.isTransient, failures < policy.maximumAttempts else { throw error }
-                Log.replication.info("The download of an attachment goes on later: \(error)")
-                let delay = policy.delay(after: failures, random: Double.random(in: 0...1))
-                try await Task.sleep(for: max(delay, error.askedDelay))
+                let run = RetryCount.Run(hasMoved: content.length > reached)
+                let delay = retries.fail(error, after: run, random: Double.random(in: 0...1))
+                guard let delay else { throw retries.givingUp(error) }
+                Log.replication.warning(
+                    "The download of an attachment goes on in \(delay), after try \(retries.failures): \(error)"
+                )
+                try await Task.sleep(for: delay)
             }
         }
     }

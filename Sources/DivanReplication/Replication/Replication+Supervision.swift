@@ -44,16 +44,27 @@ extension Replication {
                 }
                 let delay = retries.fail(
                     error, after: watch.seen(), random: Double.random(in: 0...1))
-                guard let delay else { return end(error) }
+                guard let delay else { return end(retries.givingUp(error)) }
                 update { status in
                     status.activity = .offline
                     status.error = error
+                    status.nextTry = delay
                 }
-                Log.replication.info("The \(description) waits for \(delay) after: \(error)")
+                let sentence =
+                    "The \(description) tries again in \(delay), after try \(retries.failures): \(error)"
+                if settings.isContinuous {
+                    Log.replication.info(sentence)
+                } else {
+                    // A caller waits for the end of this one.
+                    Log.replication.warning(sentence)
+                }
                 // Whoever cuts the wait short knows that things are no longer what they were.
                 if await wait(for: delay, unless: stop) { retries.forget() }
                 if stop.isGiven || Task.isCancelled { return end(nil) }
-                update { $0.activity = .connecting }
+                update { status in
+                    status.activity = .connecting
+                    status.nextTry = nil
+                }
             }
         }
     }

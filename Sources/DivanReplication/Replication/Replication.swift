@@ -368,6 +368,7 @@ public final class Replication: Sendable {
         }
         update { status in
             status.activity = .stopped
+            status.nextTry = nil
             if let error { status.error = error }
         }
         state.withLock { state in

@@ -54,6 +54,11 @@ public struct RetryPolicy: Sendable, Hashable {
     public var longestDelay = Duration.seconds(600)
     /// How often a one-shot replication tries in all; a continuous one never gives up.
     public var maximumAttempts = 5
+    /// How long after its first failure a one-shot replication still begins another try; nil for no limit.
+    ///
+    /// Both limits count from the last progress. Where the other end asks to be left alone for longer, the replication
+    /// ends at once.
+    public var patience: Duration? = .seconds(300)
 
     /// Makes the usual policy.
     public init() {}

@@ -37,6 +37,9 @@ public struct ReplicationStatus: Sendable {
     /// The last error, of a document or of everything; nil again after a run without one.
     public var error: ReplicationError?
 
+    /// How long it waits before it tries again, after a failure; nil while it does not wait for that.
+    public var nextTry: Duration?
+
     /// How many changes are not done, as far as they are known of.
     package var unfinished: Int { pending.addingSaturated(total).subtractingSaturated(transferred) }
 
@@ -44,7 +47,8 @@ public struct ReplicationStatus: Sendable {
     func tellsTheSame(as other: ReplicationStatus) -> Bool {
         activity == other.activity && examined == other.examined
             && transferred == other.transferred && refused == other.refused && total == other.total
-            && pending == other.pending && (error == nil) == (other.error == nil)
+            && pending == other.pending && nextTry == other.nextTry
+            && (error == nil) == (other.error == nil)
     }
 }
 

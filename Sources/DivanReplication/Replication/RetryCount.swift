@@ -27,6 +27,8 @@ struct RetryCount: Sendable {
     let isContinuous: Bool
     /// How often it has failed since something worked.
     private(set) var failures = 0
+    /// When it failed first since then.
+    private var firstFailure: ContinuousClock.Instant?
     private var lastDelay = Duration.zero
 
     init(_ policy: RetryPolicy, isContinuous: Bool) {
@@ -40,22 +42,53 @@ struct RetryCount: Sendable {
     ///   - error: Why the run has ended.
     ///   - run: What it did before.
     ///   - random: A number from 0 to 1.
+    ///   - now: When it failed.
     /// - Returns: How long to wait; nil to give up.
-    mutating func fail(_ error: ReplicationError, after run: Run, random: Double) -> Duration? {
+    mutating func fail(
+        _ error: ReplicationError, after run: Run, random: Double,
+        now: ContinuousClock.Instant = .now
+    ) -> Duration? {
         let hasWorked = run.hasMoved || run.idle.map { $0 >= lastDelay } ?? false
         failures = hasWorked ? 1 : failures + 1
+        let first = hasWorked ? now : firstFailure ?? now
+        firstFailure = first
         // Another server may be in the place of the known one: people decide, not time.
         guard error.code != .certificateChanged else { return nil }
         guard isContinuous || (error.isTransient && failures < policy.maximumAttempts) else {
             return nil
         }
-        lastDelay = delay(error, random)
-        return lastDelay
+        let delay = delay(error, random)
+        if !isContinuous, let patience = policy.patience, first.duration(to: now) + delay > patience
+        {
+            return nil
+        }
+        lastDelay = delay
+        return delay
+    }
+
+    /// The error that ends a one-shot replication that gave up: it says how often was tried, and what was asked for.
+    ///
+    /// - Parameters:
+    ///   - error: Why the last run has ended.
+    ///   - now: When it did.
+    /// - Returns: The error with its reason for giving up; the same where another try would not have helped.
+    func givingUp(_ error: ReplicationError, now: ContinuousClock.Instant = .now)
+        -> ReplicationError
+    {
+        guard !isContinuous, error.isTransient, policy.maximumAttempts > 1 else { return error }
+        let seconds = firstFailure.map { $0.duration(to: now).components.seconds } ?? 0
+        let tries = failures == 1 ? "1 try" : "\(failures) tries in \(seconds) s"
+        let asked = error.askedDelay.components.seconds
+        let wish = asked > 0 ? ", while the other end asks to be left alone for \(asked) s" : ""
+        var error = error
+        error.message = "The replication gave up after \(tries)\(wish): \(error.message)"
+        return error
     }
 
     /// Forgets all failures: somebody knows that things are no longer what they were.
     mutating func forget() {
         failures = 0
+        firstFailure = nil
         lastDelay = .zero
     }
 
