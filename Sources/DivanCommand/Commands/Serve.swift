@@ -21,7 +21,7 @@ extension Command {
                 CouchDB, PouchDB, Couchbase Lite 1.x, other Divans and general clients of CouchDB can \
                 use and replicate the databases. The users are those of "divan users", and those given \
                 with --user, who may do everything. Without any user everybody on this machine, and \
-                nobody else, may do everything, if --everybody says so. It ends with Control-C.
+                nobody else, may do everything, if --everybody says so. It ends with Control-C or SIGTERM.
                 With --token-key users may show bearer tokens instead: JSON Web Tokens with HS256, whose \
                 key of 32 bytes or more the issuer has, too. With --proxy-secret a proxy in front says who \
                 its clients are, by X-Auth-CouchDB-UserName, -Roles and -Token. With --client-ca clients \
@@ -54,7 +54,8 @@ extension Command {
             try invocation.output.line("certificate SHA-256: \(fingerprint)")
         }
         try invocation.output.out.flush()
-        // It ends by Control-C only.
+        // It ends by Control-C, or as a service is told to end.
+        invocation.interruption.listenToTermination()
         await withCheckedContinuation { continuation in
             invocation.interruption.onRequest { continuation.resume() }
         }

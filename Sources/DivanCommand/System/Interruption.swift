@@ -17,20 +17,25 @@ internal import Darwin
 final class Interruption: Sendable {
     private let requested = Atomic<Bool>(false)
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
-    private let source = Mutex<(any DispatchSourceSignal)?>(nil)
+    private let sources = Mutex<[any DispatchSourceSignal]>([])
 
     static let failure = CommandFailure(.interrupted, "Interrupted.")
 
     var isRequested: Bool { requested.load(ordering: .relaxed) }
 
-    /// Begins to listen to SIGINT.
-    func listen() {
-        SystemCalls.ignoreSignal(SIGINT)
-        source.withLock { source in
-            let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-            interrupts.setEventHandler { [self] in request() }
-            interrupts.resume()
-            source = interrupts
+    /// Begins to listen to Control-C.
+    func listen() { listen(to: SIGINT) }
+
+    /// Takes the signal by which a service is told to end for Control-C, too: what waits for nothing else can end in order.
+    func listenToTermination() { listen(to: SIGTERM) }
+
+    private func listen(to signal: Int32) {
+        SystemCalls.ignoreSignal(signal)
+        sources.withLock { sources in
+            let new = DispatchSource.makeSignalSource(signal: signal, queue: .global())
+            new.setEventHandler { [self] in request() }
+            new.resume()
+            sources.append(new)
         }
     }
 

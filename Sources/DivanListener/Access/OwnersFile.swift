@@ -28,10 +28,16 @@ enum OwnersFile {
         return true
     }
 
+    /// Removes a file; one that is gone is fine.
+    static func remove(_ path: String) {
+        // SAFETY: the text lives through the call.
+        unsafe _ = unlink(path)
+    }
+
     /// The bytes of a file; nil when it cannot be read.
     static func read(_ path: String) -> [UInt8]? {
         // SAFETY: the text lives through the call.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var bytes: [UInt8] = []

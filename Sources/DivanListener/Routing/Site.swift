@@ -27,6 +27,7 @@ package final class Site: Sendable {
     let replications = RunningReplications()
     let replicator = ReplicatorDatabase()
     let updates = DatabaseUpdates()
+    let deaths: EarlyDeaths
     private let ownHosts = Mutex<NameSet>([])
     private let opening = Mutex<ListenerToken?>(nil)
     let throttle: PasswordThrottle
@@ -42,6 +43,7 @@ package final class Site: Sendable {
         cors = CORS(options: options.cors)
         throttle = PasswordThrottle(options.limits)
         let directory = manager.directory.path(percentEncoded: false)
+        deaths = EarlyDeaths(directory: directory)
         switch options.access {
         case .everybodyOnLoopback: accounts = try Accounts(directory: directory)
         case .users(let passwords):
@@ -142,6 +144,7 @@ package final class Site: Sendable {
         opening.withLock { $0 = nil }
         replicator.close()
         replications.close()
+        deaths.forget()
     }
 }
 

@@ -28,7 +28,10 @@ extension Call {
 
     /// `GET /_scheduler/jobs`
     func schedulerJobs() throws -> ListenerResponse {
-        try page("jobs", site.replications.jobs)
+        let paused = site.replicator.jobs.filter(\.job.isPaused).map {
+            Self.pausedJob($0.id, $0.job)
+        }
+        return try page("jobs", site.replications.jobs + paused)
     }
 
     private func page(_ name: String, _ all: [JSONValue]) throws -> ListenerResponse {
@@ -38,6 +41,21 @@ extension Call {
             "total_rows": JSONValue(all.count), "offset": JSONValue(skip),
             .init(name): .array(Array(all.dropFirst(skip).prefix(limit))),
         ])
+    }
+
+    /// The entry of a replication that was not started, because the process has died of such starts.
+    private static func pausedJob(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {
+        let time = JSONValue.string(HTTPDate.iso(job.started))
+        return [
+            "database": .string(SystemDatabase.replicator.rawValue), "doc_id": .string(id),
+            "id": nil, "pid": nil,
+            "node": "divan@localhost", "user": nil, "source": .string(job.source),
+            "target": .string(job.target), "info": ["error": .string(job.reason ?? "")],
+            "start_time": time,
+            "history": [
+                ["type": "crashed", "timestamp": time, "reason": .string(job.reason ?? "")]
+            ],
+        ]
     }
 
     private static func describe(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {

@@ -18,6 +18,7 @@ internal import Synchronization
 ///     it is over ──────────────────────────────────────────────────► the document says `completed`
 ///     it cannot be ────────────────────────────────────────────────► the document says `failed`, and why
 ///     the listener stops ──────────────────────────────────────────► it stops, and the next one starts it
+///     the process has died soon after the last starts ─────────────► it begins paused: see `EarlyDeaths`
 ///
 /// What keeps a replication from its other end for now never ends it: it is tried again for ever, at ever
 /// longer intervals.
@@ -30,12 +31,23 @@ final class ReplicatorDatabase: Sendable {
         var state: String
         var reason: String?
         var running: RunningReplication?
+        /// Whether it was not started because the process has died of such starts.
+        var isPaused = false
         /// What it had done at its end.
         var statistics: JSONObject?
         var source = ""
         var target = ""
         let started = AccountsFile.now
         var updated = AccountsFile.now
+
+        /// Takes the ends that a document names; one that makes no sense has none to tell.
+        fileprivate mutating func nameEnds(_ body: JSONObject, _ site: Site) {
+            guard
+                let request = try? ReplicateRequest(
+                    ReplicatorDatabase.request(in: body), hosts: site.hosts)
+            else { return }
+            (source, target) = (request.source.label, request.target.label)
+        }
     }
 
     /// The database whose documents are followed. Its handle says when it is no longer the one of its name.
@@ -47,6 +59,8 @@ final class ReplicatorDatabase: Sendable {
     private struct State {
         var jobs: NameMap<Job> = [:]
         var position: SequenceNumber = 0
+        /// Whether all was read that was there when it began to follow.
+        var hasBegun = false
         var following: Following?
         var isClosed = false
     }
@@ -113,8 +127,21 @@ final class ReplicatorDatabase: Sendable {
                 try take(change, database, site)
             }
             state.withLock { $0.position = max($0.position, batch.lastSequence) }
-            if batch.changes.isEmpty { return }
+            if batch.changes.isEmpty { return endBeginning(site) }
         }
+    }
+
+    /// From now on a document that changes is one that a client wants to run.
+    private func endBeginning(_ site: Site) {
+        let paused = state.withLock { state in
+            defer { state.hasBegun = true }
+            return state.hasBegun ? 0 : state.jobs.values.filter(\.isPaused).count
+        }
+        guard paused > 0 else { return }
+        Log.listener.error(
+            "The process died \(site.deaths.count) times in a row soon after replications of '_replicator' had started, so "
+                + "\(paused) of them are paused; edit a document to start its replication, or stop the listener and start it."
+        )
     }
 
     /// The database that is open under the name now, followed from its beginning where it is another one
@@ -129,6 +156,7 @@ final class ReplicatorDatabase: Sendable {
             state.withLock { state in
                 state.following = nil
                 state.position = 0
+                state.hasBegun = false
             }
         }
         guard
@@ -160,11 +188,11 @@ final class ReplicatorDatabase: Sendable {
             job.state = ended
             job.reason = body["_replication_state_reason"]?.string
             job.statistics = body["_replication_stats"]?.object
-            // One that failed for making no sense has no ends to tell.
-            if let request = try? ReplicateRequest(Self.request(in: body), hosts: site.hosts) {
-                (job.source, job.target) = (request.source.label, request.target.label)
-            }
+            job.nameEnds(body, site)
             return state.withLock { $0.jobs[change.id] = job }
+        }
+        if site.deaths.isPausing, !state.withLock({ $0.hasBegun }) {
+            return pause(job, change.id, body, site)
         }
         do {
             try start(&job, change.id, body, site)
@@ -176,9 +204,23 @@ final class ReplicatorDatabase: Sendable {
         }
     }
 
+    /// Keeps a replication from starting, and says so where clients look.
+    private func pause(_ job: Job, _ id: String, _ body: JSONObject, _ site: Site) {
+        var job = job
+        job.isPaused = true
+        job.state = "crashing"
+        job.reason =
+            "The replication is paused, because the process died \(site.deaths.count) times in a row soon after replications of "
+            + "'_replicator' had started; edit this document to start it, or stop the listener and start it."
+        job.nameEnds(body, site)
+        state.withLock { [job] in $0.jobs[id] = job }
+    }
+
     private func start(_ job: inout Job, _ id: String, _ body: JSONObject, _ site: Site) throws {
+        site.deaths.noteStart()
         var request = try ReplicateRequest(Self.request(in: body), hosts: site.hosts)
         request.settings.retry.maximumAttempts = .max
+        request.settings.retry.patience = nil
         (job.source, job.target) = (request.source.label, request.target.label)
         guard let replication = try site.makeReplication(request) else {
             throw HTTPFailure.missing
