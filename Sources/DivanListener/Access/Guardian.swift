@@ -195,7 +195,11 @@ struct Guardian: Sendable {
     /// The name in `Host`, without its port and without the brackets of an IPv6 address.
     static func name(ofHost host: String) -> String {
         if host.utf8.first == UInt8(ascii: "[") {
-            return String(host.dropFirst().prefix { $0 != "]" })
+            let name = host.utf8.dropFirst().prefix { $0 != UInt8(ascii: "]") }
+            let rest = host.utf8.dropFirst(name.count + 2)
+            // What stands behind the bracket and is no port belongs to another name.
+            guard rest.isEmpty || rest.first == UInt8(ascii: ":") else { return host }
+            return String(decoding: name, as: UTF8.self)
         }
         return String(host.utf8.prefix { $0 != UInt8(ascii: ":") }) ?? ""
     }

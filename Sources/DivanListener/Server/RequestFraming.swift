@@ -13,6 +13,11 @@ internal import DivanHTTP
 enum RequestFraming {
     /// What is wrong with a head; nil when there is one way to read it.
     static func failure(of headers: HTTPHeaders) -> HTTPFailure? {
+        // The library takes the space in `Content-Length : 9` for a part of the name; a proxy may take it for nothing.
+        guard headers.allSatisfy({ HTTPHeaders.isName($0.name) }) else {
+            return refusal(
+                "The request has a field whose name is none; leave no space before a colon.")
+        }
         let lengths = headers.values(of: "Content-Length")
         let codings = headers.values(of: "Transfer-Encoding")
         if lengths.count > 1 {
