@@ -44,47 +44,6 @@ import Testing
         "Authorization: Basic " + Base64.encode(Array("\(name):\(password)".utf8))
     }
 
-    // MARK: - Framing
-
-    private static let framings: [(name: String, head: String, status: Int)] = [
-        (
-            "two lengths",
-            "PUT /db/a HTTP/1.1\r\nHost: l\r\nContent-Length: 2\r\nContent-Length: 9", 400
-        ),
-        (
-            "the same length twice",
-            "PUT /db/a HTTP/1.1\r\nHost: l\r\nContent-Length: 2\r\nContent-Length: 2", 400
-        ),
-        (
-            "a length and chunks",
-            "PUT /db/a HTTP/1.1\r\nHost: l\r\nContent-Length: 2\r\nTransfer-Encoding: chunked", 400
-        ),
-        (
-            "another coding", "PUT /db/a HTTP/1.1\r\nHost: l\r\nTransfer-Encoding: gzip, chunked",
-            400
-        ),
-        ("two hosts", "GET /db HTTP/1.1\r\nHost: l\r\nHost: evil.example", 400),
-        ("no host", "GET /db HTTP/1.1", 400),
-        ("a length of letters", "PUT /db/a HTTP/1.1\r\nHost: l\r\nContent-Length: x", 400),
-        ("a length below zero", "PUT /db/a HTTP/1.1\r\nHost: l\r\nContent-Length: -1", 400),
-        ("no length at all", "GET /_up HTTP/1.1\r\nHost: l", 200),
-    ]
-
-    @Test(arguments: framings.indices)
-    func `a head that can be read in two ways is refused, and its connection closed`(_ index: Int)
-        throws
-    {
-        let served = try Served()
-        let shape = Self.framings[index]
-        let client = try served.client()
-        client.write(shape.head + "\r\n\r\n")
-        let answer = client.answer()
-        #expect(answer?.status == shape.status, "\(shape.name)")
-        guard shape.status == 400 else { return }
-        client.request("GET", "/_up")
-        #expect(client.answer() == nil, "\(shape.name): a second request was answered")
-    }
-
     // MARK: - Who may send how much
 
     private static let long = [UInt8](repeating: UInt8(ascii: " "), count: 200_000)

@@ -99,6 +99,12 @@ final class RawClient {
         return nil
     }
 
+    /// Tells the other side that nothing more comes; answers can still be read.
+    func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Whether the other side neither sent nor closed when it was last waited for.
+    private(set) var isSilent = false
+
     /// Whether the other side closes, having sent nothing more.
     func isClosed() -> Bool { !fill() }
 
@@ -112,6 +118,7 @@ final class RawClient {
     private func fill() -> Bool {
         var piece = [UInt8](repeating: 0, count: 256 * 1_024)
         let count = recv(descriptor, &piece, piece.count, 0)
+        isSilent = count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)
         guard count > 0 else { return false }
         buffer += piece[..<count]
         return true
