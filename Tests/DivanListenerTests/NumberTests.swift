@@ -121,11 +121,11 @@ import Testing
         ),
         (
             "POST", "/_replicate",
-            #"{"source":"db","target":"other","create_target":true,"since_seq":@,"heartbeat":@,"connection_timeout":@,"worker_batch_size":@,"worker_processes":@,"http_connections":@,"retries_per_request":@,"checkpoint_interval":@}"#
+            #"{"source":"db","target":"other","cancel":true,"since_seq":@,"heartbeat":@,"connection_timeout":@,"worker_batch_size":@,"worker_processes":@,"http_connections":@,"retries_per_request":@,"checkpoint_interval":@}"#
         ),
         (
             "POST", "/_replicate",
-            #"{"source":"db","target":"other2","create_target":true,"since_seq":@}"#
+            #"{"source":"db","target":"other2","cancel":true,"since_seq":@}"#
         ),
         (
             "POST", "/db/_index",
