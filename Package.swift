@@ -133,7 +133,9 @@ let package = Package(
         .executableTarget(
             name: "DivanTestChild",
             dependencies: [
-                "Divan", "DivanLMDB", "DivanListener", "DivanStorage", "DivanTestSupport", "CSpawn",
+                "Divan", "DivanLMDB", "DivanListener", "DivanSQLite", "DivanStorage",
+                "DivanTestSupport",
+                "CSpawn",
             ],
             path: "Tests/DivanTestChild"
         ),

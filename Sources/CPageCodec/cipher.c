@@ -4,18 +4,16 @@
 //
 //      key         HKDF-SHA-256(key of the database, salt: identity of the file,
 //                               info: "divan-page-1", role, epoch)
-//      nonce       four zero bytes, the counter
+//      nonce       four zero bytes, 8 bytes of the trailer
 //      also proven the identity, the number of the unit
 //
-// An epoch is 16 random bytes, drawn before the first unit that an open file seals, and its counter
-// goes up by one each time. So no two units are ever sealed with the same key and nonce, whatever
-// processes and copies there are, and nothing about it need be kept on disk.
+// Where epochs and nonces come from is in epochs.c. Earlier versions counted in all of the 8 bytes, and
+// what they sealed is opened as ever. Nothing about it need be kept on disk besides the trailers.
 
 #include "codec.h"
 
 #include <openssl/crypto.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -111,18 +109,27 @@ static int run(EVP_CIPHER_CTX *context, unit_pieces pieces) {
     return 1;
 }
 
+// Sees to it that there is an epoch to seal in, and its key.
+static int prepare_sealing(cipher *cipher, const sealing_moment *now) {
+    if (cipher->sealing && !epoch_is_over(&cipher->epoch, now)) {
+        return 1;
+    }
+    if (epoch_begin(&cipher->epoch, now)
+        && prepare(cipher, &cipher->sealing, cipher->epoch.name, 1)) {
+        return 1;
+    }
+    EVP_CIPHER_CTX_free(cipher->sealing);
+    cipher->sealing = NULL;
+    return 0;
+}
+
 int cipher_seal(cipher *cipher, uint64_t number, unit_pieces pieces, uint8_t *trailer) {
-    if (!cipher->sealing
-        && (RAND_bytes(cipher->epoch, epoch_size) != 1
-            || !prepare(cipher, &cipher->sealing, cipher->epoch, 1))) {
-        EVP_CIPHER_CTX_free(cipher->sealing);
-        cipher->sealing = NULL;
+    sealing_moment now;
+    if (!moment_now(&now) || !prepare_sealing(cipher, &now)
+        || !epoch_next_nonce(&cipher->epoch, &now, trailer + epoch_size)) {
         return SQLITE_IOERR_WRITE;
     }
-    memcpy(trailer, cipher->epoch, epoch_size);
-    put_big_endian(cipher->counter, trailer + epoch_size);
-    // A counter is used up before its unit is sealed, whatever becomes of that.
-    cipher->counter++;
+    memcpy(trailer, cipher->epoch.name, epoch_size);
     EVP_CIPHER_CTX *context = cipher->sealing;
     uint8_t rest[16];
     int length = 0;

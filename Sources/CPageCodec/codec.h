@@ -8,11 +8,13 @@
 //      log.c       the write-ahead log: a frame, which is a header and a page, is a unit
 //      blocks.c    journals and temporary files, written at any offset: blocks are units
 //      cipher.c    sealing and opening one unit
+//      epochs.c    which key and nonce seal the next unit
 //
 // A unit is what is sealed as one: ciphertext and 40 bytes after it, its trailer.
 //
-//      0   16   epoch      which opening of the file sealed it; names the key
-//      16   8   counter    how many units that opening had sealed before; the nonce
+//      0   16   epoch      random; names the key
+//      16   6   random     drawn for this unit } the nonce, which
+//      22   2   count      within the epoch    } no copy of the process shares
 //      24  16   tag        proves content, place and file
 
 #ifndef DIVAN_CODEC_H
@@ -31,6 +33,7 @@ enum {
     key_size = DIVAN_CODEC_KEY,
     epoch_size = 16,
     counter_size = 8,
+    random_size = 6,
     tag_size = 16,
     identity_size = 16,
     // The log: its header, and that of each frame, as SQLite has them.
@@ -52,14 +55,25 @@ typedef struct {
     EVP_CIPHER_CTX *context;
 } key_slot;
 
+/// The epoch in which an open file seals.
+typedef struct {
+    uint8_t name[epoch_size];
+    /// How many units were sealed in it.
+    uint32_t count;
+    /// When it began, in seconds of the system's clock.
+    int64_t began;
+    /// The process in which it began; see `process_mark`.
+    uint64_t process;
+} sealing_epoch;
+
 /// What seals and opens the units of one open file. Used by one thread at a time.
 typedef struct {
     /// What the keys are derived from: 32 bytes in memory of the codec's, or of this file's own.
     const uint8_t *secret;
     uint8_t identity[identity_size];
     file_role role;
-    uint8_t epoch[epoch_size];
-    uint64_t counter;
+    sealing_epoch epoch;
+    /// Seals with the epoch's key; NULL before there is an epoch.
     EVP_CIPHER_CTX *sealing;
     key_slot slots[slot_count];
 } cipher;
@@ -79,6 +93,27 @@ void cipher_close(cipher *cipher);
 int cipher_is_available(void);
 /// HKDF's first step: 32 bytes out of the key and the file's identity.
 int cipher_extract(const uint8_t *key, const uint8_t *identity, uint8_t *out);
+
+// MARK: epochs.c
+
+/// The moment and the process in which a unit is sealed.
+typedef struct {
+    int64_t seconds;
+    uint32_t nanoseconds;
+    uint64_t process;
+} sealing_moment;
+
+int moment_now(sealing_moment *moment);
+/// Whether nothing more may be sealed in an epoch.
+int epoch_is_over(const sealing_epoch *epoch, const sealing_moment *now);
+/// Draws a new epoch; 0 when the system has no randomness.
+int epoch_begin(sealing_epoch *epoch, const sealing_moment *now);
+/// Uses up the epoch's next nonce: what the trailer keeps of it. 0 when the system has no randomness.
+int epoch_next_nonce(sealing_epoch *epoch, const sealing_moment *now, uint8_t *out);
+/// Random bytes of the system's own, at most 256; 0 when it has none.
+int draw_random(uint8_t *out, size_t count);
+
+// MARK: Secrets
 
 /// Memory that is locked where that is permitted, and left out of core dumps.
 uint8_t *secret_create(size_t count);

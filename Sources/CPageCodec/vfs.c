@@ -8,7 +8,6 @@
 #include "codec.h"
 
 #include <openssl/crypto.h>
-#include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ static int settle_identity(codec_file *file, int writes) {
         // Another file has come to lie where this one was.
         return memcmp(identity, codec->identity, identity_size) == 0 ? SQLITE_OK : SQLITE_CANTOPEN;
     }
-    if (!is_found && RAND_bytes(identity, identity_size) != 1) {
+    if (!is_found && !draw_random(identity, identity_size)) {
         return SQLITE_IOERR_WRITE;
     }
     if (!cipher_extract(codec->secret, identity, codec->secret + key_size)) {
@@ -64,7 +63,7 @@ int codec_prepare(codec_file *file, int writes) {
         return code;
     }
     file->own_secret = secret_create(key_size);
-    if (!file->own_secret || RAND_bytes(file->own_secret, key_size) != 1) {
+    if (!file->own_secret || !draw_random(file->own_secret, key_size)) {
         return SQLITE_IOERR_NOMEM;
     }
     file->cipher.secret = file->own_secret;

@@ -45,6 +45,17 @@ final class PageCodec: Sendable {
         unsafe name = String(cString: divan_codec_name(created))
     }
 
+    /// Whether a file begins a new epoch before it seals the next unit.
+    ///
+    /// - Parameters:
+    ///   - count: The units that it has sealed in this one.
+    ///   - began: When this one began, in seconds of the system's clock.
+    ///   - now: The present, in seconds of the same clock.
+    /// - Returns: Whether it does.
+    static func isEpochOver(count: UInt32, began: Int64, now: Int64) -> Bool {
+        divan_codec_epoch_is_over(count, began, now) != 0
+    }
+
     deinit {
         // SAFETY: every connection holds a reference, so all files are closed.
         unsafe divan_codec_free(codec)

@@ -21,6 +21,7 @@ import FoundationEssentials
 ///     DivanTestChild replace DIRECTORY SEED          replaces the database `app` until it is killed
 ///     DivanTestChild convert DIRECTORY SEED          moves the database `app` between engines until it is killed
 ///     DivanTestChild rekey DIRECTORY KEY SEED        changes how a database is encrypted until it is killed
+///     DivanTestChild clone DIRECTORY COPY WORD       writes sealed rows, and goes on in two copies of itself
 ///     DivanTestChild recopy DIRECTORY SEED           copies databases with another encryption until it is killed
 ///     DivanTestChild import DIRECTORY SOURCE         imports a Couchbase Lite database until it is killed
 ///     DivanTestChild nobody DIRECTORY TARGET         reads and installs a database as an unprivileged user
@@ -71,6 +72,7 @@ enum DivanTestChild {
             case "rekey":
                 var rekeyer = try Rekeyer(arguments)
                 try rekeyer.run()
+            case "clone": try ClonedWriter(arguments).run()
             case "recopy":
                 var recopier = try Recopier(arguments)
                 try recopier.run()

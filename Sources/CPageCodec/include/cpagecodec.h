@@ -25,6 +25,10 @@ divan_codec *divan_codec_create(const uint8_t key[DIVAN_CODEC_KEY]);
 /// The name under which SQLite finds the file system; valid as long as the codec.
 const char *divan_codec_name(const divan_codec *codec);
 
+/// Whether a file that has sealed `count` units since it drew its epoch draws another one. The moments are
+/// in seconds of the system's clock. For tests, which cannot wait so long.
+int divan_codec_epoch_is_over(uint32_t count, int64_t began, int64_t now);
+
 /// Unregisters the file system and wipes the key. Every file opened on it must be closed.
 void divan_codec_free(divan_codec *codec);
 

@@ -18,4 +18,14 @@ int divan_spawn_limit_descriptors(int most);
 /// How many bytes this process has allocated and not given back; 0 where the system does not tell.
 long divan_spawn_allocated_bytes(void);
 
+/// Makes a child that is a copy of this process; 0 in the child. Only the thread that calls it goes on there.
+int divan_spawn_fork(void);
+
+/// Has no memory wiped in children from now on, so that a fork passes as unnoticed as the copy of a virtual machine;
+/// how many pieces of memory were to be wiped, or less than 0 where the system does not tell.
+int divan_spawn_keep_on_fork(void);
+
+/// Replaces open and mapped files below one folder by those of the same names below another; 0 if that succeeds.
+int divan_spawn_move_files(const char *from, const char *to);
+
 #endif
