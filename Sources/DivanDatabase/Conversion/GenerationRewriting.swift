@@ -125,7 +125,7 @@ struct GenerationRewriting {
             DatabaseDirectory.dataPath(directory.path, generation))
         try Files.synchroniseDirectory(directory.path)
         let place = probe.place
-        _ = try directory.changeManifest { manifest in
+        _ = try directory.changeManifest(provenBy: form.dataKey) { manifest in
             manifest.generation = generation
             manifest.engine = form.engine.identifier
             manifest.place = place

@@ -59,18 +59,18 @@ struct Installation {
                 manifest.publicUUID = original.publicUUID
                 manifest.privateUUID = original.privateUUID
             }
-            return manifest
+            return (manifest, copy.dataKey)
         }
     }
 
     /// Puts a database into the directory whose data `make` makes, in a directory that does not exist.
     ///
     /// - Parameter make: Gets the path of that directory, and returns a manifest with the UUIDs and the
-    ///   incarnation; where the data lie is filled in here.
+    ///   incarnation, and the key of the data; where the data lie is filled in here.
     /// - Throws: `DatabaseError` with code `.databaseExists` when there is something that a purpose
     ///   does not allow to replace, `.databaseBusy` when the database to be replaced is open; and what
     ///   `make` throws. The directory is then as it was.
-    func run(making make: (_ dataPath: String) throws -> Manifest) throws {
+    func run(making make: Making) throws {
         // Nothing is made in a directory that is somebody's.
         guard isFree || (purpose == .replacement && DatabaseDirectory.exists(at: path)) else {
             throw DatabaseError.databaseExists(path)
@@ -90,7 +90,10 @@ struct Installation {
         } catch let error as SystemError { throw DatabaseError.io(error) }
     }
 
-    private func replace(by make: (_ dataPath: String) throws -> Manifest) throws {
+    /// Makes the data in a directory.
+    typealias Making = (_ dataPath: String) throws -> (Manifest, DataKey?)
+
+    private func replace(by make: Making) throws {
         // Somebody may have been faster since the first look.
         let isOccupied = DatabaseDirectory.exists(at: path)
         guard purpose == .replacement || !isOccupied else {
@@ -102,10 +105,11 @@ struct Installation {
         let generation =
             (try Files.list(path).compactMap(DatabaseDirectory.generation).max() ?? 0) + 1
         do {
-            let manifest = try build(generation, make)
+            let (manifest, dataKey) = try build(generation, make)
             // A bell that says nothing fits the old data and the new.
             try Files.replace(DatabaseDirectory.changesPath(path), with: ChangeMark().bytes)
-            try Files.replace(DatabaseDirectory.manifestPath(path), with: manifest.bytes)
+            try Files.replace(
+                DatabaseDirectory.manifestPath(path), with: manifest.bytes(provenBy: dataKey))
         } catch {
             discard(generation, isOccupied: isOccupied)
             throw error
@@ -124,15 +128,14 @@ struct Installation {
     }
 
     /// Builds a generation whole, and returns the manifest that makes it count.
-    private func build(
-        _ generation: Int, _ make: (_ dataPath: String) throws -> Manifest
-    ) throws -> Manifest {
+    private func build(_ generation: Int, _ make: Making) throws -> (Manifest, DataKey?) {
         let dataPath = DatabaseDirectory.dataPath(path, generation)
-        var manifest = try make(dataPath)
+        let made = try make(dataPath)
+        var manifest = made.0
         manifest.generation = generation
         try DatabaseDirectory.markPlace(in: &manifest, at: path)
         try Files.synchroniseDirectory(dataPath)
-        return manifest
+        return (manifest, made.1)
     }
 
     /// Refuses a copy of a damaged database, before anything is replaced by it.

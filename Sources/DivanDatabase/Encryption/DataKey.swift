@@ -13,11 +13,14 @@ final class DataKey: Sendable, StorageKey {
     let names: SecretBytes
     /// What the keys of single contents are derived from.
     let contents: SecretBytes
+    /// Proves the manifest.
+    let manifests: SecretBytes
 
     init(_ secret: SecretBytes) {
         self.secret = secret
         names = KeyDerivation.subkey(of: secret, for: Array("divan-attachment-names-1".utf8))
         contents = KeyDerivation.subkey(of: secret, for: Array("divan-attachments-1".utf8))
+        manifests = KeyDerivation.subkey(of: secret, for: Array("divan-manifest-1".utf8))
     }
 
     static func random() -> DataKey {

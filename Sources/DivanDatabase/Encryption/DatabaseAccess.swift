@@ -11,6 +11,8 @@ internal import Synchronization
 final class DatabaseAccess: Sendable {
     /// The key of the data; nil for a database that is not encrypted.
     let dataKey: DataKey?
+    /// The wrapping in the form of now, where the manifest had one of an older format.
+    private let renewed: KeyWrapping?
     private struct Accepted: Sendable {
         var wrapping: KeyWrapping?
         var fingerprint: KeyFingerprint?
@@ -28,6 +30,7 @@ final class DatabaseAccess: Sendable {
     /// The same with this key, or with none.
     init(exactly key: EncryptionKey?) throws {
         dataKey = key.map { _ in DataKey.random() }
+        renewed = nil
         accepted = Mutex(
             Accepted(
                 wrapping: try Self.wrapping(dataKey, key), fingerprint: key?.fingerprint))
@@ -42,10 +45,14 @@ final class DatabaseAccess: Sendable {
     /// Access to a database that exists. Nothing but its manifest is looked at.
     ///
     /// - Throws: `DatabaseError` with code `.unauthorized` when the key is another one, when there is
-    ///   none and one is needed, and when there is one and none is needed.
+    ///   none and one is needed, and when there is one and none is needed; `.corrupted` when another program
+    ///   has changed the manifest.
     init(_ manifest: Manifest, _ key: EncryptionKey?, path: String) throws {
         let key = Self.completed(key, for: manifest.encryption)
-        dataKey = try Self.dataKey(manifest.encryption, key, path)
+        let opened = try Self.open(manifest.encryption, key, path)
+        try manifest.checkProof(by: opened?.dataKey, path: path)
+        dataKey = opened?.dataKey
+        renewed = opened?.renewed
         accepted = Mutex(
             Accepted(wrapping: manifest.encryption, fingerprint: key?.fingerprint))
     }
@@ -53,6 +60,7 @@ final class DatabaseAccess: Sendable {
     /// Access for who has it already, such as a copy of a database that is open.
     init(_ dataKey: DataKey?, wrapping: KeyWrapping?) {
         self.dataKey = dataKey
+        renewed = nil
         accepted = Mutex(Accepted(wrapping: wrapping, fingerprint: nil))
     }
 
@@ -62,9 +70,9 @@ final class DatabaseAccess: Sendable {
         key ?? (wrapping == nil ? nil : StandardKey.current)
     }
 
-    private static func dataKey(
+    private static func open(
         _ wrapping: KeyWrapping?, _ key: EncryptionKey?, _ path: String
-    ) throws -> DataKey? {
+    ) throws -> (dataKey: DataKey, renewed: KeyWrapping)? {
         switch (wrapping, key) {
         case (nil, nil): return nil
         case (nil, .some): throw DatabaseError.needlessKey(path)
@@ -75,6 +83,12 @@ final class DatabaseAccess: Sendable {
 
     /// What the manifest of the database is to say.
     var wrapping: KeyWrapping? { accepted.withLock { $0.wrapping } }
+
+    /// Makes a manifest one of the newest format, which is proven when there is a key.
+    func renew(_ manifest: inout Manifest) {
+        if let renewed, manifest.encryption == wrapping { manifest.encryption = renewed }
+        manifest.format = manifest.newestFormat
+    }
 
     /// Whether this is access to a database whose manifest says this.
     func fits(_ manifest: Manifest) -> Bool { wrapping == manifest.encryption }
@@ -95,7 +109,7 @@ final class DatabaseAccess: Sendable {
         {
             return
         }
-        _ = try Self.dataKey(wrapping, key, path)
+        _ = try Self.open(wrapping, key, path)
         accept(wrapping, key)
     }
 

@@ -38,6 +38,20 @@ extension DatabaseError {
             .unauthorized, "The database '\(name)' is in memory and has no files to encrypt.")
     }
 
+    static func alteredManifest(_ path: String) -> DatabaseError {
+        DatabaseError(
+            .corrupted,
+            "The manifest at '\(path)' was changed by another program than Divan; put the manifest of a backup "
+                + "back.")
+    }
+
+    static func costlyDerivation(_ path: String) -> DatabaseError {
+        DatabaseError(
+            .corrupted,
+            "The manifest at '\(path)' asks for more work to derive a key from the password than Divan accepts; "
+                + "put the manifest of a backup back if it is not yours.")
+    }
+
     static func derivationFailed() -> DatabaseError {
         DatabaseError(
             .io, "There is not enough memory to derive a key from the password; free some.")

@@ -113,10 +113,12 @@ public struct PasswordDerivation: Sendable, Equatable {
 
     /// PBKDF2 with HMAC-SHA-256, where 64 MB are too much, or rules ask for it.
     ///
-    /// - Parameter rounds: How many; at least 600,000, and fewer are taken for that many.
+    /// - Parameter rounds: How many. Fewer than 600,000 are taken for that many, and more than 10,000,000 for
+    ///   that many, which is the most that a database is opened with.
     /// - Returns: The derivation.
     public static func pbkdf2(rounds: Int = leastRounds) -> PasswordDerivation {
-        PasswordDerivation(function: .pbkdf2(rounds: max(rounds, leastRounds)))
+        let accepted = min(max(rounds, leastRounds), DerivationBounds.rounds)
+        return PasswordDerivation(function: .pbkdf2(rounds: accepted))
     }
 }
 

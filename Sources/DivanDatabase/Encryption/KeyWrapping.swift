@@ -15,6 +15,8 @@ internal import DivanPlatform
 ///
 /// Another user's key, or a manifest with other numbers, gives a tag that does not fit. That is how a
 /// wrong key is known before anything else of the database is touched.
+///
+/// What is proven says also whether the manifest must have a proof, so that none can be taken away.
 struct KeyWrapping: Equatable, Sendable {
     /// How the user's key becomes 32 bytes.
     enum Derivation: Equatable, Sendable {
@@ -29,35 +31,58 @@ struct KeyWrapping: Equatable, Sendable {
     let derivation: Derivation
     let nonce: [UInt8]
     let wrapped: [UInt8]
+    /// Whether the manifest is proven by the data key; not so in formats before 4.
+    let provesManifest: Bool
 
     /// Wraps a data key, with a new salt and nonce.
     ///
     /// - Throws: `DatabaseError` with code `.io` when there is not enough memory for scrypt.
     init(_ dataKey: DataKey, with key: EncryptionKey) throws {
-        derivation = Derivation(for: key)
-        nonce = SecureRandom.bytes(SealingCipher.nonceSize)
+        let derivation = Derivation(for: key)
         guard let wrapping = Self.wrappingKey(key, derivation) else {
             throw DatabaseError.derivationFailed()
         }
-        let (nonce, derivation) = (nonce, derivation)
+        self.init(dataKey, derivation, wrapping)
+    }
+
+    /// Wraps a data key with a key that is derived already.
+    private init(_ dataKey: DataKey, _ derivation: Derivation, _ wrapping: SecretBytes) {
+        let nonce = SecureRandom.bytes(SealingCipher.nonceSize)
+        self.derivation = derivation
+        self.nonce = nonce
+        provesManifest = true
         wrapped = dataKey.secret.withBytes { bytes in
             SealingCipher(key: wrapping).seal(
-                bytes, nonce: nonce, associated: derivation.associated)
+                bytes, nonce: nonce, associated: Self.associated(derivation, provesManifest: true))
         }
     }
 
-    /// The data key.
+    /// The data key, and this wrapping as it is written now, which is another one if it is of an older format.
     ///
     /// - Throws: `DatabaseError` with code `.unauthorized` when this is not the key it was wrapped with.
-    func unwrap(with key: EncryptionKey, path: String) throws -> DataKey {
+    func unwrap(
+        with key: EncryptionKey, path: String
+    ) throws -> (dataKey: DataKey, renewed: KeyWrapping) {
         guard derivation.fits(key) else { throw DatabaseError.wrongKey(path) }
         guard let wrapping = Self.wrappingKey(key, derivation) else {
             throw DatabaseError.derivationFailed()
         }
         let opened = SealingCipher(key: wrapping).openSecret(
-            wrapped.span, nonce: nonce, associated: derivation.associated)
+            wrapped.span, nonce: nonce,
+            associated: Self.associated(derivation, provesManifest: provesManifest))
         guard let opened else { throw DatabaseError.wrongKey(path) }
-        return DataKey(opened)
+        let dataKey = DataKey(opened)
+        return (dataKey, provesManifest ? self : KeyWrapping(dataKey, derivation, wrapping))
+    }
+
+    /// What is proven beside the data key: how it was derived, and whether the manifest must be proven.
+    private static func associated(_ derivation: Derivation, provesManifest: Bool) -> [UInt8] {
+        Array("divan-data-key-\(provesManifest ? 2 : 1)/\(derivation.text)".utf8)
+    }
+
+    /// The parts of it that the manifest's proof is over.
+    var proven: [[UInt8]] {
+        [Self.associated(derivation, provesManifest: provesManifest), nonce, wrapped]
     }
 
     private static func wrappingKey(
@@ -88,16 +113,14 @@ extension KeyWrapping.Derivation {
     /// Whether a key is of the kind that is derived like this.
     fileprivate func fits(_ key: EncryptionKey) -> Bool { (self == .raw) == (key.kind == .raw) }
 
-    /// What is proven beside the key: how it was derived.
-    fileprivate var associated: [UInt8] {
-        let text =
-            switch self {
-            case .raw: "raw"
-            case .scrypt(let cost, let salt):
-                "scrypt/\(cost.cost)/\(cost.blockSize)/\(cost.parallelism)/\(Base64.encode(salt))"
-            case .pbkdf2(let rounds, let salt): "pbkdf2-sha256/\(rounds)/\(Base64.encode(salt))"
-            }
-        return Array("divan-data-key-1/\(text)".utf8)
+    /// How it was derived, as a text.
+    fileprivate var text: String {
+        switch self {
+        case .raw: "raw"
+        case .scrypt(let cost, let salt):
+            "scrypt/\(cost.cost)/\(cost.blockSize)/\(cost.parallelism)/\(Base64.encode(salt))"
+        case .pbkdf2(let rounds, let salt): "pbkdf2-sha256/\(rounds)/\(Base64.encode(salt))"
+        }
     }
 }
 
@@ -108,45 +131,50 @@ extension KeyWrapping {
 
     /// Reads what a manifest has under `encryption`; nil when it is none of what this release writes.
     ///
-    /// Numbers that would take hours or gigabytes are refused: a manifest can be anybody's.
-    init?(_ value: JSONValue) {
+    /// - Parameters:
+    ///   - value: What is under `encryption`.
+    ///   - provesManifest: Whether the manifest's format is one of those that are proven.
+    ///   - path: Where the manifest lies, for the error.
+    /// - Throws: `DatabaseError` with code `.corrupted` when a password would take longer to become a key than
+    ///   `DerivationBounds` allow. Nothing has been derived by then.
+    init?(_ value: JSONValue, provesManifest: Bool, path: String) throws(DatabaseError) {
         guard value["algorithm"]?.string == Self.algorithm,
             let nonce = Self.bytes(value["nonce"], SealingCipher.nonceSize),
             let wrapped = Self.bytes(value["wrappedKey"], Self.wrappedSize),
             let derivation = Self.derivation(value)
         else { return nil }
+        guard DerivationBounds.allow(derivation) else { throw .costlyDerivation(path) }
         self.nonce = nonce
         self.wrapped = wrapped
         self.derivation = derivation
+        self.provesManifest = provesManifest
     }
 
+    /// How a key is derived, going by the form alone; whether it may cost that much is decided next.
     private static func derivation(_ value: JSONValue) -> Derivation? {
         let salt = bytes(value["salt"], saltSize)
         switch value["derivation"]?.string {
         case "raw":
             return .raw
         case "scrypt":
-            guard let salt, let cost = number(value["cost"], upTo: 1 << 22),
-                let blockSize = number(value["blockSize"], upTo: 32),
-                let parallelism = number(value["parallelism"], upTo: 64),
-                cost > 1, cost & (cost - 1) == 0, cost * blockSize <= 1 << 23
+            guard let salt, let cost = number(value["cost"]),
+                let blockSize = number(value["blockSize"]),
+                let parallelism = number(value["parallelism"]), cost > 1, cost & (cost - 1) == 0
             else { return nil }
             return .scrypt(
                 KeyDerivation.ScryptCost(
                     cost: cost, blockSize: blockSize, parallelism: parallelism), salt: salt)
         case "pbkdf2-sha256":
-            guard let salt, let rounds = number(value["rounds"], upTo: 100_000_000) else {
-                return nil
-            }
+            guard let salt, let rounds = number(value["rounds"]) else { return nil }
             return .pbkdf2(rounds: rounds, salt: salt)
         default:
             return nil
         }
     }
 
-    private static func number(_ value: JSONValue?, upTo limit: Int64) -> Int? {
-        guard case .integer(let number)? = value, (1...limit).contains(number) else { return nil }
-        return Int(number)
+    private static func number(_ value: JSONValue?) -> Int? {
+        guard case .integer(let number)? = value, number > 0 else { return nil }
+        return Int(clamping: number)
     }
 
     private static func bytes(_ value: JSONValue?, _ count: Int) -> [UInt8]? {

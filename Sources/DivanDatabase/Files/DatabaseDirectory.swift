@@ -110,12 +110,12 @@ final class DatabaseDirectory: Sendable {
             guard Self.exists(at: path) else { throw DatabaseError.databaseNotFound(path) }
             // Nor may its key be another one now, before anything of it is changed.
             let found = try Manifest(at: path)
-            if let access, access.fits(found) {
-                self.access = access
-            } else {
-                self.access = try DatabaseAccess(found, key, path: path)
+            if access?.fits(found) != true {
+                access = try DatabaseAccess(found, key, path: path)
             }
-            manifest = try Self.enter(path, writable: writable, busyTimeout)
+            guard let access else { throw DatabaseError.databaseNotFound(path) }
+            self.access = access
+            manifest = try Self.enter(path, access, writable: writable, busyTimeout)
             guard let identity = Files.identity(of: path) else {
                 throw DatabaseError.databaseNotFound(path)
             }
@@ -138,7 +138,7 @@ final class DatabaseDirectory: Sendable {
     ///
     /// - Returns: nil when it cannot be read, or the directory is gone.
     var currentManifest: Manifest? {
-        guard isAtItsPath, var current = try? Manifest(at: path),
+        guard isAtItsPath, var current = try? Manifest(at: path, access.dataKey),
             current.generation == manifest.generation
         else { return nil }
         // A life that could not be recorded because this is read-only.
@@ -154,22 +154,35 @@ final class DatabaseDirectory: Sendable {
     /// - Throws: `DatabaseError` with code `.io`, also when the directory is gone, `.storageFull`,
     ///   `.corrupted`, or `.databaseBusy` when others change it all the time.
     func changeManifest(_ change: (inout Manifest) -> Void) throws -> Manifest {
+        try changeManifest(provenBy: access.dataKey, change)
+    }
+
+    /// The same with another key of the data from now on; nil for none.
+    func changeManifest(
+        provenBy dataKey: DataKey?, _ change: (inout Manifest) -> Void
+    ) throws -> Manifest {
         guard isAtItsPath else { throw DatabaseError.directoryVanished(path) }
-        do { return try Self.changeManifest(at: path, busyTimeout, change) } catch let error
-            as SystemError
-        { throw DatabaseError.io(error) }
+        do {
+            return try Self.changeManifest(
+                at: path, access.dataKey, provenBy: dataKey, busyTimeout, change)
+        } catch let error as SystemError { throw DatabaseError.io(error) }
     }
 
     /// Reads the manifest, begins a new life of the database when this is a copy, and makes one of an older format one
     /// of the current format before the first write.
-    private static func enter(_ path: String, writable: Bool, _ timeout: Duration) throws
-        -> Manifest
-    {
-        var manifest = try Manifest(at: path)
+    private static func enter(
+        _ path: String, _ access: DatabaseAccess, writable: Bool, _ timeout: Duration
+    ) throws -> Manifest {
+        let dataKey = access.dataKey
+        var manifest = try Manifest(at: path, dataKey)
         let placePath = placePath(path, manifest.generation)
         if let place = Files.lastingIdentity(of: placePath), place == manifest.place {
-            guard writable, manifest.format < Manifest.currentFormat else { return manifest }
-            return try changeManifest(at: path, timeout) { $0.format = Manifest.currentFormat }
+            var renewed = manifest
+            access.renew(&renewed)
+            guard writable, renewed != manifest else { return manifest }
+            return try changeManifest(at: path, dataKey, provenBy: dataKey, timeout) {
+                access.renew(&$0)
+            }
         }
         guard writable else {
             manifest.beginLife(in: "")
@@ -177,22 +190,26 @@ final class DatabaseDirectory: Sendable {
         }
         try Files.touch(placePath)
         let place = Files.lastingIdentity(of: placePath) ?? ""
-        return try changeManifest(at: path, timeout) { manifest in
+        return try changeManifest(at: path, dataKey, provenBy: dataKey, timeout) { manifest in
             // Another process may have been faster.
             if manifest.place != place { manifest.beginLife(in: place) }
-            manifest.format = Manifest.currentFormat
+            access.renew(&manifest)
         }
     }
 
+    /// Changes a manifest that one key of the data proves into one that another key proves.
     private static func changeManifest(
-        at path: String, _ timeout: Duration, _ change: (inout Manifest) -> Void
+        at path: String, _ dataKey: DataKey?, provenBy newKey: DataKey?, _ timeout: Duration,
+        _ change: (inout Manifest) -> Void
     ) throws -> Manifest {
         let gate = try DirectoryLock.passGate(of: path, timeout: timeout)
         defer { gate.unlock() }
-        let current = try Manifest(at: path)
+        let current = try Manifest(at: path, dataKey)
         var changed = current
         change(&changed)
-        if changed != current { try Files.replace(manifestPath(path), with: changed.bytes) }
+        if changed != current {
+            try Files.replace(manifestPath(path), with: changed.bytes(provenBy: newKey))
+        }
         return changed
     }
 
@@ -249,9 +266,7 @@ final class DatabaseDirectory: Sendable {
                 try DirectoryLock.retake(lock, of: path, timeout: busyTimeout)
             }
         } catch let error as SystemError { throw DatabaseError.io(error) }
-        guard isAtItsPath, let current = try? Manifest(at: path),
-            current.generation == manifest.generation
-        else {
+        guard currentManifest != nil else {
             unlock()
             return false
         }
@@ -287,7 +302,8 @@ final class DatabaseDirectory: Sendable {
             // From here on a missing engine file is damage, and nobody makes an empty one instead.
             try makeEngine(dataPath, access.dataKey)
             try Files.replace(changesPath(path), with: ChangeMark().bytes)
-            try Files.replace(manifestPath(path), with: manifest.bytes)
+            try Files.replace(
+                manifestPath(path), with: manifest.bytes(provenBy: access.dataKey))
         }
         try Files.synchroniseDirectory(Files.parent(of: path))
     }
@@ -331,6 +347,12 @@ extension Manifest {
     /// Reads the manifest of a directory.
     init(at path: String) throws {
         try self.init(Files.read(DatabaseDirectory.manifestPath(path)), path: path)
+    }
+
+    /// The same, and refuses one that the key of the data does not prove.
+    init(at path: String, _ dataKey: DataKey?) throws {
+        try self.init(at: path)
+        try checkProof(by: dataKey, path: path)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanPlatform
 internal import DivanStorage
 
 /// The file that says what a database directory holds; see docs/file-format.md.
@@ -8,15 +9,18 @@ internal import DivanStorage
 /// Two lines of text: a JSON object, then the CRC-32C of that line in hexadecimal. It is replaced
 /// by rename, so a reader sees the old or the new one whole.
 struct Manifest: Equatable, Sendable {
-    /// The newest directory format that this release reads, and the one that it writes.
-    ///
-    /// Formats 1 and 2, the latter encrypted, had no older revisions: a release that knows no newer format would cut
-    /// them off at its next edit. The first handle that opens such a database for writing makes it one of format 3,
-    /// which changes this number and nothing else.
-    static let currentFormat = 3
+    /// The newest directory format that this release reads.
+    static let currentFormat = 4
 
     /// The format that the manifest was read in.
     var format = currentFormat
+    /// The format that this manifest is written in; see docs/file-format.md#versions.
+    ///
+    /// The first handle that opens a database of an older one for writing makes it one of these: 4 when it is
+    /// encrypted and its manifest is proven, else 3.
+    var newestFormat: Int { encryption?.provesManifest == true ? Self.provenFormat : 3 }
+    /// The first format whose manifest is proven with the key of the data.
+    static let provenFormat = 4
     var generation: Int
     var engine: String
     var publicUUID: String
@@ -27,6 +31,8 @@ struct Manifest: Equatable, Sendable {
     var place: String
     /// The key of the data, wrapped; nil when they are not encrypted.
     var encryption: KeyWrapping?
+    /// What proves the rest with the key of the data, as it was read; see `isProven(by:)`.
+    private var proof: [UInt8]?
 
     init(engine: String) {
         generation = 1
@@ -68,13 +74,14 @@ struct Manifest: Equatable, Sendable {
             let place = value["place"]?.string
         else { throw DatabaseError.corrupted("The manifest at '\(path)'", nil) }
         if let value = value["encryption"] {
-            guard let encryption = KeyWrapping(value) else {
-                throw DatabaseError.corrupted("The manifest at '\(path)'", nil)
-            }
+            let isProven = format >= Self.provenFormat
+            guard let encryption = try KeyWrapping(value, provesManifest: isProven, path: path)
+            else { throw DatabaseError.corrupted("The manifest at '\(path)'", nil) }
             self.encryption = encryption
-        } else if format == 2 {
+        } else if format == 2 || format >= Self.provenFormat {
             throw DatabaseError.corrupted("The manifest at '\(path)'", nil)
         }
+        proof = value["proof"]?.string.flatMap { Base64.decode($0) }
         self.format = Int(clamping: format)
         self.generation = Int(clamping: generation)
         self.engine = engine
@@ -84,11 +91,18 @@ struct Manifest: Equatable, Sendable {
         self.place = place
     }
 
-    /// The manifest's bytes in the current format, checksum included.
-    var bytes: [UInt8] { bytes(format: Self.currentFormat) }
-
-    /// The bytes, saying that they are of a format.
-    func bytes(format: Int) -> [UInt8] {
+    /// The manifest's bytes, checksum included.
+    ///
+    /// - Parameters:
+    ///   - dataKey: The key of the data, with which the manifest is proven; nil when there is none, or when the
+    ///     manifest stays one of an older format, which is not proven.
+    ///   - format: The format that they say they are of; nil for the newest.
+    /// - Returns: The bytes.
+    func bytes(provenBy dataKey: DataKey?, format: Int? = nil) -> [UInt8] {
+        precondition(
+            encryption?.provesManifest != true || dataKey != nil,
+            "The proof needs the key of the data.")
+        let format = format ?? newestFormat
         var line: [UInt8] = []
         var object: JSONObject = [
             "format": .integer(Int64(format)), "generation": .integer(Int64(generation)),
@@ -97,6 +111,9 @@ struct Manifest: Equatable, Sendable {
             "place": .string(place),
         ]
         if let encryption { object["encryption"] = encryption.json }
+        if let proof = dataKey.flatMap({ proof(by: $0, format: format) }) {
+            object["proof"] = .string(Base64.encode(proof))
+        }
         JSONWriter.append(.object(object), to: &line)
         return line + Array("\n\(Self.checksum(of: line))\n".utf8)
     }
@@ -104,5 +121,43 @@ struct Manifest: Equatable, Sendable {
     private static func checksum(of line: [UInt8]) -> String {
         let digits = String(ValueChecksum.continued(0, over: line.span), radix: 16)
         return String(repeating: "0", count: 8 - digits.count) + digits
+    }
+}
+
+// MARK: - Proof
+
+extension Manifest {
+    /// What proves a manifest: HMAC-SHA-256 of all that it says, under a key that only the key of the data gives.
+    ///
+    /// - Returns: 32 bytes; nil when such a manifest is not proven.
+    private func proof(by dataKey: DataKey, format: Int) -> [UInt8]? {
+        guard let encryption, encryption.provesManifest else { return nil }
+        let texts = [
+            String(format), String(generation), engine, publicUUID, privateUUID, incarnation, place,
+        ]
+        var message: [UInt8] = []
+        for part in texts.map({ Array($0.utf8) }) + encryption.proven {
+            message.append(bigEndian64: UInt64(part.count))
+            message += part
+        }
+        return KeyDerivation.subkey(of: dataKey.manifests, for: message).withBytes {
+            Array(copying: $0)
+        }
+    }
+
+    /// Refuses what another program than Divan has made of a manifest.
+    ///
+    /// Whether there must be a proof is told by `encryption`, whose bytes only the user's key can make; so a proof
+    /// cannot be taken away.
+    ///
+    /// - Parameters:
+    ///   - dataKey: The key of the data; nil when they are not encrypted.
+    ///   - path: Where the database lies, for the error.
+    /// - Throws: `DatabaseError` with code `.corrupted`.
+    func checkProof(by dataKey: DataKey?, path: String) throws(DatabaseError) {
+        guard let dataKey, let expected = proof(by: dataKey, format: format) else { return }
+        guard let proof,
+            SecretBytes(copying: proof.span).equals(SecretBytes(copying: expected.span))
+        else { throw .alteredManifest(path) }
     }
 }

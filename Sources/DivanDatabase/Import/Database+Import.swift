@@ -41,7 +41,7 @@ extension Database {
             try installation.check(dataPath, engine: engine.identifier)
             manifest.publicUUID = importer.publicUUID ?? manifest.publicUUID
             manifest.privateUUID = importer.privateUUID ?? manifest.privateUUID
-            return manifest
+            return (manifest, nil)
         }
         result.name = files.name
         return result

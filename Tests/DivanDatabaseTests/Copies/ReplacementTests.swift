@@ -165,7 +165,7 @@ import Testing
         let manifest = source.appending(path: "manifest")
         let text = String(decoding: try Data(contentsOf: manifest), as: UTF8.self)
         let line = try #require(text.split(separator: "\n").first)
-            .replacing("\"format\":3", with: "\"format\":99")
+            .replacing(/"format":[34]/, with: "\"format\":99")
         let sum = String(ValueChecksum.continued(0, over: Array(line.utf8).span), radix: 16)
         let padding = String(repeating: "0", count: 8 - sum.count)
         try Data("\(line)\n\(padding)\(sum)\n".utf8).write(to: manifest)

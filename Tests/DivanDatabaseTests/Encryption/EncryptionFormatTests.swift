@@ -109,6 +109,30 @@ struct EncryptionFormatTests {
         }
     }
 
+    @Test func `the manifest's proof is made by the recipe`() throws {
+        try sandbox.encrypted().close()
+        let manifest = try Data(contentsOf: sandbox.url().appending(path: "manifest"))
+        let data = try dataKey(manifest, [UInt8](repeating: 1, count: 32))
+        let value = try JSONParser.parse(
+            Array(manifest.split(separator: UInt8(ascii: "\n"))[0]))
+        func bytes(_ key: String) throws -> [UInt8] {
+            try #require(value["encryption"]?[key]?.string.flatMap { Base64.decode($0) })
+        }
+        let names = ["engine", "publicUUID", "privateUUID", "incarnation", "place"]
+        var parts = [Array("4".utf8), Array("1".utf8)]
+        parts += try names.map { Array(try #require(value[$0]?.string).utf8) }
+        parts += [Array("divan-data-key-2/raw".utf8), try bytes("nonce"), try bytes("wrappedKey")]
+        var message: [UInt8] = []
+        for part in parts {
+            message.append(bigEndian64: UInt64(part.count))
+            message += part
+        }
+        let key = KeyDerivation.subkey(of: data, for: Array("divan-manifest-1".utf8))
+        let proof = KeyDerivation.subkey(of: key, for: message).withBytes { Array(copying: $0) }
+        #expect(value["proof"]?.string == Base64.encode(proof))
+        #expect(value["format"] == 4)
+    }
+
     private func dataKey(_ manifest: Data, _ user: [UInt8]) throws -> SecretBytes {
         let line = manifest.split(separator: UInt8(ascii: "\n"))[0]
         let value = try #require(try JSONParser.parse(Array(line))["encryption"])
@@ -121,7 +145,7 @@ struct EncryptionFormatTests {
         let wrapped = try bytes("wrappedKey")
         let opened = SealingCipher(key: wrapping).openSecret(
             wrapped.span, nonce: try bytes("nonce"),
-            associated: Array("divan-data-key-1/raw".utf8))
+            associated: Array("divan-data-key-2/raw".utf8))
         return try #require(opened)
     }
 

@@ -12,7 +12,7 @@ import Testing
 @Suite struct CompatibilityTests {
     /// The key of the encrypted ones.
     private static func key(of format: String) throws -> EncryptionKey? {
-        format == "2" ? try EncryptionKey(rawBytes: (0..<32).map { $0 }) : nil
+        ["2", "4"].contains(format) ? try EncryptionKey(rawBytes: (0..<32).map { $0 }) : nil
     }
 
     private static func open(

@@ -77,7 +77,8 @@ import Testing
     @Test func `a manifest of a newer format is refused as such`() throws {
         let directory = try TestDirectory("newer")
         try directory.makeDatabase("app.divan")
-        let newer = Manifest(engine: TestEngine.name).bytes(format: Manifest.currentFormat + 1)
+        let newer = Manifest(engine: TestEngine.name).bytes(
+            provenBy: nil, format: Manifest.currentFormat + 1)
         try Data(newer).write(to: directory.url("app.divan/manifest"))
         let error = #expect(throws: DatabaseError.self) {
             try Database.forTest(at: directory.path("app.divan"))
