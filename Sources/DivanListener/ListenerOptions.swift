@@ -20,6 +20,15 @@ public struct ListenerLimits: Sendable {
     public var requestBody = 4 << 30
     /// The longest body that is read as JSON, in bytes, also after decoding gzip.
     public var jsonBody = 64 << 20
+    /// The longest body that asks for something (`_find`, `_all_docs`, `_revs_diff` and the like) of a user who is no
+    /// administrator, in bytes, after decoding gzip.
+    public var queryBody = 8 << 20
+    /// The most values (arrays, objects, their elements and members) in such a body.
+    public var queryValues = 500_000
+    /// The memory that the bodies of all requests together may take while they are received, decoded, parsed and
+    /// answered, in bytes: half of the machine's memory unless set, at least 256 MB and at most 1 GB. A request that
+    /// finds no room waits in turn, ten seconds at most, and is answered 503; one that could never fit is answered 413.
+    public var memory = MemoryBudget.standardCapacity
     /// The longest attachment, in bytes as it is sent: unlimited unless set.
     public var attachment = Int.max
     /// The longest request line with header fields, in bytes.

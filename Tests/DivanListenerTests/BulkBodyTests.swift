@@ -5,6 +5,7 @@ import DivanDatabase
 import DivanHTTP
 import DivanJSON
 import Foundation
+import Synchronization
 import Testing
 
 @testable import DivanListener
@@ -63,6 +64,53 @@ import Testing
         let site = try site()
         #expect(try send(body, to: site).status == status)
         #expect(site.send("GET", "/db").json["doc_count"] == 0)
+    }
+
+    /// A site that counts the documents that an admin's request is about to write.
+    private func counting(_ look: @escaping @Sendable (Int, Database) -> Void) throws -> TestSite {
+        let count = Mutex(0)
+        let site = try TestSite {
+            $0.authorization.writing = { _, database, _ in
+                look(
+                    count.withLock {
+                        $0 += 1; return $0
+                    }, database)
+                return true
+            }
+        }
+        _ = try site.manager.database(named: "db")
+        return site
+    }
+
+    @Test func `no transaction is opened for a body that breaks off at its end`() throws {
+        let isAsked = Mutex(false)
+        let site = try counting { _, _ in isAsked.withLock { $0 = true } }
+        #expect(try send(#"{"docs":[{"_id":"a"},{"_id":"b"},{"x":}]}"#, to: site).status == 400)
+        #expect(!isAsked.withLock { $0 })
+    }
+
+    @Test
+    func `of a long body the documents before are there for others while those behind are saved`()
+        throws
+    {
+        let seen = Mutex<UInt64>(0)
+        let site = try counting { number, database in
+            guard number == 10 else { return }
+            // Another thread is no part of the transaction.
+            let other = Thread {
+                seen.withLock { $0 = (try? database.documentCount).map { UInt64($0) } ?? 0 }
+            }
+            other.start()
+            while !other.isFinished { usleep(1_000) }
+        }
+        let text = String(repeating: "x", count: 600_000)
+        let documents = (1...10).map { #"{"_id":"d\#($0)","text":"\#(text)"}"# }
+        let body = "{\"docs\":[\(documents.joined(separator: ","))]}"
+        #expect(try send(body, to: site).status == 201)
+        #expect(seen.withLock { $0 } >= 6)
+        let atomic = "{\"all_or_nothing\":true," + body.dropFirst()
+        #expect(try send(atomic, to: site).status == 409)
+        #expect(site.send("GET", "/db").json["doc_count"] == 10)
     }
 
     @Test func `a long body is told apart from memory's by nothing but its length`() throws {

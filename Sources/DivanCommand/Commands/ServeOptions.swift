@@ -47,6 +47,10 @@ enum ServeOptions {
             "trusted-proxy", nil, "ADDRESS",
             "Bound the connections of this address as all together, not as those of one client.",
             repeats: true),
+        .value(
+            "memory", nil, "MEGABYTES",
+            "The bodies of all requests together may take so much memory: half of the machine's, at most 1024."
+        ),
     ]
 
     static func read(_ invocation: Invocation, _ directory: URL) throws -> ListenerOptions {
@@ -81,6 +85,12 @@ enum ServeOptions {
             throw UsageError("--cors-credentials goes with --cors ORIGIN.")
         }
         options.limits.trustedProxies = NameSet(arguments.strings("trusted-proxy"))
+        if let megabytes = try arguments.count("memory") {
+            guard (1...1 << 20).contains(megabytes) else {
+                throw UsageError("--memory takes megabytes, from 1 to 1048576.")
+            }
+            options.limits.memory = megabytes << 20
+        }
         options.tls = try tls(arguments, directory, options.host)
         return options
     }

@@ -52,8 +52,11 @@ public struct PackedValue: Sendable {
         if let packed = PackedTextParser.pack(text, depth: options.effectiveDepth) {
             self.init(bytes: packed)
         } else {
-            // Wrong or unusual: the careful parser finds the exact failure, or packs it all the
-            // same.
+            // Wrong or unusual. What is wrong is found without building the values before it; what is unusual, which
+            // nests deep with much in it, is packed from values.
+            if let failure = JSONScanner.failure(in: text, depth: options.effectiveDepth) {
+                throw failure
+            }
             let value = try JSONParser.parse(text, options: options)
             self.init(bytes: PackedEncoder.root(value))
         }

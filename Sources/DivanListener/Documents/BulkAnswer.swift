@@ -18,8 +18,14 @@ struct BulkAnswer {
         text.raw("[")
     }
 
-    /// The whole text.
-    var whole: [UInt8] { text.bytes + [UInt8(ascii: "]")] }
+    /// How long the text is so far.
+    var count: Int { text.bytes.count }
+
+    /// Ends the text, and takes it out.
+    mutating func whole() -> [UInt8] {
+        text.raw("]")
+        return text.take()
+    }
 
     /// Tells of a document that was saved.
     mutating func saved(_ id: String, _ revision: String) {
@@ -30,13 +36,6 @@ struct BulkAnswer {
         text.raw(",\"rev\":")
         text.string(revision)
         text.bytes.append(JSONByte.closeBrace)
-    }
-
-    /// Tells of a document that was refused.
-    mutating func refuse(_ id: String, _ revision: String?, _ failure: HTTPFailure) {
-        var quoted = JSONText()
-        quoted.string(id)
-        refuse(quoted.bytes, revision, failure)
     }
 
     /// Tells of a document that was refused, by the text of its ID in JSON.

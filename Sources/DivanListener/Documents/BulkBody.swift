@@ -4,38 +4,48 @@ internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 
-/// The documents of a `_bulk_docs`, one by one, whatever the length of the body.
+/// The documents of a `_bulk_docs`, in batches, whatever the length of the body.
 ///
-/// Those of a body in memory are all parsed before any is saved. A body that lies in a file is read through twice:
-/// for what stands beside the documents, which often comes behind them, and for the documents.
+///     measure ──► reserve ──► parse everything ──► few documents? they are the one batch
+///                                 │ otherwise they are let go
+///                                 ▼
+///                             parse again: a batch, save it, the next batch, …
+///
+/// Everything is parsed before anything is saved: what stands beside the documents often comes behind them, and a
+/// text that breaks off saves nothing. A batch is parsed before its transaction is opened, so nobody who writes to the
+/// database waits for a parser.
 struct BulkBody {
-    private enum Source {
-        case items([BulkItem])
-        case file(RequestBody)
-    }
+    /// A batch ends when its documents have so many bytes of text, or are so many.
+    private static let (batchBytes, batchCount) = (4 << 20, 10_000)
 
     private let call: Call
-    private let source: Source
+    /// All documents, where they are one batch.
+    private let items: [BulkItem]?
     /// Whether revisions are made here.
     let makesRevisions: Bool
     /// Whether one failure undoes all.
     let isAtomic: Bool
+    /// How long the answer may get.
+    let longestAnswer: Int
 
-    /// Reads what stands beside the documents.
+    /// Parses the body.
     ///
-    /// - Throws: `HTTPFailure` 400 when there are no documents, or the body is no JSON.
+    /// - Throws: `HTTPFailure` 400 when there are no documents, or the body is no JSON; 413 when it takes more memory than
+    ///   there is.
     init(_ call: Call) throws {
         self.call = call
-        let body = try call.plainBody()
+        let measure = try call.measureBody()
+        longestAnswer = Self.longestAnswer(to: measure)
+        try Self.reserve(Self.batchBytes, Self.batchCount, of: measure, for: call)
         var options: JSONObject = [:]
-        var items: [BulkItem] = []
-        let hasArray = try call.readObject(body, array: "docs") { event, _ in
+        var batch = Batch()
+        let hasArray = try call.readObject(call.pieces(), array: "docs") { event, _ in
             if case .member(let name, let text) = event, Self.optionNames.contains(name) {
                 do throws(JSONParser.Failure) { options[name] = try JSONParser.parse(text) } catch {
                     throw HTTPFailure.json(error, "The member `\(name)`")
                 }
-            } else if case .bytes = body, let item = try BulkItem(event) {
-                items.append(item)
+            } else if let item = try BulkItem(event) {
+                batch.add(item, event)
             }
         }
         guard hasArray else {
@@ -44,9 +54,49 @@ struct BulkBody {
                     ? "POST body must include `docs` parameter."
                     : "`docs` parameter must be an array.")
         }
-        if case .bytes = body { source = .items(items) } else { source = .file(body) }
+        items = batch.isWhole ? batch.items : nil
         makesRevisions = try Self.flag("new_edits", options["new_edits"], true)
         isAtomic = try Self.flag("all_or_nothing", options["all_or_nothing"], false)
+        if isAtomic, items == nil { try Self.reserve(.max, .max, of: measure, for: call) }
+    }
+
+    /// Documents that are kept until they are too many for a batch.
+    private struct Batch {
+        var items: [BulkItem] = []
+        var isWhole = true
+        private var size = 0
+
+        var isFull: Bool { size >= BulkBody.batchBytes || items.count >= BulkBody.batchCount }
+
+        mutating func add(_ item: BulkItem, _ event: JSONObjectStream.Event) {
+            if isFull {
+                isWhole = false
+                items = []
+            }
+            guard isWhole else { return }
+            append(item, event)
+        }
+
+        mutating func append(_ item: BulkItem, _ event: JSONObjectStream.Event) {
+            items.append(item)
+            if case .element(let text) = event { size += text.count }
+        }
+    }
+
+    private static func reserve(
+        _ bytes: Int, _ count: Int, of measure: BodyMeasure, for call: Call
+    ) throws {
+        // An array that grows has the old elements beside the new ones.
+        try call.reserve(
+            BodyMeasure.sum(
+                measure.cost(ofBytes: bytes, elements: count),
+                longestAnswer(to: measure).multipliedClamping(by: 3)))
+    }
+
+    /// A few hundred bytes for each document, and some for IDs that are long.
+    private static func longestAnswer(to measure: BodyMeasure) -> Int {
+        BodyMeasure.sum(
+            measure.elements.multipliedClamping(by: 256), (64 << 10) + min(measure.bytes, 8 << 20))
     }
 
     private static let optionNames: NameSet = ["docs", "new_edits", "all_or_nothing"]
@@ -60,16 +110,18 @@ struct BulkBody {
         return flag
     }
 
-    /// Calls a closure with each document, in their order.
-    ///
-    /// - Throws: `HTTPFailure` 400 when a text is no JSON, and what the closure throws.
-    func forEach(_ body: (BulkItem) throws -> Void) throws {
-        switch source {
-        case .items(let items): for item in items { try body(item) }
-        case .file(let file):
-            _ = try call.readObject(file, array: "docs") { event, _ in
-                if let item = try BulkItem(event) { try body(item) }
-            }
+    /// Calls a closure with the documents, in their order: with all of them where one failure undoes all, otherwise
+    /// with a batch at a time.
+    func forEachBatch(_ save: ([BulkItem]) throws -> Void) throws {
+        if let items { return try save(items) }
+        var batch = Batch()
+        _ = try call.readObject(call.pieces(), array: "docs") { event, _ in
+            guard let item = try BulkItem(event) else { return }
+            batch.append(item, event)
+            guard !isAtomic, batch.isFull else { return }
+            try save(batch.items)
+            batch = Batch()
         }
+        if !batch.items.isEmpty { try save(batch.items) }
     }
 }

@@ -45,6 +45,13 @@ struct RefusedDocument: Sendable {
     private(set) var revision: String?
     let failure: HTTPFailure
 
+    /// A document whose names are known.
+    init(_ id: String, _ revision: String?, _ failure: HTTPFailure) {
+        var quoted = JSONText()
+        quoted.string(id)
+        (self.id, self.revision, self.failure) = (quoted.bytes, revision, failure)
+    }
+
     /// Looks for the names in the text of a document, or in the beginning of one. What stands beside them is
     /// stepped over, whatever it is.
     init(_ text: [UInt8], _ failure: HTTPFailure) {
@@ -61,8 +68,12 @@ struct RefusedDocument: Sendable {
         }
     }
 
-    /// Whether a value may stand in an answer as it is: a string, of bytes that are UTF-8.
+    /// Six bytes in JSON for each byte of the longest ID, and the quotes.
+    private static let longestID = 6 * 4_096 + 2
+
+    /// Whether a value may stand in an answer as it is: a string, of bytes that are UTF-8, and not longer than IDs are.
     private static func isText(_ value: [UInt8]) -> Bool {
-        value.first == UInt8(ascii: "\"") && String(validating: value, as: UTF8.self) != nil
+        value.count <= longestID && value.first == UInt8(ascii: "\"")
+            && String(validating: value, as: UTF8.self) != nil
     }
 }

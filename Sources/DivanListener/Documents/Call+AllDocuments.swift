@@ -60,7 +60,8 @@ extension Call {
 /// Writes the rows of all documents in steps, each of one snapshot, so that a listing of a million
 /// documents holds neither memory nor an old snapshot.
 struct AllDocumentsListing: ResponseSteps {
-    private static let stepSize = 1_000
+    /// A step ends after so many rows, or when its text or its documents have become so long.
+    private static let (stepSize, mostBytes) = (1_000, 256 << 10)
     private let call: Call
     private let request: AllDocumentsRequest
     private var last: String?
@@ -141,8 +142,17 @@ struct AllDocumentsListing: ResponseSteps {
         var options = request.options(limit: Self.stepSize + 1)
         if let last = last { options.startID = last }
         var rows: [DocumentRow] = []
-        try transaction.forEachDocument(options) { rows.append($0) }
-        let isLastStep = rows.count <= Self.stepSize
+        var size = 0
+        var isLastStep = true
+        do {
+            try transaction.forEachDocument(options) { row in
+                rows.append(row)
+                size += row.document?.body.byteCount ?? 0
+                // The first row may be the last one of the step before.
+                if rows.count > 2, size > Self.mostBytes { throw Enough() }
+            }
+            isLastStep = rows.count <= Self.stepSize
+        } catch is Enough { isLastStep = false }
         // The last row of the step before is the first of this one.
         if let last = last, rows.first?.id == last { rows.removeFirst() }
         if rows.isEmpty { isDone = true }
@@ -161,6 +171,9 @@ struct AllDocumentsListing: ResponseSteps {
         if isLastStep { isDone = true }
         if left == 0 { isDone = true }
     }
+
+    /// Ends a step before its time.
+    private struct Enough: Error {}
 
     private func isReadable(_ row: DocumentRow, _ transaction: borrowing ReadTransaction) throws
         -> Bool
@@ -216,7 +229,9 @@ struct AllDocumentsListing: ResponseSteps {
     ) throws {
         let end = min(keys.count, nextKey + Self.stepSize)
         let ordered = request.descending ? keys.reversed() : keys
-        for key in ordered[nextKey..<end] where left > 0 {
+        for key in ordered.dropFirst(nextKey).prefix(end - nextKey)
+        where left > 0 && text.bytes.count < Self.mostBytes {
+            nextKey += 1
             if toSkip > 0 {
                 toSkip -= 1
                 continue
@@ -224,8 +239,7 @@ struct AllDocumentsListing: ResponseSteps {
             left -= 1
             try append(key, transaction, &text)
         }
-        nextKey = end
-        isDone = end == keys.count || left == 0
+        isDone = nextKey == keys.count || left == 0
     }
 
     /// The tree of a document whose current revision the user may read; nil for all others.

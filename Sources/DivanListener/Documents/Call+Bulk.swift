@@ -8,24 +8,40 @@ internal import DivanModel
 extension Call {
     /// `POST /{db}/_bulk_docs`
     ///
-    /// All documents are saved in one transaction; each succeeds or fails alone, unless
-    /// `all_or_nothing` says otherwise.
+    /// The documents of a batch are saved in one transaction, and most requests are one batch; each succeeds or fails
+    /// alone, unless `all_or_nothing` says otherwise.
     func bulkDocuments() throws -> ListenerResponse {
         let body = try BulkBody(self)
-        let text = try database.write { transaction in
-            var answer = BulkAnswer(namesSaved: body.makesRevisions)
-            try body.forEach { item in
-                switch item {
-                case .document(let document):
-                    try save(document, body, transaction, &answer)
-                case .refused(let refused):
-                    if body.isAtomic { throw refused.failure }
-                    answer.refuse(refused.id, refused.revision, refused.failure)
+        var answer = BulkAnswer(namesSaved: body.makesRevisions)
+        try body.forEachBatch { items in
+            // Passwords are hashed here, before others wait for the transaction.
+            let items = try items.map { try hashed($0, body) }
+            try database.write { transaction in
+                for item in items {
+                    switch item {
+                    case .document(let document):
+                        try save(document, body, transaction, &answer)
+                    case .refused(let refused):
+                        if body.isAtomic { throw refused.failure }
+                        answer.refuse(refused.id, refused.revision, refused.failure)
+                    }
+                    guard answer.count <= body.longestAnswer else { throw HTTPFailure.bodyTooLarge }
                 }
             }
-            return answer.whole
         }
-        return .json(bytes: text, status: 201)
+        return .json(bytes: answer.whole(), status: 201)
+    }
+
+    /// A user's document with its password hashed, and any other one as it is. Only administrators get here; what
+    /// else is asked of the document is checked in the transaction.
+    private func hashed(_ item: BulkItem, _ body: BulkBody) throws -> BulkItem {
+        guard systemDatabase == .users, user.isAdmin, case .document(let given) = item,
+            let id = given.id, given.body["password"] != nil
+        else { return item }
+        do {
+            return .document(
+                try SystemDatabase.users.prepared(id, given, by: user, editing: nil))
+        } catch { return .refused(try refusal(error, id, given, body)) }
     }
 
     /// Saves one document, or tells of its failure.
@@ -45,12 +61,22 @@ extension Call {
                 body.makesRevisions ? .edit(of: given.revision.map(Self.checked)) : .arrival)
             answer.saved(id, try save(id, document, isNew: body.makesRevisions, transaction))
         } catch {
-            let failure = Self.itemFailure(error, id)
-            if body.isAtomic { throw failure }
-            // What is wrong with the database stops everything; what is not served is one document's.
-            guard failure.status < 500 || failure.status == 501 else { throw error }
-            answer.refuse(id, given.revision, failure)
+            let refused = try refusal(error, id, given, body)
+            answer.refuse(refused.id, refused.revision, refused.failure)
         }
+    }
+
+    /// What an answer tells of a document that is not taken.
+    ///
+    /// - Throws: What is wrong with all of them.
+    private func refusal(
+        _ error: any Error, _ id: String, _ given: ReceivedDocument, _ body: BulkBody
+    ) throws -> RefusedDocument {
+        let failure = Self.itemFailure(error, id)
+        if body.isAtomic { throw failure }
+        // What is wrong with the database stops everything; what is not served is one document's.
+        guard failure.status < 500 || failure.status == 501 else { throw error }
+        return RefusedDocument(id, given.revision, failure)
     }
 
     private func save(

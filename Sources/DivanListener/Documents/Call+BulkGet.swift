@@ -49,10 +49,10 @@ extension Call {
     }
 
     private func bulkGetItems() throws -> [BulkGetItem] {
-        let body = try plainBody().bytes(limit: site.options.limits.jsonBody)
+        try reserve(try measureBody().cost)
         var items: [BulkGetItem] = []
         var isGiven = false
-        let hasArray = try readObject(.bytes(body), array: "docs") { event, _ in
+        let hasArray = try readObject(pieces(), array: "docs") { event, _ in
             switch event {
             case .element(let text), .longElement(let text): items.append(try BulkGetItem(text))
             case .member("docs", _): isGiven = true
@@ -194,7 +194,7 @@ extension Call {
 
 /// Writes the answer a few documents at a time, so that a request for many takes little memory.
 private struct BulkGetListing: ResponseSteps {
-    private static let stepSize = 64
+    private static let (stepSize, mostBytes) = (64, 256 << 10)
     let call: Call
     let items: [BulkGetItem]
     let format: DocumentFormat
@@ -218,12 +218,13 @@ private struct BulkGetListing: ResponseSteps {
         var text = JSONText()
         if position == 0 { text.raw("{\"results\":[") }
         let end = min(items.count, position + Self.stepSize)
-        for index in position..<end {
-            if index > 0 { text.bytes.append(JSONByte.comma) }
-            call.append(items[index], format, latest, database, to: &text)
-        }
-        position = end
-        isDone = end == items.count
+        repeat {
+            guard position < end else { break }
+            if position > 0 { text.bytes.append(JSONByte.comma) }
+            call.append(items[position], format, latest, database, to: &text)
+            position += 1
+        } while text.bytes.count < Self.mostBytes
+        isDone = position == items.count
         if isDone { text.raw("]}\n") }
         return .bytes(text.bytes)
     }

@@ -88,8 +88,7 @@ extension Call {
 
     private func receiveDocument() throws -> (ReceivedDocument, NameMap<AttachmentContent>) {
         if let boundary = MultipartReader.boundary(in: headers["Content-Type"]) {
-            return try MultipartDocument.receive(
-                request.body, boundary: boundary, limits: site.options.limits)
+            return try MultipartDocument.receive(self, boundary: boundary)
         }
         return (try ReceivedDocument(packedBody()), [:])
     }

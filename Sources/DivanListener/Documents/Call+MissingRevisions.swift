@@ -71,9 +71,8 @@ extension Call {
         _ write: ([UInt8], Set<RevisionID>, inout JSONText) throws -> Void
     ) throws -> JSONText {
         var wanted: [WantedRevisions] = []
-        _ = try readObject(
-            .bytes(plainBody().bytes(limit: site.options.limits.jsonBody)), array: nil
-        ) {
+        try reserve(try measureBody().cost)
+        _ = try readObject(pieces(), array: nil) {
             if let one = try WantedRevisions($0, name: $1) { wanted.append(one) }
         }
         return try database.read { transaction in

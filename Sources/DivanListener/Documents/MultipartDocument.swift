@@ -10,16 +10,20 @@ enum MultipartDocument {
     /// missing, by the order of the entries that say `follows`.
     ///
     /// - Throws: `HTTPFailure` 400 when the body is malformed, or parts and entries do not match; 413 when one is
-    ///   longer than `limits` says.
-    static func receive(_ body: RequestBody, boundary: String, limits: ListenerLimits) throws -> (
+    ///   longer than it may be.
+    static func receive(_ call: Call, boundary: String) throws -> (
         ReceivedDocument, NameMap<AttachmentContent>
     ) {
+        let body = call.request.body
         let parts = try MultipartIndex(body, boundary: boundary).parts
         guard let first = parts.first else {
             throw HTTPFailure.badRequest("The multipart body has no document.")
         }
-        guard first.range.count <= limits.jsonBody else { throw HTTPFailure.bodyTooLarge }
-        let text = try BodyReader(body, first.range).readAll()
+        func pieces() throws -> BodyPieces {
+            try BodyPieces(BodyReader(body, first.range), coding: nil)
+        }
+        try call.reserve(try BodyMeasure(pieces(), within: call.bodyLimits).cost)
+        let text = try pieces().all(first.range.count)
         let document: ReceivedDocument
         let names: [String]
         do {
@@ -39,7 +43,7 @@ enum MultipartDocument {
             guard let name, contents[name] == nil else {
                 throw HTTPFailure.badRequest("A part of the body belongs to no attachment.")
             }
-            guard part.range.count <= limits.attachment else {
+            guard part.range.count <= call.site.options.limits.attachment else {
                 throw HTTPFailure.attachmentTooLarge(name)
             }
             contents[name] = .stream(BodyReader(body, part.range))

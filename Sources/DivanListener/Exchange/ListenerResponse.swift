@@ -20,6 +20,8 @@ package struct ListenerResponse: Sendable {
     package var headers: HTTPHeaders
     /// The body.
     package var body: Body
+    /// What the request has reserved, until the answer is done.
+    var memory: RequestMemory?
 
     /// Makes an answer.
     package init(status: Int, headers: HTTPHeaders = HTTPHeaders(), body: Body = .bytes([])) {

@@ -2,7 +2,6 @@
 
 internal import DivanDatabase
 internal import DivanHTTP
-internal import DivanJSON
 
 /// One request on its way through a handler: what was asked, of what, by whom.
 ///
@@ -18,6 +17,10 @@ struct Call: Sendable {
     var openDatabase: Database?
     /// Whether others wait for the answer, who are not to wait for long; see `checkLength`.
     var isAtOnce = false
+    /// What the body is.
+    var bodyKind = BodyKind.setting
+    /// What the request has reserved of the listener's memory.
+    let memory = RequestMemory()
 
     var query: QueryParameters { target.query }
     var headers: HTTPHeaders { request.head.headers }
@@ -50,53 +53,6 @@ struct Call: Sendable {
     /// - Throws: `TakesLong`.
     func checkLength(_ bytes: Int) throws {
         if isAtOnce, bytes > 64 << 10 { throw TakesLong() }
-    }
-
-    // MARK: - Bodies
-
-    /// The body as packed JSON.
-    ///
-    /// - Throws: `HTTPFailure` 400 when it is not JSON, 413 when it is too long, 415 when it is said
-    ///   to be something else.
-    func packedBody() throws -> PackedValue {
-        try checkContentType()
-        let bytes = try contentBytes()
-        do { return try PackedValue(parsing: bytes) } catch { throw HTTPFailure.json(error) }
-    }
-
-    /// The body as a JSON object.
-    func objectBody() throws -> JSONObject {
-        guard let object = try valueBody().object else { throw HTTPFailure.notAnObject }
-        return object
-    }
-
-    /// The body as JSON.
-    func valueBody() throws -> JSONValue {
-        try checkContentType()
-        let bytes = try contentBytes()
-        do { return try JSONParser.parse(bytes) } catch { throw HTTPFailure.json(error) }
-    }
-
-    /// The body in memory, decoded if it is gzip.
-    func contentBytes() throws -> [UInt8] {
-        try ContentCoding.decode(
-            request.body.bytes(limit: site.options.limits.jsonBody), headers["Content-Encoding"],
-            limit: site.options.limits.jsonBody)
-    }
-
-    /// Refuses bodies that say they are not JSON; those that say nothing are taken for it.
-    func checkContentType() throws {
-        // As CouchDB: `curl -d` sends a form's type with what it puts.
-        guard request.head.method == "POST", let type = headers["Content-Type"] else { return }
-        let essence = type.prefix { $0 != ";" }.lowercased()
-            .filter { !$0.isWhitespace }
-        guard
-            essence.isEmpty || essence == "application/json" || essence == "text/json"
-                || essence.hasSuffix("+json")
-        else {
-            throw HTTPFailure(
-                415, "bad_content_type", "Content-Type must be application/json")
-        }
     }
 
     // MARK: - Answers

@@ -42,6 +42,8 @@ struct Route: Sendable {
     /// lane of writers.
     var isWrite: Bool
     var length = Length.usual
+    /// What its body is, where it has one.
+    var body = BodyKind.query
     var handle: Handler
 
     /// A route that reads; a `GET` serves `HEAD`, too.
@@ -70,6 +72,13 @@ struct Route: Sendable {
         _ method: String, _ pattern: String, _ access: Access = .member, _ handle: @escaping Handler
     ) -> Route {
         write(method, pattern, access, handle).taking(.long)
+    }
+
+    /// The route with another kind of body than a query.
+    func taking(_ body: BodyKind) -> Route {
+        var route = self
+        route.body = body
+        return route
     }
 
     private func taking(_ length: Length) -> Route {

@@ -21,9 +21,13 @@ package struct Router: Sendable {
     /// The lane in which a request is worked on: writers wait for each other, readers for nobody, and
     /// what waits for other servers, perhaps this one, keeps no one else from being served. Passwords have a lane of
     /// their own, since checking one keeps a processor busy for a good part of a second.
+    /// And so have long bodies, which wait for memory.
     package enum Lane: Sendable {
-        case reading, writing, long, signingIn
+        case reading, writing, long, signingIn, heavy
     }
+
+    /// What a client may send that has not shown who it is, in bytes.
+    static let strangersBody = 64 << 10
 
     // One row for each route; `GET` rows serve `HEAD`, too.
     static let table: [Route] = [
@@ -31,7 +35,7 @@ package struct Router: Sendable {
         .short("GET", "/", .anyone) { try $0.welcome() },
         .short("GET", "/_up", .anyone) { try $0.up() },
         .read("GET", "/_session", .anyone) { try $0.session() },
-        .read("POST", "/_session", .anyone) { try $0.login() },
+        .read("POST", "/_session", .anyone) { try $0.login() }.taking(.setting),
         .read("DELETE", "/_session", .anyone) { try $0.logout() },
         .read("GET", "/_uuids", .anyone) { try $0.uuids() },
         .read("GET", "/_all_dbs", .serverAdmin) { try $0.allDatabases() },
@@ -49,7 +53,7 @@ package struct Router: Sendable {
         .read("GET", "/{db}") { try $0.databaseInfo() },
         .write("PUT", "/{db}", .serverAdmin) { try $0.createDatabase() },
         .write("DELETE", "/{db}", .serverAdmin) { try $0.deleteDatabase() },
-        .write("POST", "/{db}") { try $0.postDocument() },
+        .write("POST", "/{db}") { try $0.postDocument() }.taking(.document),
         .write("POST", "/{db}/_ensure_full_commit") { try $0.ensureFullCommit() },
         .write("POST", "/{db}/_compact", .databaseAdmin) { try $0.compact() },
         .write("POST", "/{db}/_compact/{ddoc}", .databaseAdmin) { try $0.compactViews() },
@@ -59,9 +63,10 @@ package struct Router: Sendable {
         .read("GET", "/{db}/_purged_infos_limit") { try $0.purgedInfosLimit() },
         .write("PUT", "/{db}/_purged_infos_limit", .databaseAdmin) {
             try $0.setPurgedInfosLimit()
-        },
+        }.taking(.setting),
         .read("GET", "/{db}/_revs_limit") { try $0.revisionsLimit() },
-        .write("PUT", "/{db}/_revs_limit", .databaseAdmin) { try $0.setRevisionsLimit() },
+        .write("PUT", "/{db}/_revs_limit", .databaseAdmin) { try $0.setRevisionsLimit() }.taking(
+            .setting),
         .read("GET", "/{db}/_security") { try $0.securityObject() },
         .write("PUT", "/{db}/_security", .databaseAdmin) { try $0.setSecurity() },
 
@@ -75,7 +80,7 @@ package struct Router: Sendable {
         .read("GET", "/{db}/_local_docs") { try $0.localDocuments() },
         .read("POST", "/{db}/_local_docs") { try $0.localDocuments() },
         .read("POST", "/{db}/_local_docs/queries") { try $0.localDocumentsQueries() },
-        .write("POST", "/{db}/_bulk_docs") { try $0.bulkDocuments() },
+        .write("POST", "/{db}/_bulk_docs") { try $0.bulkDocuments() }.taking(.documents),
         .read("POST", "/{db}/_bulk_get") { try $0.bulkGet() },
         .read("POST", "/{db}/_revs_diff") { try $0.revisionsDifference() },
         .read("POST", "/{db}/_missing_revs") { try $0.missingRevisions() },
@@ -84,14 +89,14 @@ package struct Router: Sendable {
 
         // One document
         .short("GET", "/{db}/{doc}") { try $0.getDocument() },
-        .write("PUT", "/{db}/{doc}") { try $0.putDocument() },
+        .write("PUT", "/{db}/{doc}") { try $0.putDocument() }.taking(.document),
         .write("DELETE", "/{db}/{doc}") { try $0.deleteDocument() },
         .write("COPY", "/{db}/{doc}") { try $0.copyDocument() },
         .read("GET", "/{db}/{doc}/{attachment}") { try $0.getAttachment() },
         .write("PUT", "/{db}/{doc}/{attachment}") { try $0.putAttachment() },
         .write("DELETE", "/{db}/{doc}/{attachment}") { try $0.deleteAttachment() },
         .short("GET", "/{db}/_local/{id}") { try $0.getLocal() },
-        .write("PUT", "/{db}/_local/{id}") { try $0.putLocal() },
+        .write("PUT", "/{db}/_local/{id}") { try $0.putLocal() }.taking(.document),
         .write("DELETE", "/{db}/_local/{id}") { try $0.deleteLocal() },
         .write("COPY", "/{db}/_local/{id}") { try $0.copyLocal() },
 
@@ -133,6 +138,7 @@ package struct Router: Sendable {
             user = signedIn
             var call = Call(
                 site: site, request: request, target: target, resource: resource, user: signedIn)
+            call.bodyKind = route.body
             try call.checkStranger(route)
             call.openDatabase = try open(resource, route, signedIn)
             return try handle(call, route)
@@ -181,7 +187,8 @@ package struct Router: Sendable {
     private func handle(_ call: Call, _ route: Route) throws -> ListenerResponse {
         try call.checkAccess(route)
         try call.checkAccept(route)
-        let response = try route.handle(call)
+        var response = try route.handle(call)
+        response.memory = call.memory
         // As CouchDB before 3 promised, and clients still ask.
         if route.isWrite, call.headers["X-Couch-Full-Commit"] == "true" {
             try call.openDatabase?.sync()
@@ -204,7 +211,8 @@ package struct Router: Sendable {
     }
 
     /// Which lane a request belongs into.
-    package func lane(_ head: RequestHead) -> Lane {
+    package func lane(_ request: ListenerRequest) -> Lane {
+        let head = request.head
         // Whatever is got is read; most requests need not be looked at twice.
         if head.method == "GET" || head.method == "HEAD" { return .reading }
         guard let target = try? RequestTarget(head.target),
@@ -212,8 +220,19 @@ package struct Router: Sendable {
         else { return .reading }
         if route.pattern == "/_session", route.method == "POST" { return .signingIn }
         if route.length == .long { return .long }
+        if isHeavy(request) { return .heavy }
         return route.isWrite ? .writing : .reading
     }
+
+    /// Whether a body may have to wait for memory: it is long, or may be once it is decoded.
+    private func isHeavy(_ request: ListenerRequest) -> Bool {
+        let length = request.body.length
+        let isCoded = request.head.headers["Content-Encoding"] != nil
+        return length > (isCoded ? Self.strangersBody / 4 : MemoryBudget.free)
+    }
+
+    /// Where bodies are kept while they come.
+    package var receivedBodies: MemoryBudget { site.receivedBodies }
 
     /// Who makes a request; nil when a password must be hashed to tell, and that may not be done now.
     package func identity(of head: RequestHead, mayTakeLong: Bool) -> Identity? {
@@ -231,7 +250,7 @@ package struct Router: Sendable {
     /// to sign in.
     package func largestBody(of identity: Identity) -> Int {
         let limit = site.options.limits.requestBody
-        return identity.isProven ? limit : min(limit, 64 << 10)
+        return identity.isProven ? limit : min(limit, Self.strangersBody)
     }
 
     /// The answer to a request that is refused before its body has come.

@@ -31,6 +31,11 @@ package final class Site: Sendable {
     private let ownHosts = Mutex<NameSet>([])
     private let opening = Mutex<ListenerToken?>(nil)
     let throttle: PasswordThrottle
+    /// The memory for bodies that are decoded and parsed.
+    let memory: MemoryBudget
+    /// The memory for bodies that come in. It is apart, so that bodies that wait to be parsed leave room for those that
+    /// are.
+    let receivedBodies: MemoryBudget
 
     /// Gathers what requests share.
     ///
@@ -42,6 +47,8 @@ package final class Site: Sendable {
         self.options = options
         cors = CORS(options: options.cors)
         throttle = PasswordThrottle(options.limits)
+        memory = MemoryBudget(capacity: options.limits.memory / 4 * 3)
+        receivedBodies = MemoryBudget(capacity: options.limits.memory / 4)
         let directory = manager.directory.path(percentEncoded: false)
         deaths = EarlyDeaths(directory: directory)
         switch options.access {
@@ -142,6 +149,7 @@ package final class Site: Sendable {
     /// Ends what goes on between requests.
     func end() {
         opening.withLock { $0 = nil }
+        memory.close()
         replicator.close()
         replications.close()
         deaths.forget()

@@ -41,6 +41,8 @@ final class Exchange: Sendable {
         var identity = Identity.known(ListenerUser())
         var limit = 0
         var response: ListenerResponse?
+        /// What the request has reserved, until its answer is done.
+        var memory: RequestMemory?
         var producer: (any ResponseProducer)?
         /// What was produced and not yet taken.
         var piece: [UInt8] = []
@@ -121,6 +123,7 @@ final class Exchange: Sendable {
         guard server.begin(self, on: open) else { return false }
         state.withLock { state in
             state.head = head
+            state.body.budget = server.handler.receivedBodies
             // The library notes where each field lies.
             state.headSize = size + 64 * head.headers.count
         }
@@ -215,7 +218,7 @@ final class Exchange: Sendable {
         }
         guard leave(for: .working) else { return false }
         suspend()
-        let isTaken = server.pool(server.handler.lane(head)).run { [self, request] in
+        let isTaken = server.pool(server.handler.lane(request)).run { [self, request] in
             finish(server.handler.respond(request))
         }
         if !isTaken, case .refused(let failure) = Identity.busy {
@@ -232,6 +235,7 @@ final class Exchange: Sendable {
     private func answer() -> Bool {
         let (answer, headSize, isAbandoned) = state.withLock { state in
             defer { state.response = nil }
+            state.memory = state.response?.memory
             state.phase = .answering
             return (state.response, state.headSize, state.isAbandoned)
         }
@@ -404,6 +408,7 @@ final class Exchange: Sendable {
         let producer = state.withLock { state in
             defer { state.producer = nil }
             state.body.abandon()
+            state.memory = nil
             state.phase = .done
             state.piece = []
             return state.producer

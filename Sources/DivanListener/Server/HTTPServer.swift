@@ -29,7 +29,9 @@ package protocol HTTPRequestHandler: Sendable {
     /// Answers a request that takes less time than to hand it to another thread; nil for all others.
     func answerAtOnce(_ request: ListenerRequest) -> ListenerResponse?
     /// Where a request waits for its turn, so that none holds up those of another kind.
-    func lane(_ head: RequestHead) -> Router.Lane
+    func lane(_ request: ListenerRequest) -> Router.Lane
+    /// The memory for bodies that come in and are too long to be kept for each connection.
+    var receivedBodies: MemoryBudget { get }
     /// Answers a request; on a thread that may block.
     func respond(_ request: ListenerRequest) -> ListenerResponse
     /// The answer to a request that was refused before its body came.

@@ -115,6 +115,7 @@ final class MicroHTTPServer: HTTPServer {
     private let writers: WorkerPool
     private let waiters: WorkerPool
     private let signers: WorkerPool
+    private let heavy: WorkerPool
     let deadlines: Deadlines
     private let state = Mutex(State())
     private let stops = Atomic(false)
@@ -135,6 +136,7 @@ final class MicroHTTPServer: HTTPServer {
         readers = WorkerPool("divan.listener.readers", width: limits.workers)
         writers = WorkerPool("divan.listener.writers", width: max(2, limits.workers / 4))
         waiters = WorkerPool("divan.listener.waiters", width: limits.workers * 4)
+        heavy = WorkerPool("divan.listener.heavy", width: max(2, limits.workers / 4))
         // Hashing passwords may keep half of the processors busy, never all.
         signers = WorkerPool(
             "divan.listener.signers", width: min(limits.workers, Self.processors / 2),
@@ -169,6 +171,7 @@ final class MicroHTTPServer: HTTPServer {
         case .reading: readers
         case .writing: writers
         case .long: waiters
+        case .heavy: heavy
         case .signingIn: signers
         }
     }

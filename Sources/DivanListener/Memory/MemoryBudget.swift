@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import FoundationEssentials
+internal import Synchronization
+
+/// The memory that all requests together may take for their bodies.
+///
+/// A Swift program cannot survive an allocation that fails, and a small request can ask for much: 55 kB of gzip
+/// are 55 MB of JSON, and `1,1,1` takes sixty times its length as values. So no body is decoded or parsed before
+/// what that may cost has been reserved here:
+///
+///     body, in memory or in a file
+///       │  BodyMeasure goes through it once: bytes, values, the longest document       holds 256 kB
+///       ▼
+///     beyond the limits of the route and the user? ──► 413
+///       ▼
+///     reserve(cost) ──► waits in turn ──► 503 after ten seconds; 413 when it could never fit
+///       │
+///       ▼  decode, parse, answer
+///     the reservation goes with the call, or with the producer of its answer
+///
+/// ## Invariants
+///
+/// 1. What is reserved adds up to at most `capacity`.
+/// 2. A request reserves once, for the most that it may cost, and only gives back afterwards. One that needs more gives
+///    everything back before it asks again. So no request waits for another one that waits for it.
+/// 3. Reservations are granted in the order in which they were asked for, so a large one is not overtaken for ever by
+///    small ones.
+/// 4. A reservation ends with its last reference, however the request ends.
+///
+/// Up to `free` bytes nothing is reserved: that is what each worker may take, and small requests wait for nobody.
+///
+/// State: `state`, guarded by its mutex.
+package final class MemoryBudget: Sendable {
+    /// Why nothing was reserved.
+    package enum Refusal: Error, Equatable {
+        /// It is more than the budget.
+        case neverFits
+        /// There was no room in time.
+        case tooBusy
+    }
+
+    private final class Waiter: Sendable {
+        let bytes: Int
+        let isGranted = Atomic(false)
+        let signal = DispatchSemaphore(value: 0)
+
+        init(_ bytes: Int) { self.bytes = bytes }
+    }
+
+    private struct State {
+        var reserved = 0
+        var waiting: [Waiter] = []
+        var isClosed = false
+    }
+
+    /// What costs no more than this is part of what a worker takes anyway.
+    static let free = 1 << 20
+
+    /// The bytes that may be reserved.
+    package let capacity: Int
+    private let patience: Duration
+    private let state = Mutex(State())
+
+    /// Makes a budget.
+    ///
+    /// - Parameters:
+    ///   - capacity: The bytes that may be reserved.
+    ///   - patience: How long a reservation may wait.
+    package init(capacity: Int, patience: Duration = .seconds(10)) {
+        self.capacity = max(capacity, 0)
+        self.patience = patience
+    }
+
+    /// The budget of a machine: half of its memory, at least 256 MB and at most 1 GB.
+    static var standardCapacity: Int {
+        let half = Int(clamping: ProcessInfo.processInfo.physicalMemory / 2)
+        return min(max(half, 256 << 20), 1 << 30)
+    }
+
+    /// How many bytes are reserved.
+    package var reserved: Int { state.withLock { $0.reserved } }
+
+    /// How many reservations wait.
+    package var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// Reserves bytes, in turn; blocks until there is room.
+    ///
+    /// - Throws: ``Refusal``.
+    package func reserve(_ bytes: Int) throws(Refusal) -> MemoryReservation {
+        guard bytes <= capacity else { throw .neverFits }
+        let waiter = Waiter(bytes)
+        let mayStay = state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.waiting.append(waiter)
+            grant(&state)
+            return true
+        }
+        guard mayStay else { throw .tooBusy }
+        if waiter.signal.wait(timeout: .now() + patience.seconds) == .timedOut {
+            withdraw(waiter)
+        }
+        guard waiter.isGranted.load(ordering: .acquiring) else { throw .tooBusy }
+        return MemoryReservation(self, bytes)
+    }
+
+    /// Reserves bytes if there is room now and nobody waits for it; nil otherwise.
+    package func tryReserve(_ bytes: Int) -> MemoryReservation? {
+        let isTaken = state.withLock { state in
+            guard state.waiting.isEmpty, !state.isClosed, bytes <= capacity - state.reserved
+            else { return false }
+            state.reserved += bytes
+            return true
+        }
+        return isTaken ? MemoryReservation(self, bytes) : nil
+    }
+
+    /// Refuses those that wait, and all that come.
+    package func close() {
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for waiter in waiting { waiter.signal.signal() }
+    }
+
+    /// Takes one that has waited too long out of the line; those behind it may fit now.
+    private func withdraw(_ waiter: Waiter) {
+        state.withLock { state in
+            state.waiting.removeAll { $0 === waiter }
+            grant(&state)
+        }
+    }
+
+    fileprivate func release(_ bytes: Int) {
+        state.withLock { state in
+            state.reserved -= bytes
+            grant(&state)
+        }
+    }
+
+    private func grant(_ state: inout State) {
+        while let first = state.waiting.first, first.bytes <= capacity - state.reserved {
+            state.waiting.removeFirst()
+            state.reserved += first.bytes
+            first.isGranted.store(true, ordering: .releasing)
+            first.signal.signal()
+        }
+    }
+}
+
+/// Bytes of a budget, which are given back with the last reference to this.
+package final class MemoryReservation: Sendable {
+    private let budget: MemoryBudget
+    private let bytes: Int
+
+    fileprivate init(_ budget: MemoryBudget, _ bytes: Int) {
+        self.budget = budget
+        self.bytes = bytes
+    }
+
+    deinit { budget.release(bytes) }
+}
+
+/// What one request has reserved. The call has it, and so has the producer of its answer.
+///
+/// State: `reservation`, guarded by its mutex.
+package final class RequestMemory: Sendable {
+    private let reservation = Mutex<MemoryReservation?>(nil)
+
+    /// Gives back what was reserved, and reserves bytes in its place.
+    ///
+    /// - Throws: `HTTPFailure` 413 when they could never fit, 503 when there was no room in time.
+    func reserve(_ bytes: Int, in budget: MemoryBudget) throws {
+        reservation.withLock { $0 = nil }
+        guard bytes > MemoryBudget.free else { return }
+        do {
+            let made = try budget.reserve(bytes)
+            reservation.withLock { $0 = made }
+        } catch .neverFits {
+            throw HTTPFailure.bodyTooLarge
+        } catch .tooBusy {
+            throw HTTPFailure(
+                503, "too_busy",
+                "Other requests take the memory that this one needs; try again in some seconds.",
+                headers: ["Retry-After": "5"])
+        }
+    }
+}
+
+extension Duration {
+    /// The duration in seconds.
+    fileprivate var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) * 1e-18
+    }
+}
