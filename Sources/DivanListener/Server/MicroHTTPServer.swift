@@ -297,7 +297,12 @@ final class MicroHTTPServer: HTTPServer {
                 if let received = exchange.receivedBytes {
                     let allowed =
                         limits.bodyGrace + .seconds(received / max(1, limits.slowestBody))
-                    if age > allowed { shutdown(connection.descriptor, Int32(clamping: SHUT_RDWR)) }
+                    if age > allowed {
+                        shutdown(connection.descriptor, Int32(clamping: SHUT_RDWR))
+                    } else if Self.hasEnded(connection.descriptor) {
+                        // The library does not notice an end that comes together with bytes, until it is told again.
+                        shutdown(connection.descriptor, Int32(clamping: SHUT_RD))
+                    }
                 } else if exchange.isTooSlow(.seconds(Self.sweepSeconds), limits) {
                     shutdown(connection.descriptor, Int32(clamping: SHUT_RDWR))
                 } else if exchange.isParked, Self.isGone(connection.descriptor) {
@@ -307,6 +312,14 @@ final class MicroHTTPServer: HTTPServer {
             return gone
         }
         for exchange in gone { exchange.abandon() }
+    }
+
+    /// Whether the other side of a socket sends no more, and all that it has sent was read.
+    private static func hasEnded(_ descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        let flags = Int32(clamping: MSG_PEEK.rawValue) | Int32(clamping: MSG_DONTWAIT.rawValue)
+        // SAFETY: there is room for the one byte that is looked at.
+        return unsafe recv(descriptor, &byte, 1, flags) == 0
     }
 
     /// `POLLRDHUP`, which only shows with GNU extensions.
