@@ -89,7 +89,7 @@ struct BulkBody {
         // An array that grows has the old elements beside the new ones.
         try call.reserve(
             BodyMeasure.sum(
-                measure.cost(ofBytes: bytes, elements: count),
+                measure.cost(of: .documents, holding: bytes, elements: count),
                 longestAnswer(to: measure).multipliedClamping(by: 3)))
     }
 

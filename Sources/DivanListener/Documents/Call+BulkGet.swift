@@ -49,7 +49,7 @@ extension Call {
     }
 
     private func bulkGetItems() throws -> [BulkGetItem] {
-        try reserve(try measureBody().cost)
+        try reserve(try measureBody().cost(of: bodyKind))
         var items: [BulkGetItem] = []
         var isGiven = false
         let hasArray = try readObject(pieces(), array: "docs") { event, _ in

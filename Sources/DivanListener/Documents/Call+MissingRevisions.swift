@@ -71,7 +71,7 @@ extension Call {
         _ write: ([UInt8], Set<RevisionID>, inout JSONText) throws -> Void
     ) throws -> JSONText {
         var wanted: [WantedRevisions] = []
-        try reserve(try measureBody().cost)
+        try reserve(try measureBody().cost(of: bodyKind))
         _ = try readObject(pieces(), array: nil) {
             if let one = try WantedRevisions($0, name: $1) { wanted.append(one) }
         }

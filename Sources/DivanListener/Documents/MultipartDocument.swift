@@ -22,7 +22,9 @@ enum MultipartDocument {
         func pieces() throws -> BodyPieces {
             try BodyPieces(BodyReader(body, first.range), coding: nil)
         }
-        try call.reserve(try BodyMeasure(pieces(), within: call.bodyLimits).cost)
+        let measure = try BodyMeasure(pieces(), within: call.bodyLimits)
+        // The names of the attachments are read from values.
+        try call.reserve(measure.cost(of: .query))
         let text = try pieces().all(first.range.count)
         let document: ReceivedDocument
         let names: [String]

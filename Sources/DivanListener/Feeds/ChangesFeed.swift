@@ -275,6 +275,8 @@ extension Call {
     /// `GET`, `POST /{db}/_changes`
     func changes() throws -> ListenerResponse {
         let request = try ChangesRequest(self)
+        // A feed may last for days, and the body that asked for it is gone: what is left are the names of documents in it.
+        if request.mode != .normal { memory.keepQuarter() }
         // What a function of the app decides may be another thing the next time.
         let isTagged = request.mode == .normal && !request.filter.isFunction
         let tag = try isTagged ? listTag(headers["Last-Event-ID"] ?? "") : nil

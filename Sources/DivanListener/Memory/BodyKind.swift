@@ -5,6 +5,7 @@
 ///                 a stranger    a user                    an administrator
 ///     setting     64 kB         64 kB                     64 kB
 ///     query       64 kB         8 MB, 500,000 values      as a document
+///     selector    64 kB         the same                  as a document
 ///     document    64 kB         64 MB                     64 MB
 ///     documents   64 kB         64 MB each, 4 GiB         the same
 ///
@@ -12,22 +13,36 @@
 enum BodyKind: Sendable {
     /// A name and a password, a number.
     case setting
-    /// A question, or a list of names and revisions.
+    /// A list of names and revisions.
     case query
+    /// A question with a selector, which becomes something to run.
+    case selector
     /// One document.
     case document
     /// Documents that are read one by one.
     case documents
+
+    /// What a value in it takes at most, in bytes. These are twice what was measured for the worst texts, or more.
+    var valueCost: Int {
+        switch self {
+        // Packed; some sixty bytes where the parser has to build values.
+        case .document, .documents: 96
+        // The place of an object's member in an array that has just grown, its key, and its place in the table of keys.
+        case .setting, .query: 256
+        // The same, and its part of a selector.
+        case .selector: 768
+        }
+    }
 
     /// The bounds for a user.
     func limits(for user: ListenerUser, _ limits: ListenerLimits) -> BodyMeasure.Limits {
         var allowed: BodyMeasure.Limits
         switch self {
         case .setting: allowed = .init(bytes: min(limits.jsonBody, Router.strangersBody))
-        case .query where !user.isAdmin:
+        case .query where !user.isAdmin, .selector where !user.isAdmin:
             allowed = .init(
                 bytes: min(limits.jsonBody, limits.queryBody), values: limits.queryValues)
-        case .query, .document: allowed = .init(bytes: limits.jsonBody)
+        case .query, .selector, .document: allowed = .init(bytes: limits.jsonBody)
         case .documents: allowed = .init(bytes: limits.requestBody)
         }
         if user.method == nil, !user.isAdmin {

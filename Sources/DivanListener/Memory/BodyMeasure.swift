@@ -98,27 +98,26 @@ struct BodyMeasure: Sendable {
 
     // MARK: - Costs
 
-    /// What a value takes at most: the place of an object's member in an array that has just grown, its key, its place
-    /// in the table of keys, and what a query makes of it.
-    static let valueCost = 256
     /// What a byte of text takes at most: itself, the parser's two buffers of twice the length, and the packed form.
-    static let byteCost = 8
+    private static let byteCost = 8
+    /// What an element of a list takes at most beside its text, taken apart and not yet dealt with.
+    private static let elementCost = 512
 
     /// What the body takes at most when it is parsed as a whole.
-    var cost: Int { Self.cost(bytes, values) }
+    func cost(of kind: BodyKind) -> Int { Self.cost(bytes, values, kind) }
 
     /// What a list takes of which so many bytes and elements are held at once, the elements parsed.
-    func cost(ofBytes held: Int, elements count: Int) -> Int {
+    func cost(of kind: BodyKind, holding held: Int, elements count: Int) -> Int {
         Self.sum(
-            Self.cost(longest, mostValues),
+            Self.cost(longest, mostValues, kind),
             Self.sum(
                 min(bytes, held).multipliedClamping(by: 3),
-                min(elements, count).multipliedClamping(by: 2 * Self.valueCost)))
+                min(elements, count).multipliedClamping(by: Self.elementCost)))
     }
 
-    private static func cost(_ bytes: Int, _ values: Int) -> Int {
+    private static func cost(_ bytes: Int, _ values: Int, _ kind: BodyKind) -> Int {
         sum(
-            bytes.multipliedClamping(by: byteCost), values.multipliedClamping(by: valueCost))
+            bytes.multipliedClamping(by: byteCost), values.multipliedClamping(by: kind.valueCost))
     }
 
     /// The sum of two costs, or the most there is.

@@ -29,9 +29,19 @@ extension Call {
 
     /// The body in memory, decoded if it is gzip.
     private func contentBytes() throws -> [UInt8] {
+        if let short = try shortBody() { return short }
         let measure = try measureBody()
-        try reserve(measure.cost)
+        try reserve(measure.cost(of: bodyKind))
         return try pieces().all(measure.bytes)
+    }
+
+    /// A body that is so short that nothing needs to be reserved for it, whatever is in it; nil for another one.
+    private func shortBody() throws -> [UInt8]? {
+        guard case .bytes(let bytes) = request.body, headers["Content-Encoding"] == nil,
+            bytes.count <= min(MemoryBudget.free / 512, bodyLimits.bytes)
+        else { return nil }
+        try checkContentType()
+        return bytes
     }
 
     /// The body from its beginning.

@@ -154,21 +154,32 @@ package final class MemoryBudget: Sendable {
 /// Bytes of a budget, which are given back with the last reference to this.
 package final class MemoryReservation: Sendable {
     private let budget: MemoryBudget
-    private let bytes: Int
+    private let bytes: Atomic<Int>
 
     fileprivate init(_ budget: MemoryBudget, _ bytes: Int) {
         self.budget = budget
-        self.bytes = bytes
+        self.bytes = Atomic(bytes)
     }
 
-    deinit { budget.release(bytes) }
+    deinit { budget.release(bytes.load(ordering: .acquiring)) }
+
+    /// Gives back three quarters.
+    fileprivate func keepQuarter() {
+        let whole = bytes.load(ordering: .acquiring)
+        guard
+            bytes.compareExchange(
+                expected: whole, desired: whole / 4, ordering: .acquiringAndReleasing
+            ).exchanged
+        else { return }
+        budget.release(whole - whole / 4)
+    }
 }
 
 /// What one request has reserved. The call has it, and so has the producer of its answer.
 ///
 /// State: `reservation`, guarded by its mutex.
 package final class RequestMemory: Sendable {
-    private let reservation = Mutex<MemoryReservation?>(nil)
+    fileprivate let reservation = Mutex<MemoryReservation?>(nil)
 
     /// Gives back what was reserved, and reserves bytes in its place.
     ///
@@ -188,6 +199,11 @@ package final class RequestMemory: Sendable {
                 headers: ["Retry-After": "5"])
         }
     }
+}
+
+extension RequestMemory {
+    /// Gives back three quarters of what was reserved, where most of the request is done and the rest may take long.
+    func keepQuarter() { reservation.withLock { $0?.keepQuarter() } }
 }
 
 extension Duration {

@@ -46,7 +46,7 @@ package struct Router: Sendable {
         .read("GET", "/_scheduler/jobs", .serverAdmin) { try $0.schedulerJobs() },
         .read("GET", "/_scheduler/docs", .serverAdmin) { try $0.schedulerDocuments() },
         .read("GET", "/_scheduler/docs/{db}/{doc}", .serverAdmin) { try $0.schedulerDocument() },
-        .long("POST", "/_replicate", .serverAdmin) { try $0.replicate() },
+        .long("POST", "/_replicate", .serverAdmin) { try $0.replicate() }.taking(.selector),
         .read("GET", "/_membership", .serverAdmin) { try $0.membership() },
 
         // Databases
@@ -85,7 +85,7 @@ package struct Router: Sendable {
         .read("POST", "/{db}/_revs_diff") { try $0.revisionsDifference() },
         .read("POST", "/{db}/_missing_revs") { try $0.missingRevisions() },
         .read("GET", "/{db}/_changes") { try $0.changes() },
-        .read("POST", "/{db}/_changes") { try $0.changes() },
+        .read("POST", "/{db}/_changes") { try $0.changes() }.taking(.selector),
 
         // One document
         .short("GET", "/{db}/{doc}") { try $0.getDocument() },
@@ -101,10 +101,10 @@ package struct Router: Sendable {
         .write("COPY", "/{db}/_local/{id}") { try $0.copyLocal() },
 
         // Queries
-        .read("POST", "/{db}/_find") { try $0.find() },
-        .read("POST", "/{db}/_explain") { try $0.explain() },
+        .read("POST", "/{db}/_find") { try $0.find() }.taking(.selector),
+        .read("POST", "/{db}/_explain") { try $0.explain() }.taking(.selector),
         .read("GET", "/{db}/_index") { try $0.indexes() },
-        .write("POST", "/{db}/_index", .databaseAdmin) { try $0.createIndex() },
+        .write("POST", "/{db}/_index", .databaseAdmin) { try $0.createIndex() }.taking(.selector),
         .write("POST", "/{db}/_index/_bulk_delete", .databaseAdmin) { try $0.deleteIndexes() },
         .write("DELETE", "/{db}/_index/{ddoc}/json/{name}", .databaseAdmin) {
             try $0.deleteIndex()
