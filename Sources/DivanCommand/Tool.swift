@@ -7,7 +7,7 @@ struct Tool: Sendable {
     /// The version that `divan --version` prints.
     static let version = Manager.version
 
-    var environment: [String: String] = [:]
+    var environment: EnvironmentVariables = [:]
     var interruption = Interruption()
     /// Replaces the process's own outputs, in tests.
     var output: Output?

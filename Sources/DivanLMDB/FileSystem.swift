@@ -65,7 +65,7 @@ enum FileSystem {
         if size(of: path) != nil {
             return
         }
-        if let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+        if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex {
             try createDirectories(String(path[..<slash]))
         }
         if unsafe mkdir(path, 0o755) != 0, errno != EEXIST {

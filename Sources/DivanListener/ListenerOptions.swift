@@ -115,6 +115,7 @@ public struct ListenerOptions: Sendable {
     public var acceptsUnrunValidation = false
     /// What clients are told when they are asked for a password; pages in browsers are not asked.
     public var realm = "Divan"
+    // Not by bytes: names of header fields are ASCII, which is checked when the listener is made.
     /// Header fields added to every answer, such as `Strict-Transport-Security`. Fields that an answer
     /// has anyway keep their values.
     public var responseHeaders: [String: String] = [:]

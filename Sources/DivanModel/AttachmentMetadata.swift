@@ -19,10 +19,10 @@ public import DivanJSON
 /// meaning here.
 public struct AttachmentMetadata: Sendable, Hashable {
     /// The media type, such as `image/jpeg`. `nil` if nobody said.
-    public var contentType: String?
+    @ByBytes public var contentType: String?
 
     /// The algorithm and digest of the content as stored, such as `sha1-qvTG…=`.
-    public var digest: String
+    @ByBytes public var digest: String
 
     /// The length of the content in bytes, once decoded.
     public var length: UInt64

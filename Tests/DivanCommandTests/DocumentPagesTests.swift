@@ -40,4 +40,17 @@ import Testing
         #expect(shown == 2_500)
         #expect(largest > 0 && largest < 64 << 20, "the log grew to \(largest >> 20) MB")
     }
+
+    @Test func `a page that ends with an ID leaves out no other one that looks the same`() throws {
+        let database = try Database.inMemory()
+        defer { database.close() }
+        // The first page has 1,001 rows and ends with K; the sign of Kelvin is on the second one.
+        let ids = (0..<1_000).map { "A\(10_000 + $0)" } + ["K", "\u{212A}"]
+        try database.inBatch { for id in ids { try database.save(MutableDocument(id: id)) } }
+        var found: [String] = []
+        try DocumentPages.forEach(
+            in: database, AllDocumentsOptions(), interruption: Interruption()
+        ) { found.append($0.id) }
+        #expect(found.map { Array($0.utf8) } == ids.map { Array($0.utf8) })
+    }
 }

@@ -61,6 +61,14 @@ import Testing
         #expect(local.host == "[::1]" && local.port == 8_080)
     }
 
+    @Test func `a URL is cut at its separators, also where a mark follows one`() throws {
+        let url = try HTTPURL("http://ann:\u{301}s@a.example:8080/\u{301}x?\u{301}q#\u{301}f")
+        #expect(url.user == HTTPURL.User(name: "ann", password: "\u{301}s"))
+        #expect(url.origin == "http://a.example:8080")
+        #expect(url.target == "/%CC%81x?%CC%81q")
+        #expect(try HTTPURL("http://a@\u{301}b/").user?.name == "a")
+    }
+
     @Test func `what is no URL is refused without being quoted`() {
         for text in [
             "", "example.com", "ftp://a", "http://", "http://:80", "http://a:x", "http://a:0",

@@ -181,4 +181,51 @@ struct Twins: Sendable, CustomTestStringConvertible {
         let query = try QueryParameters(Array("\(encoded[0])=1&\(encoded[1])=2".utf8)[...])
         #expect(query[twins.one] == "1" && query[twins.other] == "2")
     }
+
+    @Test(arguments: Twins.all)
+    func `lists of documents and of local documents have both, and leave out one by its bytes`(
+        twins: Twins
+    ) throws {
+        let site = try TestSite()
+        site.send("PUT", "/db")
+        for prefix in ["", "_local/"] {
+            for name in [twins.one, twins.other] {
+                let body = JSONValue(["name": .string(name)]).description
+                let path = "/db/" + prefix + PercentEncoding.encode(name)
+                #expect(site.send("PUT", path, body).status == 201)
+                #expect(site.send("GET", path).json["name"] == .string(name))
+            }
+            let list = prefix.isEmpty ? "/db/_all_docs" : "/db/_local_docs"
+            let ids = [twins.one, twins.other].map { JSONValue.string(prefix + $0) }
+            let keys = JSONValue(["keys": .array(ids)]).description
+            let rows =
+                site.send("POST", list + "?include_docs=true", keys).json["rows"]?.array ?? []
+            #expect(rows.map { $0["id"] } == ids)
+            #expect(rows.map { $0["doc"]?["name"] } == [.string(twins.one), .string(twins.other)])
+            for end in ids {
+                let query = PercentEncoding.encode(end.description)
+                let range = site.send("GET", list + "?inclusive_end=false&endkey=" + query)
+                #expect(range.json["rows"]?.array?.contains { $0["id"] == end } == false)
+            }
+        }
+    }
+
+    @Test func `a mark on a separator hides nothing behind it`() throws {
+        let site = try TestSite { $0.access = .users(["root": "pw"]) }
+        site.send("PUT", "/db", "", Self.admin)
+        let type: HTTPHeaders = [
+            "Content-Type": "text/html;\u{301}x",
+            "Authorization": Self.admin["Authorization"] ?? "",
+        ]
+        #expect(site.send("PUT", "/db/d/a", "<p>", type).status == 201)
+        let answer = site.send("GET", "/db/d/a", "", Self.admin)
+        #expect(answer.headers["Content-Disposition"] == "attachment")
+        let login = site.send(
+            "POST", "/_session?next=" + PercentEncoding.encode("//\u{301}example.com"),
+            "name=root&password=pw", ["Content-Type": "application/x-www-form-urlencoded"])
+        #expect(login.status == 200)
+        #expect(login.headers["Location"] == nil)
+        let index = #"{"ddoc":"a/\u0301b","name":"n","index":{"fields":["x"]}}"#
+        #expect(site.send("POST", "/db/_index", index, Self.admin).status == 400)
+    }
 }

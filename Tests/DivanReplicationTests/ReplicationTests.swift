@@ -52,6 +52,19 @@ import struct Divan.Attachment
         #expect(try there.contains("\u{E9}"))
     }
 
+    @Test func `conflicts of two documents whose IDs look the same both end at arrival`()
+        async throws
+    {
+        let ids = ["\u{E9}", "e\u{301}"]
+        for id in ids {
+            try here.putExistingRevision(id, history: ["1-a"], ["n": 1])
+            try there.putExistingRevision(id, history: ["1-b"], ["n": 2])
+        }
+        try await here.createPullReplication(from: there) { $0.conflictResolver = .keepWinner }
+            .run()
+        for id in ids { #expect(try here.conflict(of: id) == nil) }
+    }
+
     @Test func `a live query fills as a pull goes on`() async throws {
         try fill(there, 1_200)
         let view = here.view(named: "numbers")
@@ -419,5 +432,9 @@ import struct Divan.Attachment
         let push = here.createPushReplication(to: "http://ann:secret@host:5984/db@x")
         #expect(!push.description.contains("secret"))
         #expect(push.description.contains("http://host:5984/db@x"))
+        // A mark on a separator makes another character of it.
+        for url in ["http://\u{301}ann:secret@host/db", "http://ann:secret@\u{301}host/db"] {
+            #expect(!here.createPushReplication(to: url).description.contains("secret"))
+        }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// Reads the words after a subcommand's name by that subcommand's schema.
 ///
 /// The rules are those of most Unix tools: `--name value` and `--name=value`, `-n value` and
@@ -30,9 +32,9 @@ struct CommandLineParser {
             if word == "--" {
                 positionals += words
                 break
-            } else if word.hasPrefix("--") {
+            } else if word.hasBytePrefix("--") {
                 try takeLongOption(word.dropFirst(2))
-            } else if word.hasPrefix("-"), word.count > 1 {
+            } else if word.hasBytePrefix("-"), word.count > 1 {
                 try takeLetters(word.dropFirst())
             } else {
                 positionals.append(word)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// The words that one subcommand understands: its name, arguments, options and help.
 struct CommandSchema: Sendable, Equatable {
-    var name: String
+    @ByBytes var name: String
     /// One line for the list of commands.
     var summary: String
     /// Paragraphs for the command's own help.
@@ -37,7 +39,7 @@ struct CommandSchema: Sendable, Equatable {
     }
 
     func option(named name: String) -> OptionSchema? {
-        allOptions.first { $0.name == name }
+        allOptions.first { $0.name.hasSameBytes(as: name) }
     }
 
     func option(lettered letter: Character) -> OptionSchema? {

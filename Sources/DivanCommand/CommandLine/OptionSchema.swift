@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// What a shell offers when the user asks it to complete an argument or an option's value.
 enum CompletionKind: Sendable, Equatable {
     case nothing
@@ -14,10 +16,10 @@ enum CompletionKind: Sendable, Equatable {
 /// exist in one of them and be missing in another.
 struct OptionSchema: Sendable, Equatable {
     /// The long name, without its dashes.
-    var name: String
+    @ByBytes var name: String
     var letter: Character?
     /// What the help calls the value, or `nil` for a flag, which takes none.
-    var valueName: String?
+    @ByBytes var valueName: String?
     var summary: String
     var completion: CompletionKind = .nothing
     /// Whether the option may be given more than once; each value counts.
@@ -56,7 +58,7 @@ struct ArgumentSchema: Sendable, Equatable {
     }
 
     /// The name in capitals, as the help prints it.
-    var name: String
+    @ByBytes var name: String
     var summary: String
     var count: Count = .required
     var completion: CompletionKind = .nothing

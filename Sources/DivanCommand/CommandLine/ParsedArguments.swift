@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// The arguments and options of one command line, looked up by the names in its schema.
 struct ParsedArguments: Sendable, Equatable {
-    private(set) var arguments: [String: [String]] = [:]
-    private(set) var options: [String: [String]] = [:]
+    private(set) var arguments: NameMap<[String]> = [:]
+    private(set) var options: NameMap<[String]> = [:]
 
     mutating func add(argument name: String, _ value: String) {
         arguments[name, default: []].append(value)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// Finds what a mistyped word may have meant.
 enum Suggestion {
     /// Returns " Did you mean x?" with its leading space, or nothing when no word is near.
@@ -10,7 +12,7 @@ enum Suggestion {
 
     /// Returns the nearest of `words`: the only one that begins so, or one with few other letters.
     static func nearest(to word: String, among words: [String]) -> String? {
-        let longer = words.filter { $0.hasPrefix(word) }
+        let longer = words.filter { $0.hasBytePrefix(word) }
         if let only = longer.first, longer.count == 1, !word.isEmpty { return only }
         let ranked = words.map { (word: $0, distance: distance(word, $0)) }
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }

@@ -23,11 +23,15 @@ struct Command: Sendable {
     }
 }
 
+// Not by bytes: the shell of the user sets them, and they are asked for by names that stand in the source.
+/// The variables of the process's environment, by name.
+typealias EnvironmentVariables = [String: String]
+
 /// One use of a command: what the user wrote, and where the answer goes.
 struct Invocation: Sendable {
     let arguments: ParsedArguments
     let output: Output
-    let environment: [String: String]
+    let environment: EnvironmentVariables
     let interruption: Interruption
     /// The key of the databases that the command opens, when it was given one.
     let key: EncryptionKey?

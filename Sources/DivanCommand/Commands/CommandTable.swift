@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// Every subcommand, in the order in which the help lists them.
 enum CommandTable {
     static let all: [Command] = [
@@ -11,6 +13,6 @@ enum CommandTable {
     ]
 
     static func command(named name: String) -> Command? {
-        all.first { $0.schema.name == name }
+        all.first { $0.schema.name.hasSameBytes(as: name) }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 internal import DivanLMDB
 internal import DivanStorage
 internal import FoundationEssentials
@@ -58,7 +59,7 @@ enum EngineChoice {
     ///
     /// - Throws: `UsageError` that lists them, for another name.
     static func engine(named name: String) throws(UsageError) -> StorageEngineFactory {
-        guard let engine = engines.first(where: { $0.identifier == name }) else {
+        guard let engine = engines.first(where: { $0.identifier.hasSameBytes(as: name) }) else {
             throw UsageError(
                 "There is no storage engine \"\(name)\": the engines are"
                     + " \(names.joined(separator: " and ")).")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 /// Enumerates documents in pages.
 ///
@@ -26,11 +27,11 @@ enum DocumentPages {
             // One more than wanted: the page begins with the last row of the page before.
             options.limit = min(left, pageLimit) + 1
             let page = try readPage(in: database, options)
-            for row in page where row.id != last && left > 0 {
+            for row in page where !row.id.hasSameBytes(as: last) && left > 0 {
                 left -= 1
                 try body(row)
             }
-            guard let end = page.last?.id, end != last else { return }
+            guard let end = page.last?.id, !end.hasSameBytes(as: last) else { return }
             last = end
             options.startID = end
             options.skip = 0

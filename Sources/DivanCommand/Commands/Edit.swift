@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 extension Command {
     /// `divan edit`: a document in an editor, or one property from the command line.
@@ -62,7 +63,7 @@ struct PropertyChanges: Sendable {
     }
 
     private static func path(_ key: String) throws(UsageError) -> [String] {
-        guard key.hasPrefix("/") else { return [key] }
+        guard key.hasBytePrefix("/") else { return [key] }
         guard let pointer = JSONPointer(key) else {
             throw UsageError("\"\(key)\" is not a JSON pointer.")
         }

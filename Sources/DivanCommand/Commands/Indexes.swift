@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 extension Command {
     /// `divan index`: what is stored of the indexes.
@@ -25,7 +26,7 @@ extension Command {
         let reports = try database.indexReports()
         guard names.isEmpty else {
             for name in names {
-                let found = reports.filter { $0.name == name }
+                let found = reports.filter { $0.name.hasSameBytes(as: name) }
                 guard !found.isEmpty else {
                     throw CommandFailure(.notFound, "There is no index \"\(name)\".")
                 }

@@ -28,7 +28,7 @@ extension Invocation {
     ///
     /// - Throws: `CommandFailure` if its last part is not a name for a database.
     static func newLocation(_ path: String) throws(CommandFailure) -> String {
-        let path = path.hasSuffix(".divan") ? path : path + ".divan"
+        let path = path.hasByteSuffix(".divan") ? path : path + ".divan"
         let name = String(URL(filePath: path).lastPathComponent.dropLast(".divan".count))
         guard Manager.isValidDatabaseName(name) else {
             throw CommandFailure(
@@ -43,11 +43,11 @@ extension Invocation {
     /// - Throws: `UsageError` for an empty path, which would name the current directory.
     static func location(_ path: String) throws(UsageError) -> String {
         var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        while path.count > 1, path.hasByteSuffix("/") { path.removeLast() }
         if path.isEmpty { throw UsageError("DB is empty.") }
         let suffix = ".divan"
         let manager = FileManager.default
-        if !path.hasSuffix(suffix), !manager.fileExists(atPath: path),
+        if !path.hasByteSuffix(suffix), !manager.fileExists(atPath: path),
             manager.fileExists(atPath: path + suffix)
         {
             return path + suffix

@@ -42,7 +42,7 @@ struct QueryRequest {
         if let fields = Self.list(arguments.string("fields")) { query.fields = fields }
         if let sort = Self.list(arguments.string("sort")) {
             query.sort = sort.map { path in
-                path.hasPrefix("-")
+                path.hasBytePrefix("-")
                     ? .descending(String(path.dropFirst())) : .ascending(path)
             }
         }

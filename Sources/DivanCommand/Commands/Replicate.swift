@@ -2,6 +2,7 @@
 
 internal import Divan
 internal import DivanHTTP
+internal import DivanJSON
 internal import FoundationEssentials
 
 extension Command {
@@ -186,7 +187,7 @@ struct ReplicationEnds {
 
     static func isURL(_ text: String) -> Bool {
         let lower = text.lowercased()
-        return lower.hasPrefix("http://") || lower.hasPrefix("https://")
+        return lower.hasBytePrefix("http://") || lower.hasBytePrefix("https://")
     }
 
     private static func open(_ path: String, creating: Bool, _ invocation: Invocation) throws

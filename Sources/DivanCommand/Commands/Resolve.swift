@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 extension Command {
     /// `divan conflicts`: which documents wait for a decision.
@@ -123,7 +124,10 @@ private enum ResolveDecision {
     func resolution(_ conflict: Conflict) throws -> ConflictResolution {
         switch self {
         case .revision(let revision):
-            guard let leaf = conflict.leaves.first(where: { $0.revisionID == revision }) else {
+            guard
+                let leaf = conflict.leaves.first(where: { $0.revisionID.hasSameBytes(as: revision) }
+                )
+            else {
                 throw CommandFailure(
                     .notFound,
                     "Revision \(revision) of document \"\(conflict.id)\" is not in conflict."

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 extension Command {
     /// `divan rm`: deletion, which leaves a tombstone.
@@ -83,7 +84,7 @@ extension Command {
                     }
                 } else {
                     let purged = try database.purge(id, revisions: revisions)
-                    if let missing = revisions.first(where: { !purged.contains($0) }) {
+                    if let missing = revisions.first(where: { !NameSet(purged).contains($0) }) {
                         throw CommandFailure(
                             .notFound, "Document \"\(id)\" has no leaf revision \(missing).")
                     }

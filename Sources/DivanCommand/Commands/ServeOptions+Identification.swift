@@ -38,7 +38,7 @@ extension ServeOptions {
     }
 
     /// The keys of tokens, by the names that tokens have for them.
-    private static func tokens(_ texts: [String], _ environment: [String: String]) throws
+    private static func tokens(_ texts: [String], _ environment: EnvironmentVariables) throws
         -> ListenerTokens?
     {
         var sources: NameMap<KeySource> = [:]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 extension Command {
     /// `divan view`: queries of a view.
@@ -107,7 +108,9 @@ extension Invocation {
             try ViewDefinition(JSONInput.object(text, name: file)).apply(to: view)
             return view
         }
-        let stored = try database.indexReports().first { $0.kind == .view && $0.name == name }
+        let stored = try database.indexReports().first {
+            $0.kind == .view && $0.name.hasSameBytes(as: name)
+        }
         guard let stored else {
             throw CommandFailure(.notFound, "There is no view \"\(name)\"; --define makes one.")
         }

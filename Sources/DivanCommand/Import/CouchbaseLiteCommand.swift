@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 internal import FoundationEssentials
 
 /// The part of `divan import` that brings over a whole database of Couchbase Lite 1.x.
@@ -8,7 +9,7 @@ enum CouchbaseLiteCommand {
     /// Whether a path names such a database, by its suffix.
     static func isMeant(by path: String) -> Bool {
         let path = withoutSlash(path)
-        return path.hasSuffix(".cblite2") || path.hasSuffix(".cblite")
+        return path.hasByteSuffix(".cblite2") || path.hasByteSuffix(".cblite")
     }
 
     /// Imports `source` into `target`, by default a database of the same name in the current directory.
@@ -49,7 +50,7 @@ enum CouchbaseLiteCommand {
 
     private static func withoutSlash(_ path: String) -> String {
         var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        while path.count > 1, path.hasByteSuffix("/") { path.removeLast() }
         return path
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 /// One run of `divan import`: input in, batches of documents out.
 ///
@@ -61,7 +62,7 @@ struct Importer {
     /// `3166-1` names a key; `/data/items` is a JSON pointer through several.
     static func keyPath(_ text: String?) throws(UsageError) -> [String] {
         guard let text else { return [] }
-        guard text.hasPrefix("/") else {
+        guard text.hasBytePrefix("/") else {
             if text.isEmpty { throw UsageError("--key is empty.") }
             return [text]
         }

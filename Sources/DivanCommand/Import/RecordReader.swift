@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 /// Makes a document of one record's JSON text.
 ///
@@ -109,7 +110,7 @@ struct RecordReader: Sendable {
             let generation = start.subtractingSaturated(Int64(clamping: history.count))
             history.append("\(generation)-\(id.string ?? "")")
         }
-        guard history.first == newest else {
+        guard newest.hasSameBytes(as: history.first) else {
             throw RecordProblem("has a _revisions that does not begin with its _rev.")
         }
         return history

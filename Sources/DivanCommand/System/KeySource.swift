@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanJSON
 
 /// Where a key or a password comes from. Never from an argument: those are seen by every other user of
 /// the machine, and kept by shells.
@@ -32,14 +33,14 @@ enum KeySource: Equatable {
     init(_ text: String, option: String) throws(UsageError) {
         if text == "prompt" {
             self = .prompt
-        } else if text.hasPrefix("fd:"), let number = Int32(text.dropFirst(3), radix: 10),
+        } else if let number = text.afterBytePrefix("fd:").flatMap({ Int32($0, radix: 10) }),
             number >= 0
         {
             self = .descriptor(number)
-        } else if text.hasPrefix("file:"), text.count > 5 {
-            self = .file(String(text.dropFirst(5)))
-        } else if text.hasPrefix("env:"), text.count > 4 {
-            self = .variable(String(text.dropFirst(4)))
+        } else if let path = text.afterBytePrefix("file:"), !path.isEmpty {
+            self = .file(path)
+        } else if let name = text.afterBytePrefix("env:"), !name.isEmpty {
+            self = .variable(name)
         } else {
             throw UsageError(
                 "--\(option) takes no secret but where to get it from: \(Self.forms).")
@@ -57,7 +58,7 @@ enum KeySource: Equatable {
     /// - Returns: The key.
     /// - Throws: `UsageError` or `CommandFailure`, neither of which repeats a secret.
     static func key(
-        _ arguments: ParsedArguments, _ environment: [String: String],
+        _ arguments: ParsedArguments, _ environment: EnvironmentVariables,
         prefix: String = "encryption-",
         isNew: Bool = false
     ) throws -> EncryptionKey? {
@@ -106,7 +107,7 @@ enum KeySource: Equatable {
     ///   - title: What it is, in words that begin a sentence.
     /// - Returns: Its bytes, one at least.
     /// - Throws: `CommandFailure`, which does not repeat the secret.
-    func secret(_ environment: [String: String], _ title: String) throws(CommandFailure)
+    func secret(_ environment: EnvironmentVariables, _ title: String) throws(CommandFailure)
         -> [UInt8]
     {
         let bytes = Self.withoutLineEnd(try content(environment, title, isNew: false))
@@ -116,7 +117,7 @@ enum KeySource: Equatable {
 
     /// The bytes, without the end of a line after them unless they are a key with it.
     private func read(
-        _ environment: [String: String], _ title: String, isNew: Bool
+        _ environment: EnvironmentVariables, _ title: String, isNew: Bool
     ) throws(CommandFailure) -> [UInt8] {
         let bytes = try content(environment, title, isNew: isNew)
         return bytes.count == 32 ? bytes : Self.withoutLineEnd(bytes)
@@ -129,7 +130,7 @@ enum KeySource: Equatable {
 
     /// All that the source gives.
     private func content(
-        _ environment: [String: String], _ title: String, isNew: Bool
+        _ environment: EnvironmentVariables, _ title: String, isNew: Bool
     ) throws(CommandFailure) -> [UInt8] {
         switch self {
         case .descriptor(let number):

@@ -21,7 +21,7 @@ struct Output: Sendable {
 
     /// The process's own outputs.
     static func standard(
-        environment: [String: String], choice: Terminal.ColorChoice, isQuiet: Bool
+        environment: EnvironmentVariables, choice: Terminal.ColorChoice, isQuiet: Bool
     ) -> Output {
         let out = SystemCalls.standardOutput
         let err = SystemCalls.standardError

@@ -22,7 +22,7 @@ struct Terminal: Sendable, Equatable {
     /// A `NO_COLOR` that is set and not empty takes colours away (no-color.org), as does a terminal
     /// called "dumb"; `--color always` puts them back, for a pager.
     init(
-        isInteractive: Bool, width: Int?, environment: [String: String], choice: ColorChoice
+        isInteractive: Bool, width: Int?, environment: EnvironmentVariables, choice: ColorChoice
     ) {
         let name = environment["TERM"] ?? ""
         let wantsNone = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
@@ -40,7 +40,7 @@ struct Terminal: Sendable, Equatable {
         self.width = width ?? environment["COLUMNS"].flatMap { Int($0, radix: 10) } ?? 80
     }
 
-    init(descriptor: Int32, environment: [String: String], choice: ColorChoice) {
+    init(descriptor: Int32, environment: EnvironmentVariables, choice: ColorChoice) {
         self.init(
             isInteractive: SystemCalls.isTerminal(descriptor),
             width: SystemCalls.terminalWidth(descriptor),

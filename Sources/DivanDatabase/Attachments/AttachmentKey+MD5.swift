@@ -19,7 +19,7 @@ extension AttachmentKey {
 
     /// Reads the digest of an attachment's stub, by SHA-1 or MD5; nil for anything else.
     init?(ofStub digest: String) {
-        guard digest.hasPrefix(Self.md5Prefix) else {
+        guard digest.hasBytePrefix(Self.md5Prefix) else {
             self.init(digest: digest)
             return
         }

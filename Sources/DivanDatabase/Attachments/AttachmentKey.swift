@@ -30,8 +30,8 @@ struct AttachmentKey: Hashable, Sendable {
 
     /// Reads the digest of a stub or a blob; nil for another algorithm or what is none at all.
     init?(digest: String) {
-        guard digest.hasPrefix(Self.prefix),
-            let bytes = Base64.decode(String(digest.dropFirst(Self.prefix.count))),
+        guard let digits = digest.afterBytePrefix(Self.prefix),
+            let bytes = Base64.decode(digits),
             bytes.count == Self.byteCount
         else { return nil }
         self.init(bytes.span)

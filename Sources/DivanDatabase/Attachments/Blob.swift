@@ -101,7 +101,7 @@ public struct Blob: Sendable {
 
     /// Reads the object of a blob; nil for any other object.
     init?(_ properties: JSONObject, store: UInt32) {
-        guard properties["@type"]?.string == Self.typeName,
+        guard Self.typeName.hasSameBytes(as: properties["@type"]?.string),
             let digest = properties["digest"]?.string
         else { return nil }
         self.properties = properties
@@ -172,7 +172,8 @@ extension Blob: JSONConvertible {
 extension Blob: Equatable {
     /// Blobs are equal when their content and their type are.
     public static func == (left: Blob, right: Blob) -> Bool {
-        left.digest == right.digest && left.contentType == right.contentType
+        left.digest.hasSameBytes(as: right.digest)
+            && left.contentType.hasSameBytes(as: right.contentType)
             && left.length == right.length
     }
 }

@@ -122,7 +122,7 @@ private struct ContentCheck {
         self.knownMD5 = knownMD5
         self.label = label
         self.id = id
-        let isMD5 = content.expectedDigest?.hasPrefix("md5-") ?? false && knownMD5 == nil
+        let isMD5 = content.expectedDigest?.hasBytePrefix("md5-") ?? false && knownMD5 == nil
         md5 = isMD5 ? ContentDigest(.md5, by: digest) : nil
         decoder = content.encoding == AttachmentEncoding.gzip ? GzipDecoder() : nil
     }
@@ -149,11 +149,11 @@ private struct ContentCheck {
             throw DatabaseError.attachmentLength(label, id, found: length, declared: expected)
         }
         if let expected = content.expectedDigest {
-            let isMD5 = expected.hasPrefix("md5-")
+            let isMD5 = expected.hasBytePrefix("md5-")
             let found =
                 md5.map { "md5-" + Base64.encode($0.finish()) }
                 ?? (isMD5 ? knownMD5 : nil) ?? staged.key.digest
-            guard found == expected else {
+            guard found.hasSameBytes(as: expected) else {
                 throw DatabaseError.attachmentDigest(label, id, found: found, declared: expected)
             }
         }

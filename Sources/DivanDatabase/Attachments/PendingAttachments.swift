@@ -22,7 +22,7 @@ struct PendingAttachments {
     /// Without the blobs that are no longer in the body.
     func needed(by body: PackedValue) -> PendingAttachments {
         guard !blobs.isEmpty else { return self }
-        let keys = Set(body.attachmentKeys.map(\.digest))
+        let keys = NameSet(body.attachmentKeys.map(\.digest))
         var needed = self
         needed.blobs = blobs.filter { keys.contains($0.digest) }
         return needed

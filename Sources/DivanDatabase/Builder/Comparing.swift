@@ -34,7 +34,7 @@ struct Comparing {
         case .notEqual: return !order.collatesAsEqual(left, right)
         default: break
         }
-        guard left.typeName == right.typeName else { return nil }
+        guard left.typeName.hasSameBytes(as: right.typeName) else { return nil }
         let place = order.collate(left, right)
         return switch comparison {
         case .less: place < 0

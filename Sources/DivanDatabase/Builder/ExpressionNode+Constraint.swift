@@ -100,14 +100,17 @@ private struct Constraining {
             return .inside(IndexComponent(.documentID), intervals)
         case .meta(.expiration, let name) where isFirst(name):
             return .inside(IndexComponent(.expiration), intervals)
-        case .variable(let name, let path) where name == variable?.name && used == collation:
+        case .variable(let name, let path)
+        where name.hasSameBytes(as: variable?.name) && used == collation:
             guard let variable else { return .anything }
             return .inside(IndexComponent(variable.array, element: path), intervals)
         default: return .anything
         }
     }
 
-    private func isFirst(_ name: String?) -> Bool { name == nil || name == source }
+    private func isFirst(_ name: String?) -> Bool {
+        name == nil || name.hasSameBytes(as: source)
+    }
 
     private func quantified(
         _ quantifier: ExpressionNode.Quantifier, _ name: String, _ array: ExpressionNode,

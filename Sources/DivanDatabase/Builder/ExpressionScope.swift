@@ -36,12 +36,12 @@ final class ExpressionScope {
 
     /// The document of a source.
     func document(of source: String?) -> Document? {
-        source == nil || source == name ? document : joined[source ?? ""]
+        source == nil || source.hasSameBytes(as: name) ? document : joined[source ?? ""]
     }
 
     /// The properties of the document of a source.
     func body(of source: String?) -> PackedValue? {
-        source == nil || source == name ? document.body : joined[source ?? ""]?.body
+        source == nil || source.hasSameBytes(as: name) ? document.body : joined[source ?? ""]?.body
     }
 
     /// When a document expires. It is read once, so that a scope may be asked again after its snapshot.

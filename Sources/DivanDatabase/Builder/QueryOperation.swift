@@ -101,11 +101,13 @@ struct QueryOperation {
                 .function(.concat, [$0, try expression($1)])
             }
         }
-        if name == "REGEXP_LIKE()" {
+        if name.hasSameBytes(as: "REGEXP_LIKE()") {
             return .matches(try argument(0, of: 2), try argument(1, of: 2))
         }
-        guard name.hasSuffix("()"),
-            let function = ExpressionFunction(rawValue: name.dropLast(2).lowercased())
+        guard
+            let function = name.beforeByteSuffix("()").flatMap({
+                ExpressionFunction(rawValue: $0.lowercased())
+            })
         else {
             throw QueryJSON.failure("has an operator '\(name)' that is not known")
         }

@@ -193,7 +193,8 @@ private struct PackedColumns {
     }
 
     private static func path(of node: ExpressionNode, _ source: String?) -> PackedPath? {
-        guard case .property(let path, let name) = node.uncollated, name == nil || name == source
+        guard case .property(let path, let name) = node.uncollated,
+            name == nil || name.hasSameBytes(as: source)
         else { return nil }
         return PackedPath(path.steps.map { ($0.key, $0.index) })
     }

@@ -54,7 +54,7 @@ struct SelectPlan {
         guard isGrouped else {
             return columns.firstIndex { node in
                 guard case .meta(.id, let source) = node else { return false }
-                return source == nil || source == sourceName
+                return source == nil || source.hasSameBytes(as: sourceName)
             }.map { [$0] } ?? []
         }
         let found = grouping.compactMap { columns.firstIndex(of: $0) }
@@ -76,7 +76,7 @@ struct SelectPlan {
         guard query.offset >= 0, query.limit ?? 0 >= 0 else {
             throw DatabaseError(.invalidQuery, "limit and offset count rows; use 0 or more.")
         }
-        guard Set(names).count == names.count else {
+        guard NameSet(names).count == names.count else {
             throw DatabaseError(.invalidQuery, "Two sources of the query have the same name.")
         }
         sourceName = query.source.name
@@ -103,13 +103,14 @@ struct SelectPlan {
     /// A name for each column; two of the same name are told apart by numbers.
     private static func keys(_ columns: [SelectResult]) -> [String] {
         var keys: [String] = []
+        var taken: NameSet = []
         var unnamed = 0
         for column in columns {
             if column.name == nil { unnamed += 1 }
             let name = column.name ?? "$\(unnamed)"
             var key = name
             var number = 2
-            while keys.contains(key) {
+            while !taken.insert(key).inserted {
                 key = "\(name)_\(number)"
                 number += 1
             }
@@ -148,7 +149,7 @@ struct SelectPlan {
     }
 
     private static func check(_ source: String?, _ names: [String]) throws {
-        guard let source, !names.contains(source) else { return }
+        guard let source, !NameSet(names).contains(source) else { return }
         throw DatabaseError(.invalidQuery, "The query has no source '\(source)'.")
     }
 

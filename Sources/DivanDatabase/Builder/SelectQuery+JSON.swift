@@ -186,11 +186,13 @@ struct QueryJSON {
 
     /// A property, or a fact about the document, of the source that the path begins with.
     private func property(_ path: String) throws -> ExpressionNode {
-        var (path, source) = (path.hasPrefix(".") ? String(path.dropFirst()) : path, String?.none)
+        var (path, source) = (path.afterBytePrefix(".") ?? path, String?.none)
         let names = sources.compactMap(\.name)
-        if let name = names.first(where: { path == $0 || path.hasPrefix($0 + ".") }) {
-            source = name
-            path = String(path.dropFirst(name.count + 1))
+        for name in names {
+            let rest = path.hasSameBytes(as: name) ? "" : path.afterBytePrefix(name + ".")
+            guard let rest else { continue }
+            (path, source) = (rest, name)
+            break
         }
         switch path {
         case "": return .document(source: source)

@@ -37,7 +37,9 @@ public struct SelectRow: Sendable {
 
     /// The value of a column; absent where it is missing, or there is no such column.
     public subscript(key: String) -> Fragment {
-        guard let index = keys.firstIndex(of: key) else { return Fragment(JSONValue?.none) }
+        guard let index = keys.firstIndex(where: { $0.hasSameBytes(as: key) }) else {
+            return Fragment(JSONValue?.none)
+        }
         return Fragment(values[index])
     }
 
@@ -67,13 +69,13 @@ public struct SelectRow: Sendable {
 extension SelectRow: Equatable {
     /// Rows are equal when their columns and values are.
     public static func == (left: SelectRow, right: SelectRow) -> Bool {
-        left.keys == right.keys && left.values == right.values
+        left.keys.hasSameBytes(as: right.keys) && left.values == right.values
     }
 }
 
 extension SelectRows: Equatable {
     /// Equal when columns and rows are, in the same order.
     public static func == (left: SelectRows, right: SelectRows) -> Bool {
-        left.keys == right.keys && left.values == right.values
+        left.keys.hasSameBytes(as: right.keys) && left.values == right.values
     }
 }

@@ -111,7 +111,7 @@ final class SelectRun {
     private func orderPath(_ node: ExpressionNode, _ place: Int) -> PropertyPath {
         switch node.uncollated {
         case .property(let path, let source)
-        where (source == nil || source == query.source.name)
+        where (source == nil || source.hasSameBytes(as: query.source.name))
             && path.steps.first?.key?.utf8.first != UInt8(ascii: "_"):
             return path
         default: return PropertyPath(steps: [PropertyPath.Step(key: "\u{0}order\(place)")])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanJSON
+public import DivanJSON
 public import DivanModel
 internal import DivanStorage
 
@@ -9,9 +9,9 @@ public struct Change: Sendable, Equatable {
     /// The place in the feed; the next reading begins after it.
     public var sequence: SequenceNumber
     /// The document's ID.
-    public var id: String
+    @ByBytes public var id: String
     /// The IDs of all leaf revisions, the current one first.
-    public var revisions: [String]
+    @ByBytes public var revisions: [String]
     /// Whether the current revision is a tombstone.
     public var isDeleted: Bool
 

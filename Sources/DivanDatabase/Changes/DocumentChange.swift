@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import DivanJSON
 public import DivanModel
 
 /// What became of a document: a new revision, or its purging.
@@ -14,10 +15,10 @@ public import DivanModel
 /// change only, so `isConflict` and the rest are of then, not of each step.
 public struct DocumentChange: Sendable, Hashable {
     /// The document's ID.
-    public var documentID: String
+    @ByBytes public var documentID: String
     /// The revision that was added; nil for a purge. Where no revision was added and another one
     /// became current, as when single revisions are purged, it is that one.
-    public var revisionID: String?
+    @ByBytes public var revisionID: String?
     /// The place of the change in the feed; nil for a purge, which has none.
     public var sequence: SequenceNumber?
     /// Whether that revision is the document's current one. False for a revision that came from

@@ -182,7 +182,7 @@ extension Conflict {
         for (name, stub) in object {
             let isKnown = revisions.contains { document in
                 guard let known = document.body[Self.attachments]?[name] else { return false }
-                return known["digest"]?.string == stub["digest"]?.string
+                return (known["digest"]?.string).hasSameBytes(as: stub["digest"]?.string)
             }
             guard isKnown else { throw DatabaseError.foreignAttachment(name, winner.documentID) }
         }

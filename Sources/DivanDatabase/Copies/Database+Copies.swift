@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 public import FoundationEssentials
 
 // Copies of whole databases; docs/copies-and-backups.md has the guide.
@@ -80,6 +81,6 @@ extension URL {
     /// The path of a directory, without a slash at its end.
     var directoryPath: String {
         let path = path(percentEncoded: false)
-        return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        return path.utf8.count > 1 ? path.beforeByteSuffix("/") ?? path : path
     }
 }

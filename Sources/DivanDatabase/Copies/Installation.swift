@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// Puts a copy of a database into a directory, so that at every moment it holds a whole database or
 /// none.
 ///
@@ -166,7 +168,7 @@ struct Installation {
         guard Files.exists(path) else { return true }
         guard Files.isDirectory(path), let names = try? Files.list(path) else { return false }
         return names.allSatisfy {
-            $0 == "lock" || $0 == "changes" || $0.hasPrefix("data-")
+            $0 == "lock" || $0 == "changes" || $0.hasBytePrefix("data-")
                 || $0.contains(Files.temporaryMark)
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import DivanModel
 internal import DivanStorage
 
@@ -48,7 +49,7 @@ extension DatabaseError {
 
     /// An engine's sentence without its full stop, so that the remedy can follow in the same one.
     private static func clause(_ message: String) -> String {
-        message.hasSuffix(".") ? String(message.dropLast()) : message
+        message.beforeByteSuffix(".") ?? message
     }
 
     /// The document a damaged row belongs to, where its key says so.

@@ -105,7 +105,7 @@ extension AttachmentContent {
     /// Whether spooled bytes have a digest, `sha1-` or `md5-` with base64.
     package func hasDigest(_ digest: String) -> Bool {
         guard case .spooled(let staged, let md5) = source else { return false }
-        return digest == md5 || digest == staged.key.digest
+        return digest.hasSameBytes(as: md5) || digest.hasSameBytes(as: staged.key.digest)
     }
 
     /// Whether the bytes are coded by gzip.

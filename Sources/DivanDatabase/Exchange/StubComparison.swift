@@ -41,11 +41,11 @@ extension Snapshot {
             return !isExisting || position == nil || position == former["revpos"]
         }
         let known = former["digest"]?.string
-        if digest == known { return true }
-        guard isExisting, digest.hasPrefix("md5-"), stub["length"] == former["length"],
+        if digest.hasSameBytes(as: known) { return true }
+        guard isExisting, digest.hasBytePrefix("md5-"), stub["length"] == former["length"],
             let key = known.flatMap(AttachmentKey.init(ofStub:))
         else { return false }
-        return try core.attachments.md5(of: key) == digest
+        return digest.hasSameBytes(as: try core.attachments.md5(of: key))
     }
 }
 
@@ -53,7 +53,7 @@ extension ExistingRevision {
     /// Reads what the stubs are to be compared with, so that the transaction that stores the revision need not.
     func prepareComparisons(in database: Database) throws {
         guard case .object(let stubs)? = content.body["_attachments"]?.jsonValue(),
-            stubs.contains(where: { $0.value["digest"]?.string?.hasPrefix("md5-") ?? false })
+            stubs.contains(where: { $0.value["digest"]?.string?.hasBytePrefix("md5-") ?? false })
         else { return }
         try database.core.read { snapshot in
             let tree = try snapshot.record(id)?.tree

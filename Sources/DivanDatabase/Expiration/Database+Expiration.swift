@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import DivanJSON
 internal import DivanModel
 public import FoundationEssentials
 
 /// A document and when it expires.
 public struct Expiration: Sendable, Hashable {
     /// The document's ID.
-    public var documentID: String
+    @ByBytes public var documentID: String
     /// When it will be purged.
     public var date: Date
 }

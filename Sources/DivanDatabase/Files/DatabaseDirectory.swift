@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -142,7 +143,7 @@ final class DatabaseDirectory: Sendable {
             current.generation == manifest.generation
         else { return nil }
         // A life that could not be recorded because this is read-only.
-        if isReadOnly, current.place != manifest.place {
+        if isReadOnly, !current.place.hasSameBytes(as: manifest.place) {
             current.incarnation = manifest.incarnation
             current.place = manifest.place
         }
@@ -176,7 +177,8 @@ final class DatabaseDirectory: Sendable {
         let dataKey = access.dataKey
         var manifest = try Manifest(at: path, dataKey)
         let placePath = placePath(path, manifest.generation)
-        if let place = Files.lastingIdentity(of: placePath), place == manifest.place {
+        if let place = Files.lastingIdentity(of: placePath), place.hasSameBytes(as: manifest.place)
+        {
             var renewed = manifest
             access.renew(&renewed)
             guard writable, renewed != manifest else { return manifest }
@@ -192,7 +194,7 @@ final class DatabaseDirectory: Sendable {
         let place = Files.lastingIdentity(of: placePath) ?? ""
         return try changeManifest(at: path, dataKey, provenBy: dataKey, timeout) { manifest in
             // Another process may have been faster.
-            if manifest.place != place { manifest.beginLife(in: place) }
+            if !manifest.place.hasSameBytes(as: place) { manifest.beginLife(in: place) }
             access.renew(&manifest)
         }
     }
@@ -312,7 +314,7 @@ final class DatabaseDirectory: Sendable {
 extension DatabaseDirectory {
     /// The number of a generation's directory; nil for another name.
     static func generation(_ name: String) -> Int? {
-        name.hasPrefix("data-") ? Int(name.dropFirst("data-".count)) : nil
+        name.afterBytePrefix("data-").flatMap { Int($0) }
     }
 
     /// What lies in a directory and is none of a database's of that generation: other generations,
@@ -322,7 +324,8 @@ extension DatabaseDirectory {
     {
         let current = generation.map { "data-\($0)" }
         return try Files.list(path).filter {
-            ($0.hasPrefix("data-") && $0 != current) || $0.contains(Files.temporaryMark)
+            ($0.hasBytePrefix("data-") && !$0.hasSameBytes(as: current))
+                || $0.contains(Files.temporaryMark)
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if canImport(Glibc)
+internal import DivanJSON
 internal import Glibc
 #elseif canImport(Darwin)
 internal import Darwin
@@ -26,7 +27,7 @@ enum Files {
         if unsafe mkdir(path, 0o755) == 0 || (errno == EEXIST && isDirectory(path)) { return }
         let number = errno
         let parent = parent(of: path)
-        guard number == ENOENT, parent != path else {
+        guard number == ENOENT, !parent.hasSameBytes(as: path) else {
             throw SystemError("mkdir", path, number: number)
         }
         try makeDirectory(parent)
@@ -207,11 +208,11 @@ enum Files {
     }
 
     static func parent(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     static func lastComponent(of path: String) -> String {
-        path.split(separator: "/").last.map(String.init) ?? path
+        path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
     }
 }

@@ -22,13 +22,13 @@ struct Manifest: Equatable, Sendable {
     /// The first format whose manifest is proven with the key of the data.
     static let provenFormat = 4
     var generation: Int
-    var engine: String
-    var publicUUID: String
-    var privateUUID: String
+    @ByBytes var engine: String
+    @ByBytes var publicUUID: String
+    @ByBytes var privateUUID: String
     /// Which life of the database this is; see `DatabaseDirectory`.
-    var incarnation: String
+    @ByBytes var incarnation: String
     /// Where this life is lived: the lasting identity of the generation's file `place`.
-    var place: String
+    @ByBytes var place: String
     /// The key of the data, wrapped; nil when they are not encrypted.
     var encryption: KeyWrapping?
     /// What proves the rest with the key of the data, as it was read; see `isProven(by:)`.

@@ -21,7 +21,8 @@ struct FindBookmark {
     init(_ text: String, fingerprint: String) throws {
         let standard = text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
         guard let bytes = Base64.decode(String(standard)),
-            let json = try? JSONParser.parse(bytes.span), json[0]?.string == fingerprint,
+            let json = try? JSONParser.parse(bytes.span),
+            fingerprint.hasSameBytes(as: json[0]?.string),
             let kind = json[1]?.string, let name = json[2]?.string,
             let position = json[3]?.string.flatMap({ Base64.decode($0) })
         else { throw DatabaseError.bookmark }

@@ -41,7 +41,7 @@ extension FindRow: Equatable {
         if left.projection == nil, right.projection == nil {
             return left.document == right.document
         }
-        return left.id == right.id && left.properties == right.properties
+        return left.id.hasSameBytes(as: right.id) && left.properties == right.properties
     }
 }
 
@@ -73,7 +73,7 @@ public struct FindExplanation: Sendable {
         /// What would be read.
         public var description: String
         /// The names of the indexes that would be read.
-        public var indexNames: [String]
+        @ByBytes public var indexNames: [String]
         /// How many rows: exact for indexes, the most there can be otherwise.
         public var rows: Int
     }

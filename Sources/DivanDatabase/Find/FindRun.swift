@@ -71,7 +71,7 @@ struct FindRun {
     }
 
     private func warning(_ report: QueryReport) -> String? {
-        if let name = query.useIndex, !report.path.indexNames.contains(name),
+        if let name = query.useIndex, !NameSet(report.path.indexNames).contains(name),
             case .documents = report.path
         {
             return "The index '\(name)' was not used, as it does not serve the query or "

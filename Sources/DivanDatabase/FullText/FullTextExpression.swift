@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// What a full-text search looks for.
 ///
 /// ```swift
@@ -130,7 +132,7 @@ struct FullTextParser {
         position += 1
         switch token {
         case .word(let text):
-            return text.hasSuffix("*") ? .prefix(String(text.dropLast())) : .word(text)
+            return text.beforeByteSuffix("*").map { .prefix($0) } ?? .word(text)
         case .phrase(let text): return .phrase(text)
         case .open:
             depth += 1
@@ -184,7 +186,8 @@ struct FullTextParser {
         case "NOT": return .not
         case "NEAR": return .near(usualNearness)
         default:
-            if word.hasPrefix("NEAR/"), let distance = Int(word.dropFirst(5)), distance > 0 {
+            if let number = word.afterBytePrefix("NEAR/"), let distance = Int(number), distance > 0
+            {
                 return .near(distance)
             }
             return .word(word)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanJSON
+public import DivanJSON
 
 /// How a full-text index takes texts apart.
 public struct FullTextOptions: Sendable, Hashable {
     /// A language whose words have stems.
     public struct Language: Sendable, Hashable {
         /// Snowball's name for it.
-        public let name: String
+        @ByBytes public private(set) var name: String
 
         private init(_ name: String) { self.name = name }
 

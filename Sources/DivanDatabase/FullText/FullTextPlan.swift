@@ -15,12 +15,12 @@ indirect enum FullTextPlan: Sendable {
         struct Item: Sendable, Hashable {
             /// Where it stands after the first; with a nearness, of no meaning.
             var offset: Int
-            var term: String
+            @ByBytes var term: String
             /// Whether it is the beginning of a term.
             var isPrefix = false
 
             func matches(_ other: String) -> Bool {
-                isPrefix ? other.hasPrefix(term) : other == term
+                isPrefix ? other.hasBytePrefix(term) : other.hasSameBytes(as: term)
             }
         }
 
@@ -39,9 +39,10 @@ indirect enum FullTextPlan: Sendable {
             guard let plan = Self.sequence(text, analyzer, endsInPrefix: true) else { return nil }
             self = plan
         case .phrase(let text):
-            let isPrefix = text.hasSuffix("*")
-            let words = isPrefix ? String(text.dropLast()) : text
-            guard let plan = Self.sequence(words, analyzer, endsInPrefix: isPrefix) else {
+            let start = text.beforeByteSuffix("*")
+            guard
+                let plan = Self.sequence(start ?? text, analyzer, endsInPrefix: start != nil)
+            else {
                 return nil
             }
             self = plan
@@ -95,7 +96,7 @@ indirect enum FullTextPlan: Sendable {
             case .terms(let sequence):
                 for item in sequence.items
                 where !found.contains(where: {
-                    $0.term == item.term && $0.isPrefix == item.isPrefix
+                    $0.term.hasSameBytes(as: item.term) && $0.isPrefix == item.isPrefix
                 }) {
                     found.append(item)
                 }

@@ -88,7 +88,7 @@ public struct FullTextQuery: Sendable {
         let definition = index.definition
         let isCurrent = try core.read { snapshot in
             guard let record = try snapshot.indexRecord(definition.name) else { return false }
-            return try record.signature == definition.signature
+            return try record.signature.hasSameBytes(as: definition.signature)
                 && snapshot.state().mark.isReached(
                     by: DatabaseMark(sequence: record.lastSequence, purge: record.lastPurge))
         }
@@ -107,7 +107,7 @@ public struct FullTextQuery: Sendable {
         }
         // Another definition's rows would be read in a wrong way.
         guard let record = try snapshot.indexRecord(index.indexName),
-            record.signature == index.definition.signature
+            record.signature.hasSameBytes(as: index.definition.signature)
         else { return FullTextResult([], sequence: 0) }
         var result = try rows(plan, FullTextRun(snapshot.reader(of: record), coder), snapshot)
         result.sequence = record.lastSequence

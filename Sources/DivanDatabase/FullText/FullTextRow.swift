@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// A document that a search found.
 public struct FullTextRow: Sendable {
     /// The document.
@@ -127,7 +129,7 @@ public struct FullTextRow: Sendable {
 extension FullTextRow: Equatable {
     /// Rows are equal when document and score are, and the revision, where documents came along.
     public static func == (left: FullTextRow, right: FullTextRow) -> Bool {
-        left.documentID == right.documentID && left.score == right.score
+        left.documentID.hasSameBytes(as: right.documentID) && left.score == right.score
             && left.document == right.document
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import DivanSQLite
 internal import DivanStorage
 
@@ -29,8 +30,7 @@ struct CouchbaseLiteFiles {
     init(at path: String) throws {
         self.path = path
         let file = Files.lastComponent(of: path)
-        let stem = ["cblite2", "cblite"].first { file.hasSuffix("." + $0) }
-            .map { String(file.dropLast($0.count + 1)) }
+        let stem = file.beforeByteSuffix(".cblite2") ?? file.beforeByteSuffix(".cblite")
         name = String((stem ?? file).map { $0 == ":" ? "/" : $0 })
         if Files.isDirectory(path) {
             database = path + "/db.sqlite3"

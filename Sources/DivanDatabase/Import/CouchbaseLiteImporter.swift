@@ -81,8 +81,8 @@ final class CouchbaseLiteImporter {
                 case "max_revs":
                     maximumDepth = UInt64(value, radix: 10).flatMap(Self.depth) ?? maximumDepth
                 default:
-                    guard key.hasPrefix("checkpoint/") else { return }
-                    checkpoints.append((String(key.dropFirst("checkpoint/".count)), value))
+                    guard let id = key.afterBytePrefix("checkpoint/") else { return }
+                    checkpoints.append((id, value))
                 }
             }
             try reader.forEachReplicator { checkpoints.append(($0, $1)) }

@@ -102,6 +102,6 @@ final class IndexDefinition: Sendable {
 
     private func isMapped(_ id: Span<UInt8>, _ document: Document) -> Bool {
         guard !DocumentID.isDesign(id) else { return false }
-        return documentType.map { document["type"].string == $0 } ?? true
+        return documentType.map { $0.hasSameBytes(as: document["type"].string) } ?? true
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanIndex
-internal import DivanJSON
+public import DivanJSON
 internal import DivanModel
 internal import DivanStorage
 
@@ -180,12 +180,16 @@ struct IndexPass {
     /// The record of an index, made anew when it was built in another way.
     private func current(_ definition: IndexDefinition) throws -> IndexRecord {
         let (name, signature) = (definition.name, definition.signature)
-        if let record = try core.read({ try $0.indexRecord(name) }), record.signature == signature {
+        if let record = try core.read({ try $0.indexRecord(name) }),
+            record.signature.hasSameBytes(as: signature)
+        {
             return record
         }
         return try core.write { context in
             let (_, snapshot) = try context.transaction()
-            if let record = try snapshot.indexRecord(name), record.signature == signature {
+            if let record = try snapshot.indexRecord(name),
+                record.signature.hasSameBytes(as: signature)
+            {
                 return record
             }
             return try context.makeIndex(name, signature: signature, version: definition.version)
@@ -323,7 +327,8 @@ struct IndexPass {
             var record: IndexRecord?
             let computed: ComputedPartials? = try core.read { snapshot in
                 record = try snapshot.indexRecord(name)
-                guard let record, !record.hasPartials, record.signature == definition.signature
+                guard let record, !record.hasPartials,
+                    record.signature.hasSameBytes(as: definition.signature)
                 else { return nil }
                 return try reader(record, snapshot).computePartials(reducer: definition.reducer) {
                     try progress.report(Progress(phase: "reducing", completed: $0, total: nil))
@@ -353,7 +358,7 @@ struct IndexPass {
 /// A document that a map function failed for; it has no rows in that index.
 public struct IndexingFailure: Sendable, Equatable {
     /// The document.
-    public var documentID: String
+    @ByBytes public var documentID: String
     /// What the map function threw, or what is wrong with what it emitted.
     public var reason: String
 

@@ -19,8 +19,8 @@ internal import DivanStorage
 ///     failures      documents that its map function failed for
 struct IndexRecord: Equatable {
     var number: UInt64
-    var signature: String
-    var version: String
+    @ByBytes var signature: String
+    @ByBytes var version: String
     var seed: UInt64
     var lastSequence: SequenceNumber = 0
     var lastPurge: UInt64 = 0
@@ -79,7 +79,7 @@ struct IndexName: Hashable, Sendable {
     }
 
     var kind: Kind
-    var name: String
+    @ByBytes var name: String
 
     var key: [UInt8] { Array("\(kind.rawValue)/\(name)".utf8) }
 
@@ -133,7 +133,9 @@ extension Snapshot {
 
     /// Whether an index has all that the snapshot has, as its definition makes it.
     func isUpToDate(_ record: IndexRecord, _ definition: IndexDefinition) throws -> Bool {
-        guard record.signature == definition.signature, record.hasPartials else { return false }
+        guard record.signature.hasSameBytes(as: definition.signature), record.hasPartials else {
+            return false
+        }
         let state = try state()
         return record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanIndex
+public import DivanJSON
 public import DivanModel
 
 /// What is stored of one index.
@@ -18,9 +19,9 @@ public struct IndexReport: Sendable, Equatable {
     /// What it is made for.
     public var kind: Kind
     /// Its name, unique among those of its kind.
-    public var name: String
+    @ByBytes public var name: String
     /// The version text that it was built with.
-    public var version: String
+    @ByBytes public var version: String
     /// How many rows it has.
     public var rows: Int
     /// Every change up to here is in it.

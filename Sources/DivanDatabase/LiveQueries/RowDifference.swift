@@ -80,13 +80,13 @@ extension QueryRow {
     /// What makes a row of one result the same as a row of another.
     fileprivate enum Identity: Hashable {
         case emission(ArraySlice<UInt8>)
-        case key(JSONValue, String?)
+        case key(JSONValue, ByBytes<String?>)
     }
 
     fileprivate var identity: Identity {
         switch content {
         case .index(let row): .emission(row.rowKey)
-        case .made(let made): .key(made.key, made.documentID)
+        case .made(let made): .key(made.key, ByBytes(wrappedValue: made.documentID))
         }
     }
 }

@@ -28,7 +28,7 @@ extension Database {
         try checkOpen()
         let log = LogGuard(core)
         try core.read { snapshot in
-            for store in Stores.names where name == nil || store.name == name {
+            for store in Stores.names where name == nil || store.name.hasSameBytes(as: name) {
                 try inspect(store, snapshot, log, body)
             }
         }

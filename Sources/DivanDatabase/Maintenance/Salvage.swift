@@ -138,7 +138,7 @@ final class Salvage {
             try source.engine.verifyStructure(progress: nil)
         }
         // A value that does not match its checksum is met again, where its document is copied.
-        guard let first = problems.first(where: { $0.hasPrefix("LMDB:") }) else { return }
+        guard let first = problems.first(where: { $0.hasBytePrefix("LMDB:") }) else { return }
         throw DatabaseError(
             .corrupted,
             "The structure of the database's file is damaged, and its storage engine cannot read "

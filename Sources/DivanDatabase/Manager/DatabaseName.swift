@@ -28,8 +28,8 @@ enum DatabaseName {
 
     /// The database a directory belongs to, or nil when it is none of ours.
     static func name(ofDirectory directory: String) -> String? {
-        guard directory.hasSuffix(suffix) else { return nil }
-        let name = String(directory.dropLast(suffix.count).map { $0 == ":" ? "/" : $0 })
+        guard let stem = directory.beforeByteSuffix(suffix) else { return nil }
+        let name = String(stem.map { $0 == ":" ? "/" : $0 })
         return isValid(name) ? name : nil
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import DivanStorage
 internal import Synchronization
 
@@ -47,7 +48,9 @@ final class DatabaseRegistry: Sendable {
                 at: dataPath, named: newEngine.identifier, options.unlocked(dataKey), creating: true
             ).close()
         }
-        if let wanted = options.storageEngine, wanted.identifier != directory.manifest.engine {
+        if let wanted = options.storageEngine,
+            !wanted.identifier.hasSameBytes(as: directory.manifest.engine)
+        {
             try convert(directory, to: wanted, options)
             return try open(
                 name: name, path: path, options: options, manager: manager,
@@ -129,7 +132,8 @@ final class DatabaseRegistry: Sendable {
                 "The database at '\(path)' is open read-only in this process; close it to open it "
                     + "writable.")
         }
-        if let wanted = options.storageEngine, wanted.identifier != found.engineName {
+        if let wanted = options.storageEngine, !wanted.identifier.hasSameBytes(as: found.engineName)
+        {
             release(Registration(identity: identity, core: found))
             throw DatabaseError.convertedWhileOpen(path)
         }

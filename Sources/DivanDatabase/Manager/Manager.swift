@@ -95,7 +95,7 @@ public final class Manager: Sendable {
         return URL(filePath: environment("HOME") ?? ".")
             .appending(path: "Library/Application Support/Divan")
         #else
-        if let data = environment("XDG_DATA_HOME"), data.hasPrefix("/") {
+        if let data = environment("XDG_DATA_HOME"), data.hasBytePrefix("/") {
             return URL(filePath: data).appending(path: "divan")
         }
         return URL(filePath: environment("HOME") ?? ".").appending(path: ".local/share/divan")

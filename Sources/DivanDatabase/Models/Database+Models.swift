@@ -71,7 +71,8 @@ extension Database {
         let id = other.id
         return try selected(type) { document in
             let value = document[key].value
-            return value?.string == id || value?.array?.contains { $0.string == id } == true
+            return id.hasSameBytes(as: value?.string)
+                || value?.array?.contains { id.hasSameBytes(as: $0.string) } == true
         }
     }
 
@@ -86,7 +87,7 @@ extension Database {
         return try read { transaction in
             var models: [M] = []
             try transaction.scan { scanned in
-                guard try scanned.string(forKey: M.typeKey) == name else { return }
+                guard name.hasSameBytes(as: try scanned.string(forKey: M.typeKey)) else { return }
                 let document = try scanned.document()
                 if isWanted(document) { models.append(try document.model(type)) }
             }

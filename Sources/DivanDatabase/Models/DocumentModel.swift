@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import DivanModel
 
 /// A type of the app's own that is kept as a document: one value, one document.
@@ -72,6 +73,17 @@ public struct ModelIdentity: Codable, Hashable, Sendable {
     public let id: String
     /// The revision that the value was read from or saved as; nil before the first save.
     public internal(set) var revisionID: String?
+
+    /// Whether both stand for the same document, by the bytes of its ID, and the same revision.
+    public static func == (left: ModelIdentity, right: ModelIdentity) -> Bool {
+        left.id.hasSameBytes(as: right.id) && left.revisionID.hasSameBytes(as: right.revisionID)
+    }
+
+    /// Hashes ID and revision.
+    public func hash(into hasher: inout Hasher) {
+        id.hashBytes(into: &hasher)
+        revisionID.hashBytes(into: &hasher)
+    }
 
     /// The identity of a new document, with a generated ID.
     public init() { id = SeededRandom.shared.documentID().text }

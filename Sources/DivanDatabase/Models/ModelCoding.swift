@@ -36,7 +36,7 @@ enum ModelCoding {
     }
 
     static func isType<M: DocumentModel>(_ type: M.Type, _ document: Document) -> Bool {
-        M.documentType.map { document.string(forKey: M.typeKey) == $0 } ?? true
+        M.documentType.map { $0.hasSameBytes(as: document.string(forKey: M.typeKey)) } ?? true
     }
 
     /// What an update of `base` stores: the model's properties, and those that its type does not name.
@@ -44,7 +44,8 @@ enum ModelCoding {
         throws -> JSONObject
     {
         // An optional that is nil now was named when the base had it.
-        let named = (try? encode(decode(type, from: base)).object).map { Set($0.map(\.key)) } ?? []
+        let named =
+            (try? encode(decode(type, from: base)).object).map { NameSet($0.map(\.key)) } ?? []
         var merged = object
         for (key, value) in base.properties where merged[key] == nil && !named.contains(key) {
             merged[key] = value

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 public import Observation
 internal import Synchronization
 
@@ -155,7 +156,7 @@ public final class ModelEditor<Model: DocumentModel>: EditedModel, Observable, I
         guard held.isEdited, held.isSettled, let revision = held.value.revisionID else {
             return false
         }
-        return document.currentRevisionID != revision
+        return !revision.hasSameBytes(as: document.currentRevisionID)
     }
 
     /// Drops the edits and shows what the document is.
@@ -216,7 +217,8 @@ public final class ModelEditor<Model: DocumentModel>: EditedModel, Observable, I
         var held = held
         // Also with edits: an observer of the model is to hear of a conflict.
         let revision = document.currentRevisionID
-        guard held.followsDocument, let revision, revision != held.value.revisionID,
+        guard held.followsDocument, let revision,
+            !revision.hasSameBytes(as: held.value.revisionID),
             let snapshot = try? document.snapshot(), let contents = snapshot.contents,
             !contents.isDeletion, let current = try? contents.document.model(Model.self)
         else { return held }

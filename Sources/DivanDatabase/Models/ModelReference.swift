@@ -18,7 +18,7 @@ public import DivanJSON
 /// document need not be there.
 public struct ModelReference<Model: DocumentModel>: Hashable, Sendable, JSONCodable {
     /// The ID of the other document.
-    public let id: String
+    @ByBytes public private(set) var id: String
 
     /// Refers to a document by its ID.
     public init(id: String) { self.id = id }

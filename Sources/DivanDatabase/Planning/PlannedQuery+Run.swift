@@ -63,7 +63,10 @@ extension PlannedQuery {
             }
             plan.isBaseOrdered = true
         case .index(let name)?:
-            guard let index = planner.indexes.first(where: { $0.map.index.name == name }),
+            guard
+                let index = planner.indexes.first(where: {
+                    $0.map.index.name.hasSameBytes(as: name)
+                }),
                 let access = try planner.access(index, constraint)
             else { throw DatabaseError.bookmark }
             (plan.base, plan.ordered, plan.isBaseOrdered) = (access, nil, true)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanIndex
+internal import DivanJSON
 
 extension PlannedQuery {
     /// How often indexes are brought up to date without holding up writers.
@@ -54,7 +55,7 @@ extension PlannedQuery {
         return try maps.allSatisfy { map in
             // An index that was deleted meanwhile is not waited for.
             guard let record = try snapshot.indexRecord(map.index.indexName) else { return true }
-            return record.signature == map.definition.signature
+            return record.signature.hasSameBytes(as: map.definition.signature)
                 && record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
         }
     }
@@ -63,7 +64,7 @@ extension PlannedQuery {
         let state = try snapshot.state()
         let indexes = try maps.compactMap { map -> IndexAccess? in
             guard let record = try snapshot.indexRecord(map.index.indexName),
-                record.signature == map.definition.signature
+                record.signature.hasSameBytes(as: map.definition.signature)
             else { return nil }
             // What is behind is used only by a query that asks for no more.
             let isCurrent =

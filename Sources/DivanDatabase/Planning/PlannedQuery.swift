@@ -48,7 +48,7 @@ struct PlannedQuery {
     func usefulIndexes() throws -> [PropertyIndexMap] {
         let all = try core.read { try $0.propertyIndexes() }
         if let indexName {
-            guard let index = all.first(where: { $0.index.name == indexName }) else {
+            guard let index = all.first(where: { $0.index.name.hasSameBytes(as: indexName) }) else {
                 throw DatabaseError(.invalidQuery, "There is no index '\(indexName)'.")
             }
             return index.index.collation == collation ? [index] : []

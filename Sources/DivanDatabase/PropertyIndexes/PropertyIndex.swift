@@ -24,9 +24,9 @@ public import DivanJSON
 /// such an index is used by queries that name it.
 public struct PropertyIndex: Sendable, Hashable {
     /// The name; two indexes of a database have different ones.
-    public var name: String
+    @ByBytes public var name: String
     /// The paths to the properties, the one to sort by first at the front.
-    public var paths: [String]
+    @ByBytes public var paths: [String]
     /// The order of values.
     public var collation: Collation
     /// What documents must match to have rows; nil for all documents.
@@ -135,7 +135,7 @@ struct IndexComponent: Hashable, Sendable {
             return
         }
         let rest = text[brackets.upperBound...]
-        guard rest.isEmpty || rest.hasPrefix("."), rest.firstRange(of: "[]") == nil else {
+        guard rest.isEmpty || rest.hasBytePrefix("."), rest.firstRange(of: "[]") == nil else {
             throw .brackets
         }
         self.init(

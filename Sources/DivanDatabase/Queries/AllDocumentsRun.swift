@@ -65,8 +65,8 @@ struct AllDocumentsRun {
         var rows: [QueryRow] = []
         try snapshot.forEachDocument(options) { document in
             let isOut =
-                !query.inclusiveStart && document.id == options.startID
-                || !query.inclusiveEnd && document.id == options.endID
+                !query.inclusiveStart && document.id.hasSameBytes(as: options.startID)
+                || !query.inclusiveEnd && document.id.hasSameBytes(as: options.endID)
             if !isOut { rows.append(try row(document, snapshot)) }
         }
         guard isWindowed || isExclusive else { return rows }

@@ -148,7 +148,9 @@ extension QueryRow {
 
     private func emitter() throws -> Document? {
         guard let sourceDocumentID else { return nil }
-        if let includedDocument, includedDocument.id == sourceDocumentID { return includedDocument }
+        if let includedDocument, includedDocument.id.hasSameBytes(as: sourceDocumentID) {
+            return includedDocument
+        }
         let id = try DocumentID.parse(sourceDocumentID)
         return try core.read { try $0.document(id) }
     }
@@ -167,7 +169,7 @@ extension QueryRow: Equatable {
             return IndexedRow.isSame(leftRow, rightRow)
         }
         return left.key == right.key && left.value == right.value
-            && left.sourceDocumentID == right.sourceDocumentID
+            && left.sourceDocumentID.hasSameBytes(as: right.sourceDocumentID)
     }
 }
 

@@ -117,7 +117,7 @@ extension PackedValue {
         switch kind {
         case .array: forEachElement { $0.forEachBlob(body) }
         case .object:
-            if self["@type"]?.string == Blob.typeName { body(self) }
+            if Blob.typeName.hasSameBytes(as: self["@type"]?.string) { body(self) }
             forEachProperty { _, value in value.forEachBlob(body) }
         default: break
         }

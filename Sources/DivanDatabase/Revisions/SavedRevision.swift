@@ -149,7 +149,7 @@ extension SavedRevision {
 extension SavedRevision: Hashable {
     /// Whether both are the same revision of the same document.
     public static func == (left: SavedRevision, right: SavedRevision) -> Bool {
-        left.revision == right.revision && left.id == right.id
+        left.revision == right.revision && left.id.text.hasSameBytes(as: right.id.text)
             && left.database.core === right.database.core
     }
 

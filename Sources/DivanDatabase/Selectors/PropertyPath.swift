@@ -14,7 +14,7 @@ struct PropertyPath: Hashable, Sendable {
     /// One step.
     struct Step: Hashable, Sendable {
         /// The key of a property; nil for an index in brackets.
-        var key: String?
+        @ByBytes var key: String?
         /// The place of an element; nil for a key that is no number.
         var index: Int?
 

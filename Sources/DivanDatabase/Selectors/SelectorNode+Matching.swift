@@ -109,7 +109,7 @@ extension SelectorCondition {
         case .oneOf(let operands): return Self.isOne(value, of: operands)
         case .noneOf(let operands): return !Self.isOne(value, of: operands)
         case .exists(let isWanted): return isWanted
-        case .type(let name): return value.selectorType == name
+        case .type(let name): return value.selectorType.hasSameBytes(as: name)
         case .remainder(let divisor, let remainder):
             return value.remainder(by: divisor) == remainder
         case .pattern(let pattern): return Self.occurs(pattern, in: value)

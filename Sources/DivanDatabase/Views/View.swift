@@ -94,7 +94,7 @@ public final class View: Sendable {
         registry.definitionChanged(name)
         guard let definition = try? definition() else { return true }
         let stored = try? core.read { try $0.indexRecord(indexName) }
-        return stored?.signature != definition.signature
+        return !definition.signature.hasSameBytes(as: stored?.signature)
     }
 
     /// The order of keys; `.unicode` unless set. Setting it to another one builds the index anew.
@@ -240,7 +240,7 @@ public final class View: Sendable {
             return try core.read { snapshot in
                 guard let record = try snapshot.indexRecord(indexName) else { return true }
                 let state = try snapshot.state()
-                return record.signature != signature ?? record.signature
+                return !record.signature.hasSameBytes(as: signature ?? record.signature)
                     || record.lastSequence < state.lastSequence
                     || record.lastPurge < state.lastPurge
             }
@@ -272,14 +272,15 @@ public final class View: Sendable {
         let (mark, record) = try core.read { snapshot in
             (try snapshot.state().mark, try snapshot.indexRecord(indexName))
         }
-        if let record, record.signature == definition.signature,
+        if let record, record.signature.hasSameBytes(as: definition.signature),
             mark.isReached(by: DatabaseMark(sequence: record.lastSequence, purge: record.lastPurge))
         {
             return nil
         }
         let known = state.withLock(\.scanned)
         // Inside a read, what is newer than its snapshot would be wrong, too.
-        if let known, known.signature == definition.signature, mark.isReached(by: known.mark),
+        if let known, known.signature.hasSameBytes(as: definition.signature),
+            mark.isReached(by: known.mark),
             !core.isInRead || known.mark.isReached(by: mark)
         {
             return known

@@ -82,7 +82,9 @@ final class ViewRegistry: Sendable {
 
     /// Tells that the view of a name has another meaning.
     func definitionChanged(_ name: String) {
-        let followers = state.withLock { $0.followers.values.filter { $0.name == name } }
+        let followers = state.withLock {
+            $0.followers.values.filter { $0.name.hasSameBytes(as: name) }
+        }
         for follower in followers { follower.changed() }
     }
 

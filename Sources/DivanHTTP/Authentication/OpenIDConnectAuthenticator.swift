@@ -16,8 +16,8 @@ package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
     package typealias LoginPage = @Sendable (_ login: String) async throws -> String?
 
     private struct Tokens: Sendable, Equatable {
-        var id: String
-        var refresh: String?
+        @ByBytes var id: String
+        @ByBytes var refresh: String?
     }
 
     private let database: HTTPURL
@@ -120,7 +120,7 @@ package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
         /// `WWW-Authenticate: OIDC login="https://…"`
         private static func loginURL(in head: HTTPResponseHead) -> String? {
             for value in head.headers.values(of: "WWW-Authenticate") {
-                guard value.lowercased().hasPrefix("oidc ") else { continue }
+                guard value.lowercased().hasBytePrefix("oidc ") else { continue }
                 let login = HeaderParameters("oidc; \(value.dropFirst(5))")["login"]
                 if let login { return login }
             }

@@ -8,9 +8,9 @@ package struct ChangesFeedRow: Sendable, Equatable {
     /// Couchbase Lite write integers, CouchDB 2 and later texts such as `"7-g1AAAA…"`, BigCouch arrays.
     package var sequence: JSONValue?
     /// The document; empty when the row does not tell.
-    package var documentID: String
+    @ByBytes package var documentID: String
     /// The revision IDs: all leaves with `style=all_docs`, the winner alone otherwise.
-    package var revisions: [String]
+    @ByBytes package var revisions: [String]
     /// Whether the winning revision is a tombstone.
     package var isDeleted: Bool
     /// Sync Gateway's names of channels that the document left, in the revision given; empty otherwise.

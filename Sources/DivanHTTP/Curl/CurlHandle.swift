@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
+internal import DivanJSON
 
 /// One transfer of libcurl's, used on its loop's thread only.
 ///
@@ -63,7 +64,7 @@ final class CurlHandle {
     ///
     /// The closure answers why the server is not trusted, or nil when it is.
     func setTrust(of url: HTTPURL, _ judge: @escaping (ServerTrust) -> HTTPError?) -> Bool {
-        let isBracketed = url.host.hasPrefix("[")
+        let isBracketed = url.host.hasBytePrefix("[")
         let name = isBracketed ? String(url.host.dropFirst().dropLast()) : url.host
         let question = TrustQuestion(host: name, port: url.port, judge)
         trust = question

@@ -134,7 +134,7 @@ package struct JSONObjectStream: Sendable {
         case (.firstKey, UInt8(ascii: "}")), (.afterValue, UInt8(ascii: "}")): state = .atEnd
         case (.firstKey, UInt8(ascii: "\"")), (.nextKey, UInt8(ascii: "\"")): return begin(.key)
         case (.colon, UInt8(ascii: ":")): state = .beforeValue
-        case (.beforeValue, UInt8(ascii: "[")) where member == array && !hasArray:
+        case (.beforeValue, UInt8(ascii: "[")) where member.hasSameBytes(as: array) && !hasArray:
             hasArray = true
             state = .firstElement
         case (.beforeValue, _): return begin(.value)

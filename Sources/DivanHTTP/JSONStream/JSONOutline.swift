@@ -23,6 +23,7 @@ package struct JSONOutline: Sendable {
     ///   - names: The members to parse.
     package init(_ text: some Sequence<UInt8>, of names: [String]) {
         // No member of this name comes in elements.
+        let names = NameSet(names)
         var stream = JSONObjectStream(array: "\u{0}", limit: .max)
         stream.push(Array(text))
         do {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// A time as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
 package enum HTTPDate {
     private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
@@ -49,7 +51,7 @@ package enum HTTPDate {
     /// The time that a text names, in seconds since 1970; nil where it is not in this form, or before 1970.
     package static func seconds(_ text: some StringProtocol) -> Int64? {
         let parts = text.split(separator: " ")
-        guard parts.count == 6, parts[5] == "GMT", parts[0].hasSuffix(","),
+        guard parts.count == 6, parts[5] == "GMT", parts[0].hasByteSuffix(","),
             let day = number(parts[1], upTo: 31), day > 0,
             let month = months.firstIndex(of: String(parts[2])),
             let year = number(parts[3], upTo: 9_999), year >= 1970

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanJSON
+public import DivanJSON
 
 /// The header fields of a message, in order, with names that are compared without regard to case.
 ///
@@ -18,9 +18,9 @@ public struct HTTPHeaders: Sendable {
     /// One header field.
     public struct Field: Sendable, Hashable {
         /// The name as it was written.
-        public let name: String
+        @ByBytes public private(set) var name: String
         /// The value.
-        public let value: String
+        @ByBytes public private(set) var value: String
 
         /// Makes a field; see ``HTTPHeaders`` for what becomes of the value.
         public init(_ name: String, _ value: String) {
@@ -170,7 +170,9 @@ extension HTTPHeaders: Hashable {
     /// Whether two lists hold the same fields in the same order; the case of names does not count.
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         left.count == right.count
-            && zip(left, right).allSatisfy { isSame($0.name, $1.name) && $0.value == $1.value }
+            && zip(left, right).allSatisfy {
+                isSame($0.name, $1.name) && $0.value.hasSameBytes(as: $1.value)
+            }
     }
 
     /// Hashes what counts for equality.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import DivanJSON
+
 /// An `http` or `https` URL, kept as it was written.
 ///
 /// ```swift
@@ -20,9 +22,9 @@ public struct HTTPURL: Sendable, Hashable {
     /// A name and password.
     public struct User: Sendable, Hashable, CustomStringConvertible {
         /// The user's name.
-        public var name: String
+        @ByBytes public var name: String
         /// The password; empty when there is none.
-        public var password: String
+        @ByBytes public var password: String
 
         /// Makes a user.
         public init(name: String, password: String) {
@@ -37,13 +39,13 @@ public struct HTTPURL: Sendable, Hashable {
     /// Whether the scheme is `https`.
     public let isSecure: Bool
     /// The host in lower case; an IPv6 address stands in brackets.
-    public let host: String
+    @ByBytes public private(set) var host: String
     /// The port, also when the URL does not name it: 80, or 443 for `https`.
     public let port: Int
     /// The path, percent-encoded; it begins with a slash.
-    public private(set) var path: String
+    @ByBytes public private(set) var path: String
     /// The query, percent-encoded, without its question mark.
-    public private(set) var query: String?
+    @ByBytes public private(set) var query: String?
     /// The user and password that stood in the URL.
     public var user: User?
 
@@ -64,16 +66,19 @@ public struct HTTPURL: Sendable, Hashable {
             throw Failure(description: "Spaces and control characters in a URL must be encoded.")
         }
         var rest = text[mark.upperBound...]
-        if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
-        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        if let fragment = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+        // By bytes: a slash with a mark on it ends the host, too.
+        let end =
+            rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+            ?? rest.endIndex
         var authority = rest[..<end]
         user = try Self.takeUser(from: &authority)
         (host, port) = try Self.place(authority, isSecure: isSecure)
         let target = rest[end...]
-        let question = target.firstIndex(of: "?")
+        let question = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         let path = question.map { target[..<$0] } ?? target
         self.path = path.isEmpty ? "/" : Self.encodingNonASCII(path)
-        query = question.map { Self.encodingNonASCII(target[target.index(after: $0)...]) }
+        query = question.map { Self.encodingNonASCII(target[target.utf8.index(after: $0)...]) }
     }
 
     /// Makes the URL of something below this one.
@@ -87,7 +92,7 @@ public struct HTTPURL: Sendable, Hashable {
     {
         var url = self
         if !component.isEmpty {
-            url.path += path.hasSuffix("/") ? component : "/" + component
+            url.path += path.hasByteSuffix("/") ? component : "/" + component
         }
         url.query = query.isEmpty ? nil : PercentEncoding.query(query)
         return url
@@ -99,15 +104,15 @@ public struct HTTPURL: Sendable, Hashable {
     /// - Returns: The URL.
     public func replacingTarget(by target: String) -> HTTPURL {
         var url = self
-        let question = target.firstIndex(of: "?")
+        let question = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         url.path = Self.encodingNonASCII(question.map { target[..<$0] } ?? target[...])
-        url.query = question.map { Self.encodingNonASCII(target[target.index(after: $0)...]) }
+        url.query = question.map { Self.encodingNonASCII(target[target.utf8.index(after: $0)...]) }
         return url
     }
 
     /// Whether two URLs have the same scheme, host and port, so that credentials for one are meant for the other.
     public func hasSameOrigin(as other: HTTPURL) -> Bool {
-        isSecure == other.isSecure && host == other.host && port == other.port
+        isSecure == other.isSecure && host.hasSameBytes(as: other.host) && port == other.port
     }
 
     /// The path with the query, as it stands in a request.
@@ -128,13 +133,14 @@ extension HTTPURL: CustomStringConvertible {
 
 extension HTTPURL {
     private static func takeUser(from authority: inout Substring) throws(Failure) -> User? {
-        guard let at = authority.lastIndex(of: "@") else { return nil }
-        let parts = authority[..<at].split(
-            separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
+        let parts = authority[..<at].utf8.split(
+            separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false
+        ).map(Substring.init)
         guard let name = PercentEncoding.decode(parts[0]),
             let password = PercentEncoding.decode(parts.count > 1 ? parts[1] : "")
         else { throw Failure(description: "The user or password in the URL is encoded wrongly.") }
-        authority = authority[authority.index(after: at)...]
+        authority = authority[authority.utf8.index(after: at)...]
         return User(name: name, password: password)
     }
 
@@ -143,10 +149,10 @@ extension HTTPURL {
     {
         var host = authority
         var port = isSecure ? 443 : 80
-        let bracket = authority.lastIndex(of: "]") ?? authority.startIndex
-        if let colon = authority[bracket...].lastIndex(of: ":") {
+        let bracket = authority.utf8.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+        if let colon = authority[bracket...].utf8.lastIndex(of: UInt8(ascii: ":")) {
             host = authority[..<colon]
-            let digits = authority[authority.index(after: colon)...]
+            let digits = authority[authority.utf8.index(after: colon)...]
             if !digits.isEmpty {
                 guard let number = UInt16(digits, radix: 10), number > 0 else {
                     throw Failure(description: "The port in the URL is no number up to 65535.")
@@ -172,12 +178,12 @@ extension HTTPURL {
     /// - Throws: ``Failure`` when it leads elsewhere than to `http` or `https`.
     public func resolving(_ reference: String) throws(Failure) -> HTTPURL {
         if reference.range(ofBytes: "://") != nil { return try HTTPURL(reference) }
-        if reference.hasPrefix("//") {
+        if reference.hasBytePrefix("//") {
             return try HTTPURL((isSecure ? "https:" : "http:") + reference)
         }
-        if reference.hasPrefix("/") { return try HTTPURL(origin + reference) }
-        if reference.hasPrefix("?") { return try HTTPURL(origin + path + reference) }
-        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
+        if reference.hasBytePrefix("/") { return try HTTPURL(origin + reference) }
+        if reference.hasBytePrefix("?") { return try HTTPURL(origin + path + reference) }
+        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
         return try HTTPURL(origin + folder + reference)
     }
 }

@@ -27,8 +27,8 @@ package struct HeaderParameters: Sendable, Hashable {
             guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { continue }
             let name = Self.trimmed(part[..<equals]).lowercased()
             let text = Self.unquoted(Self.trimmed(part[(equals + 1)...]))
-            if name.hasSuffix("*"), let decoded = Self.extended(text) {
-                parameters[String(name.dropLast())] = decoded
+            if let plain = name.beforeByteSuffix("*"), let decoded = Self.extended(text) {
+                parameters[plain] = decoded
             } else if parameters[name] == nil {
                 parameters[name] = text
             }

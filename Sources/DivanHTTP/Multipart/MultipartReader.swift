@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// Reads a multipart body piece by piece: bytes are pushed in, events come out.
 ///
 /// ```swift
@@ -123,7 +125,7 @@ package struct MultipartReader: Sendable {
     package static func boundary(in contentType: String?) -> String? {
         guard let contentType else { return nil }
         let type = HeaderParameters(contentType)
-        guard type.value.hasPrefix("multipart/"), let boundary = type["boundary"],
+        guard type.value.hasBytePrefix("multipart/"), let boundary = type["boundary"],
             (1...200).contains(boundary.utf8.count)
         else { return nil }
         return boundary

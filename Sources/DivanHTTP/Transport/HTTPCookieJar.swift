@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import DivanJSON
 internal import Synchronization
 
 /// Cookies that servers set, by RFC 6265, and cookies that an app sets.
@@ -16,15 +17,15 @@ public final class HTTPCookieJar: Sendable {
     /// A cookie.
     public struct Cookie: Sendable, Hashable, CustomStringConvertible {
         /// Its name.
-        public var name: String
+        @ByBytes public var name: String
         /// Its value, which is often a secret.
-        public var value: String
+        @ByBytes public var value: String
         /// The host or domain that it belongs to, in lower case.
-        public var domain: String
+        @ByBytes public var domain: String
         /// Whether the hosts below the domain get it too.
         public var includesSubdomains = false
         /// The path at and below which it is sent.
-        public var path = "/"
+        @ByBytes public var path = "/"
         /// Whether it is sent over TLS only.
         public var isSecure = false
         /// When it goes, on a clock that the system's date does not move; `nil` for the end of the session.
@@ -54,7 +55,9 @@ public final class HTTPCookieJar: Sendable {
     }
 
     /// Removes the cookies of a name.
-    public func remove(_ name: String) { cookies.withLock { $0.removeAll { $0.name == name } } }
+    public func remove(_ name: String) {
+        cookies.withLock { $0.removeAll { $0.name.hasSameBytes(as: name) } }
+    }
 
     /// Removes all.
     public func removeAll() { cookies.withLock { $0 = [] } }
@@ -77,7 +80,8 @@ public final class HTTPCookieJar: Sendable {
     private func replace(_ cookie: Cookie) {
         cookies.withLock { cookies in
             cookies.removeAll {
-                $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path
+                $0.name.hasSameBytes(as: cookie.name) && $0.domain.hasSameBytes(as: cookie.domain)
+                    && $0.path.hasSameBytes(as: cookie.path)
             }
             // More than any server sets: the oldest goes.
             if cookies.count >= 300 { cookies.removeFirst() }
@@ -100,7 +104,7 @@ extension HTTPCookieJar.Cookie {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let value = pair.count > 1 ? Self.trimmed(pair[1]) : ""
             switch Self.trimmed(pair[0]).lowercased() {
-            case "path" where value.hasPrefix("/"): path = value
+            case "path" where value.hasBytePrefix("/"): path = value
             case "secure": isSecure = true
             case "max-age":
                 guard let seconds = Int64(value, radix: 10) else { continue }
@@ -117,8 +121,11 @@ extension HTTPCookieJar.Cookie {
     }
 
     private mutating func take(domain: String, host: String) -> Bool {
-        let domain = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
-        guard host == domain || (host.hasSuffix("." + domain) && domain.contains(".")) else {
+        let domain = domain.afterBytePrefix(".") ?? domain
+        guard
+            host.hasSameBytes(as: domain)
+                || (host.hasByteSuffix("." + domain) && domain.contains("."))
+        else {
             return false
         }
         self.domain = domain
@@ -130,11 +137,12 @@ extension HTTPCookieJar.Cookie {
     private static func isLongAgo(_ date: String) -> Bool { date.contains("1970") }
 
     fileprivate func isMeant(for url: HTTPURL) -> Bool {
-        let isHost = url.host == domain || (includesSubdomains && url.host.hasSuffix("." + domain))
+        let isHost =
+            url.host.hasSameBytes(as: domain)
+            || (includesSubdomains && url.host.hasByteSuffix("." + domain))
         let isPath =
-            url.path == path
-            || (url.path.hasPrefix(path)
-                && (path.hasSuffix("/") || url.path.dropFirst(path.count).first == "/"))
+            url.path.hasSameBytes(as: path)
+            || url.path.hasBytePrefix(path.hasByteSuffix("/") ? path : path + "/")
         return isHost && isPath && (url.isSecure || !isSecure)
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// The servers of a file, each with the certificate that it showed at the first contact: trust on first use.
 ///
 /// ```swift
@@ -82,7 +84,7 @@ public struct KnownHosts: Sendable, Hashable {
 
     /// Whether a line names the server with this certificate.
     private static func knows(_ host: String, _ fingerprint: String, _ bytes: [UInt8]) -> Bool {
-        lines(bytes).contains { $0.isOf(host) && $0.fingerprint == fingerprint }
+        lines(bytes).contains { $0.isOf(host) && $0.fingerprint.hasSameBytes(as: fingerprint) }
     }
 
     /// What the lines of a server say against another certificate; nil when there are none.

@@ -12,7 +12,7 @@
 /// nothing.
 public struct JSONPointer: Sendable, Hashable {
     /// The keys and indices from the outermost value inwards, without escapes.
-    public let tokens: [String]
+    @ByBytes public private(set) var tokens: [String]
 
     /// Reads a pointer.
     ///

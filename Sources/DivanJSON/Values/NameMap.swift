@@ -17,6 +17,7 @@ public struct NameMap<Value> {
     /// Makes a map without entries.
     public init() { storage = [:] }
 
+    // Not by bytes: what a dictionary has taken for one name is lost before it comes here.
     /// Takes the entries of a Swift dictionary.
     public init(_ entries: [String: Value]) {
         self.init(entries.lazy.map { ($0.key, $0.value) })

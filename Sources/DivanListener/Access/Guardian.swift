@@ -145,7 +145,7 @@ struct Guardian: Sendable {
 
     private func isOwnOrigin(_ head: RequestHead) -> Bool {
         guard let origin = head.headers["Origin"] else { return true }
-        return cors.allowsCredentials(origin) || origin == Self.origin(of: head)
+        return cors.allowsCredentials(origin) || origin.hasSameBytes(as: Self.origin(of: head))
     }
 
     private static func origin(of head: RequestHead) -> String {
@@ -156,7 +156,7 @@ struct Guardian: Sendable {
     /// from such pages unless the cookie says otherwise.
     func isFromAllowedPage(_ head: RequestHead) -> Bool {
         guard let origin = head.headers["Origin"] else { return false }
-        return cors.allowsCredentials(origin) && origin != Self.origin(of: head)
+        return cors.allowsCredentials(origin) && !origin.hasSameBytes(as: Self.origin(of: head))
     }
 
     // MARK: - Reading header fields

@@ -2,13 +2,14 @@
 
 internal import COpenSSL
 internal import DivanDatabase
+public import DivanJSON
 
 /// A certificate that a client has shown over TLS, whose key it has, and that the listener trusts.
 public struct ListenerClientCertificate: Sendable, Hashable {
     /// Whose it is, such as `CN=ann,O=Example`.
-    public let subject: String
+    @ByBytes public private(set) var subject: String
     /// The common name in it; nil when there is none, or more than one.
-    public let commonName: String?
+    @ByBytes public private(set) var commonName: String?
     /// The SHA-256 of the certificate, in hexadecimal digits.
     public let fingerprint: String
 }

@@ -30,7 +30,9 @@ struct AllDocumentsRequest: Sendable {
         var query = query
         for (key, value) in body where key != "keys" && key != "queries" {
             query[key] =
-                value.string.map { key.hasSuffix("key") ? JSONValue.string($0).description : $0 }
+                value.string.map {
+                    key.hasByteSuffix("key") ? JSONValue.string($0).description : $0
+                }
                 ?? value.description
         }
         descending = try query.flag("descending")
@@ -86,12 +88,12 @@ struct AllDocumentsRequest: Sendable {
     /// Whether an ID is in the range; for lists that are small.
     func contains(_ id: String) -> Bool {
         if isEmpty { return false }
-        if let keys { return keys.contains { $0.string == id } }
+        if let keys { return keys.contains { id.hasSameBytes(as: $0.string) } }
         let low = descending ? endKey : startKey
         let high = descending ? startKey : endKey
         if let low, id.utf8.lexicographicallyPrecedes(low.utf8) { return false }
         if let high, high.utf8.lexicographicallyPrecedes(id.utf8) { return false }
-        return inclusiveEnd || id != endKey
+        return inclusiveEnd || !id.hasSameBytes(as: endKey)
     }
 
     /// The range narrowed to IDs that begin with a text.

@@ -154,11 +154,11 @@ struct AllDocumentsListing: ResponseSteps {
             isLastStep = rows.count <= Self.stepSize
         } catch is Enough { isLastStep = false }
         // The last row of the step before is the first of this one.
-        if let last = last, rows.first?.id == last { rows.removeFirst() }
+        if let last = last, last.hasSameBytes(as: rows.first?.id) { rows.removeFirst() }
         if rows.isEmpty { isDone = true }
         for row in rows {
             last = row.id
-            if !request.inclusiveEnd, row.id == request.endKey { continue }
+            if !request.inclusiveEnd, row.id.hasSameBytes(as: request.endKey) { continue }
             guard try isReadable(row, transaction) else { continue }
             if toSkip > 0 {
                 toSkip -= 1

@@ -73,9 +73,10 @@ extension Call {
 
     /// Whether a browser that opens content of this type may run what stands in it.
     private static func isActive(_ contentType: String?) -> Bool {
-        let essence = (contentType ?? "").prefix { $0 != ";" }.lowercased().filter { $0 != " " }
+        // By bytes, as a browser reads it: a semicolon with a mark on it ends the type, too.
+        let essence = HeaderParameters(contentType ?? "").value.filter { $0 != " " }
         return ["text/html", "text/xml", "application/xml"].contains(essence)
-            || essence.hasSuffix("+xml")
+            || essence.hasByteSuffix("+xml")
     }
 
     /// `PUT /{db}/{doc}/{attachment}`
@@ -156,8 +157,9 @@ enum ByteRange: Equatable {
     /// Reads a header. Several ranges at once, other units and malformed ones count for nothing, as
     /// the standard allows.
     static func parse(_ header: String?, length: Int) -> ByteRange {
-        guard let header, header.hasPrefix("bytes=") else { return .whole }
-        let parts = header.dropFirst(6)
+        guard let ranges = header?.afterBytePrefix("bytes=") else { return .whole }
+        let parts =
+            ranges
             .split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return .whole }
         switch (Int(parts[0], radix: 10), Int(parts[1], radix: 10)) {

@@ -176,10 +176,10 @@ extension Call {
             throw HTTPFailure.badRequest("Destination header is mandatory for COPY.")
         }
         let target = try RequestTarget(
-            destination.hasPrefix("/") || destination.contains("://")
+            destination.hasBytePrefix("/") || destination.contains("://")
                 ? destination : "/\(PercentEncoding.encode(databaseName))/\(destination)")
         let path = Resource(target.components)
-        guard path.pattern == "/{db}/{doc}", path.database == databaseName else {
+        guard path.pattern == "/{db}/{doc}", databaseName.hasSameBytes(as: path.database) else {
             throw HTTPFailure.badRequest("Destination must be a document of the same database.")
         }
         let id = path.names[0]

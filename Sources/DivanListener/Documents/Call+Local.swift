@@ -181,7 +181,7 @@ extension Call {
             }
         }
         if let keys = options.keys {
-            let found = Dictionary(rows.map { ("_local/" + $0.id, $0) }) { first, _ in first }
+            let found = NameMap(rows.map { ("_local/" + $0.id, $0) })
             append(keys.map { ($0, $0.string.flatMap { found[$0] }) }, options, to: &text)
         } else {
             append(rows.map { (.string("_local/" + $0.id), $0) }, options, to: &text)

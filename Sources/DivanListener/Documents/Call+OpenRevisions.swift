@@ -94,7 +94,8 @@ extension Call {
     private static func kept(_ revision: RevisionID, in tree: RevisionTree) -> RevisionID {
         guard tree.node(revision) == nil else { return revision }
         let text = revision.description
-        return tree.leaves.first { $0.id.description.lowercased() == text }?.id ?? revision
+        return tree.leaves.first { $0.id.description.lowercased().hasSameBytes(as: text) }?.id
+            ?? revision
     }
 
     private static func answer(

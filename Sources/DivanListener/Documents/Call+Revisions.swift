@@ -12,11 +12,11 @@ extension Call {
     func baseRevision(_ inBody: String?, isChecked: Bool = true) throws -> String? {
         let inQuery = query["rev"].flatMap { $0.isEmpty ? nil : $0 }
         let inHeader = headers["If-Match"].map(Self.unquoted)
-        if let inBody, let inQuery, inBody != inQuery {
+        if let inBody, let inQuery, !inBody.hasSameBytes(as: inQuery) {
             throw HTTPFailure.badRequest(
                 "Document rev from request body and query string have different values")
         }
-        if let inHeader, let other = inBody ?? inQuery, inHeader != other {
+        if let inHeader, let other = inBody ?? inQuery, !inHeader.hasSameBytes(as: other) {
             throw HTTPFailure.badRequest("Document rev and etag have different values")
         }
         if let inBody, !isChecked { return inBody }
@@ -42,10 +42,8 @@ extension Call {
     }
 
     static func unquoted(_ tag: String) -> String {
-        var tag = tag[...]
-        if tag.hasPrefix("W/") { tag = tag.dropFirst(2) }
-        guard tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return String(tag) }
-        return String(tag.dropFirst().dropLast())
+        let strong = tag.afterBytePrefix("W/") ?? tag
+        return strong.afterBytePrefix("\"")?.beforeByteSuffix("\"") ?? strong
     }
 
     /// Whether an `If-None-Match` header names an ETag.
@@ -54,7 +52,7 @@ extension Call {
         return header == "*"
             || header.split(separator: ",").contains {
                 let item = $0.drop { $0 == " " }
-                return unquoted(String(item)) == unquoted(tag)
+                return unquoted(String(item)).hasSameBytes(as: unquoted(tag))
             }
     }
 

@@ -86,7 +86,7 @@ extension Call {
         let database = try database
         let full = DesignItem.name(design, name)
         if let view = try database.existingView(named: full), view.isDefined,
-            view.version?.hasPrefix(Self.compiled) != true
+            view.version?.hasBytePrefix(Self.compiled) != true
         {
             return view
         }
@@ -103,7 +103,8 @@ extension Call {
                     + "register it as '\(full)', or a compiler.")
         }
         let version = Self.compiled + document.revisionID
-        if let view = try database.existingView(named: full), view.version == version {
+        if let view = try database.existingView(named: full), version.hasSameBytes(as: view.version)
+        {
             return view
         }
         let map: View.Map

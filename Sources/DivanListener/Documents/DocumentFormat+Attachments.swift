@@ -13,7 +13,7 @@ extension DocumentFormat {
         if attachments == .stubs, showsEncoding || all.allSatisfy({ $0.encoding == nil }) {
             return nil
         }
-        let sent = Set(contents(of: document, tree).map(\.name))
+        let sent = NameSet(contents(of: document, tree).map(\.name))
         if attachments == .inline {
             // What a stub declares may be any number; one that is too large is enough.
             let total = all.filter { sent.contains($0.name) }.reduce(0) {
@@ -57,7 +57,7 @@ extension DocumentFormat {
         else {
             return 0
         }
-        let known = Set(knownRevisions)
+        let known = NameSet(knownRevisions)
         let common = tree.history(of: id).first { known.contains($0.description) }
         return common?.generation ?? 0
     }

@@ -92,7 +92,7 @@ package struct QueryParameters: Sendable, Equatable {
     func text(_ names: String...) -> String? {
         for name in names {
             guard let text = items[name] else { continue }
-            if text.hasPrefix("\""), let string = (try? JSONParser.parse(text))?.string {
+            if text.hasBytePrefix("\""), let string = (try? JSONParser.parse(text))?.string {
                 return string
             }
             return text

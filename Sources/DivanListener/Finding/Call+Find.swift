@@ -138,7 +138,9 @@ extension Call {
         let label = IndexLabel(
             design: IndexLabel.design(body["ddoc"]?.string ?? made),
             name: body["name"]?.string ?? made)
-        guard !label.design.isEmpty, !label.design.contains("/"), !label.name.isEmpty else {
+        guard !label.design.isEmpty, !label.design.utf8.contains(UInt8(ascii: "/")),
+            !label.name.isEmpty
+        else {
             throw HTTPFailure.badRequest("`ddoc` and `name` must be names.")
         }
         let isNew = try database.createIndex(
@@ -160,7 +162,7 @@ extension Call {
         let label = IndexLabel(design: IndexLabel.design(name(0)), name: name(1))
         let database = try database
         // No design document of an index has a slash in its name; with one it would be another's.
-        guard !label.design.contains("/"),
+        guard !label.design.utf8.contains(UInt8(ascii: "/")),
             try label.indexNames.contains(where: { try database.deleteIndex(named: $0) })
         else {
             throw HTTPFailure.notFound("Index does not exist")
@@ -178,7 +180,7 @@ extension Call {
         var fail: [JSONValue] = []
         for design in designs.compactMap(\.string) {
             let names = try database.indexes().map(\.name)
-                .filter { IndexLabel($0).design == IndexLabel.design(design) }
+                .filter { IndexLabel($0).design.hasSameBytes(as: IndexLabel.design(design)) }
             for name in names { try database.deleteIndex(named: name) }
             if names.isEmpty {
                 fail.append(["id": .string(design), "error": "not_found"])

@@ -61,7 +61,8 @@ struct FindRequest: Sendable {
         let wanted = IndexLabel.design(design)
         let found = try database.indexes().map(\.name).first { name in
             let label = IndexLabel(name)
-            return label.design == wanted && (parts.count < 2 || label.name == parts[1])
+            return label.design.hasSameBytes(as: wanted)
+                && (parts.count < 2 || label.name.hasSameBytes(as: parts[1]))
         }
         query.useIndex = found
         if found == nil { missingIndex = parts.joined(separator: ", ") }
@@ -77,7 +78,7 @@ struct FindRequest: Sendable {
         // question is no narrower way; what counts is that there is one.
         let explanation = try query.explain()
         let asked = query.selector.json.object ?? [:]
-        var serving = Set(explanation.candidates.flatMap(\.indexNames))
+        var serving = NameSet(explanation.candidates.flatMap(\.indexNames))
         if let read = explanation.index { serving.insert(read.name) }
         for index in try database.indexes()
         where index.paths.first.map({ asked[$0] != nil }) ?? false {
@@ -108,8 +109,8 @@ struct FindRequest: Sendable {
 /// `design/name` on the wire's side is one name on the database's; one without a slash, which an app
 /// gave, is both.
 struct IndexLabel: Equatable {
-    var design: String
-    var name: String
+    @ByBytes var design: String
+    @ByBytes var name: String
 
     init(design: String, name: String) {
         self.design = design
@@ -118,13 +119,12 @@ struct IndexLabel: Equatable {
 
     init(_ indexName: String) {
         let parts = DesignItem.parts(indexName)
-        design = parts[0]
-        name = parts.count > 1 ? parts[1] : design
+        self.init(design: parts[0], name: parts.count > 1 ? parts[1] : parts[0])
     }
 
     /// The names that the database may have for it.
     var indexNames: [String] {
-        design == name ? ["\(design)/\(name)", name] : ["\(design)/\(name)"]
+        design.hasSameBytes(as: name) ? ["\(design)/\(name)", name] : ["\(design)/\(name)"]
     }
 
     /// The name of a design document without `_design/`.

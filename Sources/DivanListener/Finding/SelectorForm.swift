@@ -27,7 +27,7 @@ enum SelectorForm {
         case "$elemMatch", "$allMatch", "$keyMapMatch":
             return place(.object([key: normal(value, at: "")]), at: path)
         default:
-            if key.hasPrefix("$") { return place(.object([key: value]), at: path) }
+            if key.hasBytePrefix("$") { return place(.object([key: value]), at: path) }
             return normal(value, at: path.isEmpty ? key : path + "." + key)
         }
     }

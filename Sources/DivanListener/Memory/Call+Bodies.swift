@@ -74,7 +74,7 @@ extension Call {
             .filter { !$0.isWhitespace }
         guard
             essence.isEmpty || essence == "application/json" || essence == "text/json"
-                || essence.hasSuffix("+json")
+                || essence.hasByteSuffix("+json")
         else {
             throw HTTPFailure(
                 415, "bad_content_type", "Content-Type must be application/json")

@@ -50,10 +50,11 @@ extension ReplicateRequest {
     }
 
     private static func proxy(_ text: String) -> HTTPProxy? {
-        let isSocks = text.hasPrefix("socks5://")
+        let socks = text.afterBytePrefix("socks5://")
+        let isSocks = socks != nil
         // Everything but the scheme is written alike.
-        guard isSocks || text.hasPrefix("http://"),
-            let url = try? HTTPURL(isSocks ? "http://" + text.dropFirst(9) : text)
+        guard isSocks || text.hasBytePrefix("http://"),
+            let url = try? HTTPURL(socks.map { "http://" + $0 } ?? text)
         else { return nil }
         let isNamed = text.contains(":\(url.port)")
         let port = isSocks && !isNamed ? 1_080 : url.port

@@ -20,6 +20,14 @@ struct ReplicateRequest: Sendable {
         /// A database behind HTTP.
         case url(String)
 
+        static func == (left: End, right: End) -> Bool {
+            switch (left, right) {
+            case (.local(let one), .local(let other)), (.url(let one), .url(let other)):
+                one.hasSameBytes(as: other)
+            default: false
+            }
+        }
+
         /// What answers and lists call it; without credentials.
         var label: String {
             switch self {
@@ -96,7 +104,7 @@ struct ReplicateRequest: Sendable {
             throw malformed(name, "a name, a URL, or an object with `url`")
         }
         guard place.contains("://") else { return (.local(place), nil) }
-        guard place.hasPrefix("http://") || place.hasPrefix("https://") else {
+        guard place.hasBytePrefix("http://") || place.hasBytePrefix("https://") else {
             throw malformed(name, "a URL with http or https")
         }
         let fields = try headers(object?["headers"], name)
@@ -149,7 +157,7 @@ struct ReplicateRequest: Sendable {
     /// The name of the database here that a URL means; nil when it is one elsewhere.
     private static func database(of url: String, at hosts: [String]) -> String? {
         guard let target = try? RequestTarget(url), target.components.count == 1 else { return nil }
-        let rest = url.dropFirst(url.hasPrefix("https") ? 8 : 7)
+        let rest = url.afterBytePrefix("https://") ?? url.afterBytePrefix("http://") ?? url
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] }
         let isHere = hosts.contains { isSame(String(place ?? authority), $0) }
@@ -159,7 +167,7 @@ struct ReplicateRequest: Sendable {
     /// Whether two hosts with their ports are one: the same, or both this machine.
     private static func isSame(_ left: String, _ right: String) -> Bool {
         let (left, right) = (left.lowercased(), right.lowercased())
-        if left == right { return true }
+        if left.hasSameBytes(as: right) { return true }
         return Guardian.isLoopback(Guardian.name(ofHost: left))
             && Guardian.isLoopback(Guardian.name(ofHost: right))
             && port(of: left) == port(of: right)

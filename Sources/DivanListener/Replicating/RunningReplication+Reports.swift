@@ -10,7 +10,9 @@ extension RunningReplication {
     func answer(_ history: [JSONObject], _ sessionBefore: String?) -> JSONObject {
         var answer: JSONObject = ["ok": true]
         let newest = history.first
-        if newest?["session_id"]?.string == sessionBefore { answer["no_changes"] = true }
+        if (newest?["session_id"]?.string).hasSameBytes(as: sessionBefore) {
+            answer["no_changes"] = true
+        }
         guard let newest else { return answer }
         answer["session_id"] = newest["session_id"]
         answer["source_last_seq"] = newest["recorded_seq"]

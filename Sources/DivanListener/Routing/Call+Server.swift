@@ -103,7 +103,7 @@ extension Call {
     func login() throws -> ListenerResponse {
         let bytes = try request.body.bytes(limit: 64 * 1_024)
         let fields: QueryParameters
-        if headers["Content-Type"]?.hasPrefix("application/json") ?? false {
+        if headers["Content-Type"]?.hasBytePrefix("application/json") ?? false {
             let object = try objectBody()
             var read = QueryParameters()
             for key in ["name", "username", "password"] { read[key] = object[key]?.string }
@@ -117,7 +117,7 @@ extension Call {
             name, password: password, from: request.head.network)
         let roles = JSONValue.array(signedIn.roles.sorted().map { .string($0) })
         var response = ListenerResponse.json(["ok": true, "name": .string(name), "roles": roles])
-        if let next = query["next"], next.hasPrefix("/"), !next.hasPrefix("//") {
+        if let next = query["next"], next.hasBytePrefix("/"), !next.hasBytePrefix("//") {
             response.status = 302
             response.headers["Location"] = next
         }

@@ -67,7 +67,7 @@ struct Call: Sendable {
 
     /// Refuses a client that takes nothing of what there is; attachments are of any type.
     func checkAccept(_ route: Route) throws {
-        guard !route.pattern.hasSuffix("/{attachment}"),
+        guard !route.pattern.hasByteSuffix("/{attachment}"),
             !Accept.allowsAnything(headers["Accept"])
         else { return }
         throw HTTPFailure(
@@ -99,7 +99,7 @@ enum Accept {
         return header.split(separator: ",").contains { item in
             let parts = item.split(separator: ";")
             let name = trimmed(parts.first ?? "").lowercased()
-            guard name == type || name == group || name == "*/*" else { return false }
+            guard NameSet([type, String(group), "*/*"]).contains(name) else { return false }
             return !parts.dropFirst().contains { ["q=0", "q=0.0"].contains(trimmed($0)) }
         }
     }

@@ -11,11 +11,13 @@ package struct HTTPFailure: Error, Sendable, Equatable {
     package var error: String
     /// What is wrong.
     package var reason: String
+    // Not by bytes: the names of these header fields stand in the source.
     /// Header fields that go with it.
     package var headers: [String: String] = [:]
     /// Whether it is about one document, whatever else the request asks: sent again, it is refused again.
     package var concernsDocument = false
 
+    // Not by bytes: as above.
     /// Makes a refusal.
     package init(_ status: Int, _ error: String, _ reason: String, headers: [String: String] = [:])
     {

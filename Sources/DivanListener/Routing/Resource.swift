@@ -18,7 +18,7 @@ internal import DivanJSON
 struct Resource: Sendable, Equatable {
     var pattern: String
     var database: String?
-    var names: [String] = []
+    @ByBytes var names: [String] = []
 
     init(_ components: [String]) {
         guard let first = components.first else {

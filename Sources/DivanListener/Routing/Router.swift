@@ -269,7 +269,7 @@ package struct Router: Sendable {
             return route
         }
         for served in ["_show", "_list", "_update", "_rewrite"]
-        where resource.pattern.hasPrefix("/{db}/_design/{ddoc}/" + served) {
+        where resource.pattern.hasBytePrefix("/{db}/_design/{ddoc}/" + served) {
             return .read(method, resource.pattern) { try $0.notServed() }
         }
         if resource.database != nil, method == "PUT" {

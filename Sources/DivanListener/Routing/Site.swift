@@ -65,12 +65,13 @@ package final class Site: Sendable {
             cors: cors, tokens: options.tokens, proxy: options.proxy,
             certificates: options.clientCertificates)
         let token = manager.whenOpened { [weak self] database in
-            guard let self, database.name == SystemDatabase.replicator.rawValue else { return }
+            guard let self, SystemDatabase(rawValue: database.name) == .replicator else { return }
             self.replicator.look(self)
         }
         opening.withLock { $0 = token }
     }
 
+    // Not by bytes: names of header fields are ASCII, which is checked here.
     /// Refuses header fields that would break the answers that they stand in.
     private static func check(_ headers: [String: String]) throws {
         let reserved = ["connection", "content-length", "date", "transfer-encoding"]
@@ -183,7 +184,10 @@ final class TaskList: Sendable {
     ) {
         let number = count.add(1, ordering: .relaxed).newValue
         let isNew = tasks.withLock { tasks in
-            guard !tasks.values.contains(where: { $0.type == type && $0.database == database })
+            guard
+                !tasks.values.contains(where: {
+                    $0.type == type && $0.database.hasSameBytes(as: database)
+                })
             else { return false }
             tasks[number] = Task(type: type, database: database)
             return true

@@ -20,7 +20,7 @@ extension Call {
             target.components[2] == SystemDatabase.replicator.rawValue
         else { throw HTTPFailure.missing }
         let id = target.components.dropFirst(3).joined(separator: "/")
-        guard let found = site.replicator.jobs.first(where: { $0.id == id }) else {
+        guard let found = site.replicator.jobs.first(where: { $0.id.hasSameBytes(as: id) }) else {
             throw HTTPFailure.missing
         }
         return .json(Self.describe(found.id, found.job))

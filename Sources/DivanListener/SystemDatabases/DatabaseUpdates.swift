@@ -104,13 +104,13 @@ final class DatabaseUpdates: Sendable {
     /// Looks which databases have come and gone without the listener, and follows those that are there.
     func look(_ manager: Manager) throws {
         state.withLock { $0.isOn = true }
-        let names = Set(try manager.allDatabaseNames())
+        let names = NameSet(try manager.allDatabaseNames())
         let (gone, known) = state.withLock { state in
             let gone = state.followed.filter {
                 $0.value.database.isClosed || !names.contains($0.key)
             }
             for name in gone.keys { state.followed[name] = nil }
-            return (gone, Set(state.followed.keys))
+            return (gone, NameSet(state.followed.keys))
         }
         for (name, entry) in gone {
             entry.token.remove()
@@ -130,7 +130,7 @@ final class DatabaseUpdates: Sendable {
                     token: token)
                 // One that was closed and opened again is the same; one that was deleted and made again is not,
                 // and is news unless the listener itself has made it.
-                if let old, old.incarnation == database.incarnation { return false }
+                if let old, old.incarnation.hasSameBytes(as: database.incarnation) { return false }
                 guard let last = state.events[name], last.kind == .created else { return true }
                 return old.map { last.number <= $0.place } ?? false
             }

@@ -178,7 +178,9 @@ final class ReplicatorDatabase: Sendable {
         guard let document = try database.document(withID: change.id) else {
             return cancel(change.id, site)
         }
-        guard state.withLock({ $0.jobs[change.id]?.revision != document.revisionID }) else {
+        guard
+            !state.withLock({ document.revisionID.hasSameBytes(as: $0.jobs[change.id]?.revision) })
+        else {
             return
         }
         cancel(change.id, site)
@@ -276,7 +278,8 @@ final class ReplicatorDatabase: Sendable {
             guard
                 let database = try site.manager.existingDatabase(
                     named: SystemDatabase.replicator.rawValue),
-                let document = try database.document(withID: id), document.revisionID == revision
+                let document = try database.document(withID: id),
+                document.revisionID.hasSameBytes(as: revision)
             else { return }
             let body = document.body.replacing([
                 "_replication_state": .string(word),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import DivanJSON
 package import DivanModel
 
 /// How far a replication has come, as both databases note it: the local document `_local/<ID>`.
@@ -33,13 +34,13 @@ package struct Checkpoint: Sendable, Equatable {
     /// One saving.
     package struct Entry: Sendable, Equatable {
         /// The session: a new one each time.
-        package var sessionID: String
+        @ByBytes package var sessionID: String
         /// The run of the replication that saved it.
-        package var runID: String
+        @ByBytes package var runID: String
         /// How far everything was safe.
         package var sequence: RemoteSequence
         /// The life of the local database.
-        package var incarnation: String
+        @ByBytes package var incarnation: String
         /// Milliseconds since 1970, of which the document keeps the seconds; for people.
         package var time: Int64
         /// What the run had done by then; nil where it is not known. Earlier versions noted none.
@@ -98,7 +99,7 @@ package struct Checkpoint: Sendable, Equatable {
         checkpoint.history.insert(entry, at: 0)
         var ofThisRun = 0
         checkpoint.history.removeAll { old in
-            guard old.runID == entry.runID else { return false }
+            guard old.runID.hasSameBytes(as: entry.runID) else { return false }
             ofThisRun += 1
             return ofThisRun > Self.entriesPerRun
         }
@@ -130,10 +131,9 @@ package struct Checkpoint: Sendable, Equatable {
         local: Checkpoint?, remote: Checkpoint?, incarnation: String, lastSequence: SequenceNumber?
     ) -> Entry? {
         guard let local, let remote else { return nil }
-        let sessions = Dictionary(
-            remote.history.map { ($0.sessionID, $0.sequence) },
-            uniquingKeysWith: { first, _ in first })
-        for entry in local.history where entry.incarnation == incarnation {
+        // The newest of a session counts, which comes first.
+        let sessions = NameMap(remote.history.reversed().map { ($0.sessionID, $0.sequence) })
+        for entry in local.history where entry.incarnation.hasSameBytes(as: incarnation) {
             guard let sequence = sessions[entry.sessionID], sequence == entry.sequence else {
                 continue
             }
@@ -146,6 +146,6 @@ package struct Checkpoint: Sendable, Equatable {
 
     /// The newest saving in a life of the local database.
     func newest(in incarnation: String) -> Entry? {
-        history.first { $0.incarnation == incarnation }
+        history.first { $0.incarnation.hasSameBytes(as: incarnation) }
     }
 }

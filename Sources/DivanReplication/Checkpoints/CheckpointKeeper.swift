@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanJSON
 internal import DivanLogging
 internal import DivanModel
 
@@ -116,7 +117,7 @@ package actor CheckpointKeeper {
     /// has saved since. Then that one, which has the entries of both.
     private func base() async throws -> Checkpoint {
         guard let stored = try await local.checkpoint(id)?.checkpoint,
-            stored.history.first?.sessionID != localSession
+            !(stored.history.first?.sessionID).hasSameBytes(as: localSession)
         else { return checkpoint }
         return stored
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanJSON
 internal import DivanModel
 
 // A database of this process, asked for single attachments.
@@ -22,9 +23,9 @@ extension LocalPeer: AttachmentSource {
     ) async throws -> Bool {
         guard let attachment = try await attachment(wanted, orCurrent: false) else { return false }
         guard attachment.isContentAvailable else { return false }
-        if attachment.digest == wanted.digest { return true }
-        guard attachment.digest.hasPrefix("md5-") else { return false }
-        return attachment.digest == (try await md5())
+        if attachment.digest.hasSameBytes(as: wanted.digest) { return true }
+        guard attachment.digest.hasBytePrefix("md5-") else { return false }
+        return attachment.digest.hasSameBytes(as: try await md5())
     }
 
     /// The attachment of the revision that was seen, else of the current one.

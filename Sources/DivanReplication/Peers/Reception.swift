@@ -117,7 +117,8 @@ package struct Reception: Sendable {
         _ conflicts: [String], to note: String, _ transaction: borrowing WriteTransaction
     ) throws {
         var ids = try noted(transaction.read { try $0.localDocument(note) })
-        for id in conflicts where !ids.contains(id) { ids.append(id) }
+        var known = NameSet(ids)
+        for id in conflicts where known.insert(id).inserted { ids.append(id) }
         try transaction.putLocalDocument(note, ["ids": .array(ids.map { .string($0) })])
     }
 
@@ -145,7 +146,7 @@ package struct Reception: Sendable {
                             + "be resolved: \(error)")
                 }
             }
-            let done = Set(ids)
+            let done = NameSet(ids)
             try database.write { transaction in
                 let left = Self.noted(try transaction.read { try $0.localDocument(note) })
                     .filter { !done.contains($0) }

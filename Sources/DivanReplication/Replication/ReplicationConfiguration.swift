@@ -22,24 +22,16 @@ extension ReplicationEndpoint: CustomStringConvertible {
     }
 
     static func withoutCredentials(_ url: String) -> String {
-        guard let start = url.range(of: "://")?.upperBound else { return url }
-        let rest = url[start...]
-        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
-        guard let at = rest[..<end].lastIndex(of: "@") else { return url }
-        return String(url[..<start] + rest[rest.index(after: at)...])
-    }
-}
-
-extension String {
-    fileprivate func range(of part: String) -> Range<String.Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(part) {
-                return start..<index(start, offsetBy: part.count)
-            }
-            start = index(after: start)
-        }
-        return nil
+        // By bytes, so that no mark on a separator hides what stands before it.
+        let bytes = Array(url.utf8)
+        let mark = Array("://".utf8)
+        guard
+            let start = bytes.indices.first(where: { bytes[$0...].starts(with: mark) })
+                .map({ $0 + mark.count })
+        else { return url }
+        let end = bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.endIndex
+        guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return url }
+        return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)
     }
 }
 
@@ -144,6 +136,7 @@ public struct ReplicationConfiguration: Sendable {
     public var changesPerPage = 1_000
     /// How many revisions are fetched together: 1 to 1,000.
     public var revisionsPerFetch = 100
+    // Not by bytes: the app names them, and HTTP compares them without regard to case.
     /// Fields added to each HTTP request.
     public var headers: [String: String] = [:]
     /// How it tells the server who it is; a name and password in the URL will do, too.

@@ -256,7 +256,7 @@ extension WireDocumentReader {
             let declared = stub["encoded_length"]?.int64
             if isCoded, declared == nil || declared == Int64(clamping: bytes.count) { return }
             for key in ["encoding", "encoded_length", "digest"] { stub[key] = nil }
-        } else if stub["digest"]?.string?.hasPrefix("md5-") ?? false {
+        } else if stub["digest"]?.string?.hasBytePrefix("md5-") ?? false {
             stub["digest"] = nil
         }
     }

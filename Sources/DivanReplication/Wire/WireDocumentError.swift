@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanJSON
+package import DivanJSON
 internal import DivanModel
 
 /// Why something that a peer sent is no document: one sentence about one document.
@@ -28,7 +28,7 @@ package struct WireDocumentError: Error, Sendable, Equatable {
     /// One sentence, without the document's content.
     package var message: String
     /// The document's ID, as far as it could be read.
-    package var documentID: String?
+    @ByBytes package var documentID: String?
 
     /// Makes an error.
     package init(_ reason: Reason, _ message: String, documentID: String? = nil) {

@@ -65,11 +65,13 @@ extension HTTPPeer: AttachmentSource {
             return false
         }
         let document = try await object(response, "'\(wanted.documentID)'")
-        guard document["_rev"]?.string == wanted.revisionID,
+        guard wanted.revisionID.hasSameBytes(as: document["_rev"]?.string),
             let digest = document["_attachments"]?[wanted.name]?["digest"]?.string
         else { return false }
-        if digest != wanted.digest {
-            guard digest.hasPrefix("md5-"), try await md5() == digest else { return false }
+        if !digest.hasSameBytes(as: wanted.digest) {
+            guard digest.hasBytePrefix("md5-"), digest.hasSameBytes(as: try await md5()) else {
+                return false
+            }
         }
         // A server may know an attachment without having its content.
         let head = try await connection.respond(
@@ -111,7 +113,8 @@ extension HTTPPeer: AttachmentSource {
         guard let tag = response.headers["ETag"]?.filter({ $0 != "\"" }),
             let digest = wanted.digest.split(separator: "-", maxSplits: 1).last.map(String.init)
         else { return false }
-        return tag.count == digest.count && tag.hasSuffix("=") && tag != digest
+        return tag.utf8.count == digest.utf8.count && tag.hasByteSuffix("=")
+            && !tag.hasSameBytes(as: digest)
     }
 
     private func invalid(_ what: String, _ wanted: WantedAttachment) -> ReplicationError {

@@ -107,7 +107,7 @@ extension HTTPPeer {
         }
         do {
             let type = (response.headers["Content-Type"] ?? "").lowercased()
-            if type.hasPrefix("multipart/") {
+            if type.hasBytePrefix("multipart/") {
                 try await parts(response, &assembler, isList: true, until: isEnough)
             } else {
                 try await entries(response, &assembler, until: isEnough)

@@ -208,7 +208,7 @@ extension HTTPPeer {
     /// The document of an answer, with its attachments on the disk; nil where the answer is nothing of the kind.
     private func document(in response: WireResponse) async throws -> WireDocument? {
         let type = (response.headers["Content-Type"] ?? "").lowercased()
-        guard !type.hasPrefix("multipart/") else {
+        guard !type.hasBytePrefix("multipart/") else {
             var assembler = PartAssembler(database)
             try await parts(response, &assembler) { _ in false }
             return try assembler.document()

@@ -81,7 +81,7 @@ extension HTTPPeer {
         }
         let type = (response.headers["Content-Type"] ?? "").lowercased()
         // What is something else is not read on: it may never end.
-        guard !isEvents || type.hasPrefix("text/event-stream") else { return nil }
+        guard !isEvents || type.hasBytePrefix("text/event-stream") else { return nil }
         return LiveFeed(response.body, form, at: since)
     }
 

@@ -14,7 +14,7 @@ enum MultipartKind {
 
     init(_ headers: HTTPHeaders) {
         let type = (headers["Content-Type"] ?? "").lowercased()
-        self = type.hasPrefix("multipart/related") ? .related : .mixed
+        self = type.hasBytePrefix("multipart/related") ? .related : .mixed
     }
 }
 

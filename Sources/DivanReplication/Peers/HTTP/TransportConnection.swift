@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanHTTP
+internal import DivanJSON
 internal import Synchronization
 
 /// Carries a peer's requests by an HTTP transport: the app's header fields, credentials, time limits.
@@ -128,7 +129,7 @@ final class RequestCompression: Sendable {
     func coded(_ request: HTTPRequest) -> HTTPRequest? {
         guard !isOver.load(ordering: .relaxed), case .bytes(let bytes) = request.body,
             bytes.count >= Self.shortest,
-            request.headers["Content-Type"]?.hasPrefix("application/json") ?? false,
+            request.headers["Content-Type"]?.hasBytePrefix("application/json") ?? false,
             let coded = GzipCoding.encode(bytes), coded.count < bytes.count
         else { return nil }
         var request = request
