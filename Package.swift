@@ -133,9 +133,8 @@ let package = Package(
         .executableTarget(
             name: "DivanTestChild",
             dependencies: [
-                "Divan", "DivanLMDB", "DivanListener", "DivanSQLite", "DivanStorage",
-                "DivanTestSupport",
-                "CSpawn",
+                "Divan", "DivanLMDB", "DivanHTTP", "DivanListener", "DivanSQLite", "DivanStorage",
+                "DivanTestSupport", "CSpawn",
             ],
             path: "Tests/DivanTestChild"
         ),

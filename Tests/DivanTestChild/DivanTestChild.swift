@@ -28,6 +28,7 @@ import FoundationEssentials
 ///     DivanTestChild index DIRECTORY                 builds a view from nothing until it is killed
 ///     DivanTestChild databases DIRECTORY ROUNDS      makes and deletes databases, and says what stays behind
 ///     DivanTestChild conversations DIRECTORY ROUNDS  begins and ends replications and feeds, and says what stays
+///     DivanTestChild peers FROM TO SEED              replicates with a server that lies, and says each round
 ///     DivanTestChild shared DIRECTORY                asks for the shared manager from many threads
 ///
 /// It reports on its output, a line each; trouble goes to the error output and ends it with 1.
@@ -82,6 +83,7 @@ enum DivanTestChild {
             case "shared": try SharedManager(arguments).run()
             case "databases": try DatabaseRounds(arguments).run()
             case "conversations": try ConversationRounds(arguments).run()
+            case "peers": try PeerRounds(arguments).run()
             case "flip": try FlipRounds(arguments).run()
             default: throw WrongArguments()
             }
