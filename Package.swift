@@ -148,6 +148,24 @@ let package = Package(
             path: "Tests/DivanInterop"
         ),
 
+        // What scripts/fuzz feeds: readers of bytes that strangers write.
+        .target(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+        .target(
+            name: "DivanFuzzTargets",
+            dependencies: [
+                "Divan", "DivanDiscovery", "DivanHTTP", "DivanJSON", "DivanListener", "DivanModel",
+                "DivanReplication",
+            ],
+            path: "Tests/Fuzz/Targets"
+        ),
+        .executableTarget(
+            name: "DivanFuzz", dependencies: ["CFuzzer", "DivanFuzzTargets"],
+            path: "Tests/Fuzz/Program"
+        ),
+        .testTarget(
+            name: "DivanFuzzTests", dependencies: ["DivanFuzzTargets", "DivanTestSupport"]
+        ),
+
         .testTarget(
             name: "DivanJSONTests",
             dependencies: ["DivanJSON", "DivanPlatform", "DivanTestSupport"]
@@ -229,7 +247,7 @@ let package = Package(
 // look at memory as it likes.
 let lenient = [
     "DivanTestSupport", "DivanTestChild", "DivanStorageConformance", "DivanDemo",
-    "DivanGettingStarted", "DivanInterop",
+    "DivanGettingStarted", "DivanInterop", "DivanFuzzTargets", "DivanFuzz",
 ]
 for target in package.targets {
     var settings: [SwiftSetting] = [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanDatabase
+package import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
@@ -17,6 +17,13 @@ internal import DivanLogging
 /// asks for the rest.
 package struct Router: Sendable {
     let site: Site
+
+    init(site: Site) { self.site = site }
+
+    /// Makes a router over the databases of a manager, without sockets.
+    package init(_ manager: Manager, _ options: ListenerOptions) throws {
+        site = try Site(manager, options)
+    }
 
     /// The lane in which a request is worked on: writers wait for each other, readers for nobody, and
     /// what waits for other servers, perhaps this one, keeps no one else from being served. Passwords have a lane of
