@@ -53,12 +53,11 @@ struct DiscoveryTests {
         #expect(found.first?.text["V"] == "2")
         try service.setText(["v": "3"])
         _ = try #require(await services(there, type) { $0.first?.text["v"] == "3" })
-        let lists = there.services(of: type)
-        service.stop()
-        var hasSeen = false
-        for await list in lists {
-            if !list.isEmpty { hasSeen = true }
-            if hasSeen, list.isEmpty { break }
+        var seen: [Int] = []
+        for await list in there.services(of: type) {
+            seen.append(list.count)
+            if list.count == 1 { service.stop() }
+            if seen.contains(1), list.isEmpty { break }
         }
         #expect(service.name == nil)
     }
