@@ -65,7 +65,7 @@ extension ChangeHub {
         }
     }
 
-    /// Remembers up to where followers are told, unless nobody follows any more.
+    /// Remembers how far the followers have been told, unless no follower is left.
     private func move(to mark: DatabaseMark) {
         state.withLock { if !$0.followers.isEmpty { $0.mark = mark } }
     }

@@ -4,7 +4,8 @@ internal import Dispatch
 internal import DivanModel
 internal import Synchronization
 
-/// Tells everybody in this process what was committed to one database, by whomever.
+/// Tells the followers in this process what was committed to one database, by this or another
+/// process.
 ///
 ///     this process                          another process
 ///       writer: commit                        writer: commit
@@ -19,11 +20,11 @@ internal import Synchronization
 ///              ▼
 ///     followers, in commit order: HubChange(lastSequence, lastPurge, IDs, source)
 ///
-/// **Nothing can be missed or told twice**, because what has been told is a place in two feeds, the
-/// `mark`, and not a matter of which messages have arrived. A commit that begins exactly at the mark
-/// is told from memory and moves the mark to its end; if it begins beyond, somebody else's commits
-/// lie between and the feeds are read; if it ends at or before the mark, it has been told already.
-/// Who made a change is told by its number: see `CommitSources`.
+/// **Nothing can be missed or told twice**, because the hub records what it has told as a place in
+/// two feeds, the `mark`, and does not depend on which messages have arrived. A commit that begins
+/// exactly at the mark is told from memory and moves the mark to its end; if it begins beyond,
+/// another process's commits lie between and the feeds are read; if it ends at or before the mark,
+/// it has been told already. Who made a change is told by its number: see `CommitSources`.
 ///
 /// **No queue grows.** A commit publishes up to a thousand IDs; when more than ten thousand wait, all
 /// are forgotten and the feeds are read instead, a thousand rows at a time.
@@ -58,7 +59,7 @@ final class ChangeHub: Sendable {
         /// The numbers of those that follow one document.
         var byDocument: [DocumentID: Set<Int>] = [:]
         var isFinished = false
-        /// Up to where followers have been told; nil when nobody follows or it is not known yet.
+        /// How far followers have been told; nil without followers, or when it is not known yet.
         var mark: DatabaseMark?
         /// Own commits not told yet.
         var pending: [Commit] = []
@@ -82,10 +83,10 @@ final class ChangeHub: Sendable {
     /// Says whose hub this is; called once, at the end of the core's making.
     func attach(_ core: DatabaseCore) { state.withLock { $0.core = core } }
 
-    /// Whether anybody follows; a transaction that begins asks whether to note what it touches.
+    /// Whether there is a follower; a transaction that begins asks whether to note what it touches.
     var isFollowed: Bool { count.load(ordering: .relaxed) > 0 }
 
-    /// Who made which change, for readers of the feeds; to be asked for after reading.
+    /// Which process made which change, for readers of the feeds; they ask for it after reading.
     var sources: CommitSources { state.withLock { $0.sources } }
 
     // MARK: - Following
@@ -175,7 +176,7 @@ final class ChangeHub: Sendable {
         if mustSchedule { scheduleDrain() }
     }
 
-    /// Looks for commits that nobody published: those of other processes.
+    /// Looks for commits that were not published here: those of other processes.
     func check() {
         let mustSchedule = state.withLock { state in
             state.mustCheck = true
@@ -228,7 +229,7 @@ final class ChangeHub: Sendable {
             return (followers, state.rest(), state.core)
         }
         watcher?.stop()
-        // Whoever closes it holds it, too; it must not go while the lock is held.
+        // The closing thread holds the core, too: it must not be released under the lock.
         withExtendedLifetime(core) {}
         guard !followers.isEmpty else { return }
         queue.async { for follower in followers { follower.handler(.closed) } }

@@ -2,7 +2,7 @@
 
 internal import DivanModel
 
-/// A place in the feeds, and how to read on from it. A value: whoever listens keeps one.
+/// A place in the feeds, and how to read on from it. A value: each follower keeps its own.
 protocol ChangeReader<Element>: Sendable {
     associatedtype Element: Sendable
 

@@ -2,7 +2,7 @@
 
 internal import Synchronization
 
-/// Rings whenever somebody commits, in this process or another; forgets nothing in between.
+/// Signals every commit, by this process or another. A commit between two waits is not lost.
 ///
 /// The count makes the wait free of races: a commit between reading the count and waiting on it has
 /// raised the count, so the wait returns at once.
@@ -19,7 +19,7 @@ final class CommitBell: Sendable {
     private let state = Mutex(State())
     private let token = Mutex<HubToken?>(nil)
 
-    /// Rings whenever the hub has news for somebody who follows by `follow`.
+    /// Signals whenever the hub has news for the follower that `follow` registers.
     init(_ follow: (@escaping ChangeHub.Handler) -> HubToken) {
         let token = follow { [weak self] event in
             let isClosed = if case .closed = event { true } else { false }
@@ -55,7 +55,7 @@ final class CommitBell: Sendable {
         }
     }
 
-    /// Rings; after closing, nobody waits any more.
+    /// Signals; when closing, ends all waits, also those that begin later.
     func ring(closing: Bool = false) {
         let waiters = state.withLock { state in
             defer { state.waiters = [:] }

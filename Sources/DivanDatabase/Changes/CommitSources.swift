@@ -5,8 +5,8 @@ internal import DivanModel
 /// Which sequences and purges this process allotted, so that all others are another's.
 ///
 /// A transaction allots the numbers between where the counters stood at its beginning and where they
-/// stand at its end, and nobody else can allot any meanwhile. So the transactions of this process
-/// are stretches of numbers, and what lies in the gaps was committed by other processes:
+/// stand at its end, and no other transaction can allot any meanwhile. So the transactions of this
+/// process are stretches of numbers, and what lies in the gaps was committed by other processes:
 ///
 ///     sequences   1   2   3   4   5   6   7   8   9   10
 ///     runs        └─ local ─┘       └ local ┘   in flight
@@ -16,11 +16,11 @@ internal import DivanModel
 ///
 /// 1. Runs are in order and do not overlap; neighbours of one source that touch are one run.
 /// 2. A transaction is *in flight* from before its commit can be seen until it is a run or is
-///    withdrawn. So whoever reads first and asks here afterwards never takes one's own for another's.
-///    It is in flight as far as it goes and no further: between its commit and its becoming a run
-///    another process may have committed behind it.
+///    withdrawn. So a reader that reads first and asks here afterwards never takes a commit of this
+///    process for another's. It is in flight as far as it goes and no further: between its commit and
+///    its becoming a run another process may have committed behind it.
 /// 3. At most `limit` runs are kept: those further back than that are forgotten, and then count as
-///    another process's. Only somebody who lags by thousands of alternations could notice.
+///    another process's. Only a follower that lags by thousands of alternations could notice.
 struct CommitSources: Sendable {
     private struct Run {
         var begin: DatabaseMark
@@ -57,12 +57,12 @@ struct CommitSources: Sendable {
         runs.append(Run(commit))
     }
 
-    /// Who made the change with a sequence.
+    /// Which process or replication made the change with a sequence.
     func source(ofSequence sequence: SequenceNumber) -> ChangeSource {
         source(of: sequence, \.sequence)
     }
 
-    /// Who made the purge with a number.
+    /// Which process or replication made the purge with a number.
     func source(ofPurge purge: UInt64) -> ChangeSource { source(of: purge, \.purge) }
 
     private func source(of number: UInt64, _ counter: KeyPath<DatabaseMark, UInt64>)

@@ -2,7 +2,7 @@
 
 internal import DivanModel
 
-/// How far a database, or somebody who follows it, has come: two counters that only grow.
+/// How far a database, or a follower of it, has come: two counters that only grow.
 ///
 /// Every change of a document raises one of them or both: an edit the first, a purge the second, and
 /// a purge of single revisions both.
@@ -10,7 +10,7 @@ struct DatabaseMark: Sendable, Equatable {
     var sequence: SequenceNumber
     var purge: UInt64
 
-    /// Whether nothing is left to see for somebody who has come as far as `other`.
+    /// Whether nothing is left to see for a follower that has come as far as `other`.
     func isReached(by other: DatabaseMark) -> Bool {
         sequence <= other.sequence && purge <= other.purge
     }
@@ -26,7 +26,7 @@ struct Commit: Sendable {
     /// Where the database stood before and after; all between is this transaction's.
     var begin: DatabaseMark
     var end: DatabaseMark
-    /// The documents it changed; nil when they are too many or nobody had asked for them.
+    /// The documents it changed; nil when they are too many, or when there was no follower.
     var documentIDs: [DocumentID]?
     var source: ChangeSource
 }

@@ -12,8 +12,8 @@ internal import Darwin
 /// Calls a handler when another process has committed: it watches the file `changes`.
 ///
 /// The system wakes it when the file is written (inotify on Linux, a vnode source on Apple
-/// platforms), so nobody polls. A timer rings every five seconds all the same, for the writer that
-/// was killed between its commit and ringing the bell in the file.
+/// platforms), so there is no polling. A timer fires every five seconds all the same, for a writer
+/// that was killed after its commit and before it wrote the file.
 ///
 /// State: `sources`, guarded by its mutex.
 final class DirectoryWatcher: Sendable {
@@ -74,7 +74,7 @@ final class DirectoryWatcher: Sendable {
     func stop() {
         sources.withLock { sources in
             guard !sources.isStopped else { return }
-            // Without a source nobody else closes the descriptor.
+            // Without a source, only this closes the descriptor.
             if let source = sources.source {
                 source.cancel()
             } else if descriptor >= 0 {

@@ -30,7 +30,7 @@ public struct DocumentChange: Sendable, Hashable {
     public var isDeletion: Bool
     /// Whether the document was removed without a trace.
     public var isPurge: Bool
-    /// Who made the change.
+    /// Where the change came from.
     public var source: ChangeSource
 
     /// Makes a change.
@@ -50,7 +50,7 @@ public struct DocumentChange: Sendable, Hashable {
     }
 }
 
-/// What one transaction changed, or several when whoever listens was busy.
+/// What one transaction changed, or several when the listener was busy.
 ///
 /// Each document is in it once, purges first, the rest in the order of their last change. A document
 /// that was purged and made anew comes as both.
@@ -58,13 +58,13 @@ public struct DatabaseChange: Sendable, Hashable {
     /// The changes; not empty, unless `hasForgottenPurges`. A transaction that changed more than 10,000
     /// documents comes in several pieces.
     public var changes: [DocumentChange]
-    /// Up to where the changes feed has been told: `changes(since:)` goes on from here.
+    /// How far the changes feed has been told: `changes(since:)` goes on from here.
     public var lastSequence: SequenceNumber
 
-    /// Whether there were purges besides whose documents nobody knows any more.
+    /// Whether there were also purges whose documents are no longer known.
     ///
-    /// Compaction keeps the last 10,000 purges. Whoever listens and falls behind further than that must
-    /// look at everything anew.
+    /// Compaction keeps the last 10,000 purges. A listener that falls further behind must read all
+    /// documents again.
     public var hasForgottenPurges: Bool
 
     /// The IDs of the changed documents.

@@ -10,7 +10,7 @@ enum HubEvent: Sendable {
     case closed
 }
 
-/// Documents that changed: which, not how. Whoever wants more reads the database.
+/// Documents that changed: which, not how. A follower that needs more reads the database.
 struct HubChange: Sendable {
     /// A read that begins now sees at least what had this sequence and this purge.
     var lastSequence: SequenceNumber
@@ -19,8 +19,8 @@ struct HubChange: Sendable {
     /// handle was closed, or with `isOfAnyDocument`.
     var documentIDs: [DocumentID]
     var source: ChangeSource
-    /// Whether documents changed that nobody knows any more: compaction has forgotten which were
-    /// purged. So it may be any.
+    /// Whether unknown documents changed: compaction has forgotten which were purged. So any
+    /// document may have.
     var isOfAnyDocument = false
 }
 

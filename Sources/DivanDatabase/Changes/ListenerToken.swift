@@ -2,7 +2,7 @@
 
 internal import Synchronization
 
-/// Keeps a listener: it is called until the token's `remove()`, or until nobody holds the token.
+/// Keeps a listener: it is called until the token's `remove()`, or until the token is released.
 ///
 /// ```swift
 /// let token = try database.addChangeListener { change in print(change.documentIDs) }

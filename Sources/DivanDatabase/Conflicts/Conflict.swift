@@ -7,7 +7,7 @@ internal import DivanModel
 /// ```
 ///                      ┌─ 2-c  Ann's     winner: what reading the document shows
 ///      ancestor  1-a ──┤
-///                      └─ 2-b  Bob's     others: kept until somebody decides
+///                      └─ 2-b  Bob's     others: kept until the conflict is resolved
 /// ```
 ///
 /// ```swift

@@ -17,13 +17,13 @@ public import DivanJSON
 /// ancestor has; a property that is missing is a value like any other, *absent*. A side that has what
 /// the ancestor has did not change the place.
 ///
-/// 1. Nobody changed it: it stays.
-/// 2. All who changed it agree: theirs.
-/// 3. All who changed it have an object there, and the ancestor an object or nothing: the members are
-///    merged by these rules, each by itself.
-/// 4. Some changed it and others removed it: the change wins over the removal, so nothing that
-///    somebody wrote is lost.
-/// 5. Otherwise: the first in winner order of those who changed it.
+/// 1. No side changed it: it stays.
+/// 2. All sides that changed it agree: theirs.
+/// 3. All sides that changed it have an object there, and the ancestor an object or nothing: the
+///    members are merged by these rules, each by itself.
+/// 4. Some sides changed it and others removed it: the change wins over the removal, so nothing
+///    that a side wrote is lost.
+/// 5. Otherwise: the first in winner order of the sides that changed it.
 ///
 /// Arrays, and objects with a text `@type` (blobs), are single values: elements and members of them
 /// are never mixed. Attachments are merged by name, and each is a single value; which generation
@@ -83,7 +83,7 @@ public enum ThreeWayMerge {
         let changed = sides.filter { $0 != ancestor }
         guard let first = changed.first else { return ancestor }
         if changed.allSatisfy({ $0 == first }) { return first }
-        // Rule 4: whoever removed the place gives way to whoever wrote it.
+        // Rule 4: a side that removed the place gives way to a side that wrote it.
         let written = changed.compactMap { $0 }
         let objects = written.compactMap(mergeable)
         if objects.count == written.count, objects.count > 1 {

@@ -11,7 +11,7 @@ internal import Synchronization
 /// ```swift
 /// let content = try AwaitedContent(of: attachment, in: database)
 /// while let piece = try await next() { try content.write(piece) }
-/// try await content.supply(from: url)          // compared with its digest, then there for all who wait
+/// try await content.supply(from: url)          // compared with its digest, then given to all that wait
 /// ```
 ///
 /// One that is dropped leaves nothing behind. State: the writer, guarded by the mutex.
@@ -58,7 +58,8 @@ package final class AwaitedContent: Sendable {
     ///
     /// - Parameter source: The other end, without credentials: what changes give as their source.
     /// - Throws: `DatabaseError` with code `.invalidDocument` when it is another content,
-    ///   `.documentNotFound` when nobody waits for it any more, `.storageFull`, `.io` or `.databaseClosed`.
+    ///   `.documentNotFound` when no revision waits for it any more, `.storageFull`, `.io` or
+    ///   `.databaseClosed`.
     package func supply(from source: String) async throws {
         let id = attachment.stored.documentID
         let staged = try await database.background { [self] in
@@ -109,9 +110,9 @@ extension Attachment {
 }
 
 extension Database {
-    /// Lets go of the content of an attachment, which its document then does without.
+    /// Gives up the content of an attachment, which its document then does without.
     ///
-    /// Whoever calls this has made sure that somebody else has it.
+    /// The caller has made sure that another replica has it.
     ///
     /// - Returns: The bytes of it; 0 when it was not here.
     /// - Throws: `DatabaseError` with code `.conflict` when another document refers to the same content, or a

@@ -186,7 +186,7 @@ extension ReadTransaction {
     }
 }
 
-/// Rings whenever somebody commits to a database; for whoever reads its feed.
+/// Signals every commit to a database, for a reader of its feed.
 package final class CommitSignal: Sendable {
     private let bell: CommitBell
 

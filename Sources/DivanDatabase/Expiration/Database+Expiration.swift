@@ -28,7 +28,7 @@ extension Database {
     /// The date is kept to the millisecond, as an absolute time up to the end of the year 9999. It
     /// belongs to the document here: new revisions keep it, also those of a replication, and so does a
     /// deletion, whose tombstone goes when the time comes. It is not replicated, no revision is made,
-    /// and nobody is notified of the date, only of the purge.
+    /// and listeners are not notified of the date, only of the purge.
     ///
     /// - Parameters:
     ///   - id: A document's ID; the document may be deleted.

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// Purges the documents of one database when their time comes.
 ///
-///     open ──► next row? ──none──► every 5 s: has anybody committed? then next row?
+///     open ──► next row? ──none──► every 5 s: was anything committed? then next row?
 ///                 │ a date
 ///                 ▼
 ///     ┌──► timer, by the wall clock ──► pass ──► next row? ──► timer …
@@ -46,7 +46,7 @@ final class ExpirationTimer: Sendable {
         var isStopped = true
         /// Passes that have failed in a row.
         var failures = 0
-        /// While there is no date: the timer that asks whether anybody has committed.
+        /// While there is no date: the timer that asks whether anything was committed.
         var idleTimer: (any DispatchSourceTimer)?
         /// The stamp of `changes` when it was last asked for.
         var stamp: Files.Stamp?
@@ -73,7 +73,7 @@ final class ExpirationTimer: Sendable {
             state.core = core
             state.isStopped = false
         }
-        // Closing may have come first, and then nobody else would let go of the core.
+        // Closing may have come first, and then only this releases the core.
         guard !core.isClosed else { return stop() }
         do {
             arm(at: try core.read { try $0.nextExpiration() }?.time)
@@ -91,7 +91,7 @@ final class ExpirationTimer: Sendable {
             defer { state.core = nil }
             return state.core
         }
-        // Whoever closes it holds it, too; it must not go while the lock is held.
+        // The closing thread holds the core, too: it must not be released under the lock.
         withExtendedLifetime(core) {}
     }
 
@@ -227,7 +227,7 @@ final class ExpirationTimer: Sendable {
         state.stamp = nil
     }
 
-    /// Looks for a first date, if anybody has committed since the last time.
+    /// Looks for a first date, if anything was committed since the last time.
     private func lookIdly() {
         guard let core = state.withLock({ $0.isStopped ? nil : $0.core }),
             let path = core.directory?.changesPath

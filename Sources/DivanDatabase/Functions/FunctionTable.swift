@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// Functions that an app has registered by name, for as long as the process has the database open.
 ///
-/// One mutex guards the table. The count beside it lets whoever finds the table empty, which is
-/// usual, go on at the cost of one load.
+/// One mutex guards the table. The count beside it lets a caller that finds the table empty, which
+/// is usual, go on at the cost of one load.
 final class FunctionTable<Function: Sendable>: Sendable {
     private let functions = Mutex<NameMap<Function>>([:])
     private let count = Atomic<Int>(0)

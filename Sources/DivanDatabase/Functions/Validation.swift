@@ -58,7 +58,7 @@ public struct ValidationContext: Sendable {
 
     /// The error to throw to refuse the revision.
     ///
-    /// - Parameter message: A sentence for whoever made the edit. It becomes the message of the
+    /// - Parameter message: A sentence for the author of the edit. It becomes the message of the
     ///   `DatabaseError`, and goes to the peer that sent the revision.
     /// - Returns: An error with code `.forbidden`.
     public func rejection(_ message: String = "The document is not valid.") -> DatabaseError {
@@ -76,9 +76,9 @@ extension Database {
     /// on. All functions are asked, in the order of their names, until one throws.
     ///
     /// It runs inside the write transaction, on the thread that writes: reading the database in it
-    /// shows what the transaction has done so far, writing to it throws `.databaseBusy`, and nobody
-    /// else can write until it returns. Reads by others go on. One that takes over five seconds is
-    /// logged, with its name and the document's ID.
+    /// shows what the transaction has done so far, writing to it throws `.databaseBusy`, and no
+    /// other thread or process can write until it returns. Reads by others go on. One that takes
+    /// over five seconds is logged, with its name and the document's ID.
     ///
     /// Functions hold for every handle on the database in this process, until they are removed or the
     /// last handle is closed. They are not stored. Other processes have their own. Purges and local
