@@ -25,7 +25,7 @@ struct GenerationForm {
     /// The folder is forced to the disk afterwards.
     typealias ContentTransfer = (AttachmentKey, AttachmentStore, String) throws -> Bool
 
-    /// Gives the file a second name, or copies it where that cannot be done. Nobody ever changes it.
+    /// Gives the file a second name, or copies it where that cannot be done. It is never changed.
     static func link(_ key: AttachmentKey, _ store: AttachmentStore, _ folder: String) throws
         -> Bool
     {
@@ -34,7 +34,7 @@ struct GenerationForm {
         return true
     }
 
-    /// Copies the file as it is: it is another's, who may write into it.
+    /// Copies the file as it is: it belongs to another program, which may write into it.
     static func copy(_ key: AttachmentKey, _ store: AttachmentStore, _ folder: String) throws
         -> Bool
     {
@@ -87,7 +87,7 @@ struct GenerationForm {
         var options = options
         options.isReadOnly = false
         options.createsIfMissing = true
-        // Nobody knows the data yet, so one sync at the end is enough.
+        // The data is not in use yet, so one sync at the end is enough.
         options.durability = .normal
         let target = try engine.open(directory: dataPath, options: options)
         defer { target.close() }

@@ -20,7 +20,7 @@ internal import DivanStorage
 ///
 /// ## Invariants
 ///
-/// 1. Whoever runs it holds the directory's lock exclusively, so nobody has the database open.
+/// 1. The caller holds the directory's lock exclusively, so no process has the database open.
 /// 2. Not a byte of the old generation changes before the manifest names the new one.
 /// 3. Everything the new manifest names is on the disk before the manifest is.
 struct GenerationRewriting {

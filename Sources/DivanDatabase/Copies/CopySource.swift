@@ -4,10 +4,10 @@ internal import DivanStorage
 
 /// A database that is copied and not changed.
 ///
-/// One that nobody has open is held exclusively meanwhile. Then nothing can change it, so the engine
-/// needs no lock and no index of a log, and not a byte of the directory is touched: it may lie in a
-/// package, belong to somebody else, or be on a medium that cannot be written. One that is open, here
-/// or in another process, is read like by any reader, and goes on being written.
+/// A database that no process has open is locked exclusively meanwhile. Then nothing can change it,
+/// so the engine needs no lock and no index of a log, and not a byte of the directory is touched: it
+/// may lie in a package, belong to another user, or be on a medium that cannot be written. A database
+/// that is open, here or in another process, is read as by any reader, while writers go on.
 ///
 /// One that is encrypted needs its key, unless this process has it open and so has the key already.
 enum CopySource {

@@ -14,7 +14,7 @@ extension Database {
     /// The backup holds exactly what was committed when it began, attachments included, and is on the
     /// disk when this returns. Readers and writers of all processes go on meanwhile; only the removal
     /// of unused attachments waits. Attachments take no space of their own on the same file system,
-    /// since both directories then name the same files, which nobody ever changes; with another
+    /// since both directories then name the same files, which are never changed; with another
     /// encryption they are written anew.
     ///
     /// A backup is a database like any other: it can be opened, copied while closed, or installed by

@@ -17,7 +17,7 @@ extension Files {
         do throws(SystemError) {
             return try link(from, to: to)
         } catch {
-            // Another file system, one without links, too many of them, or somebody else's file.
+            // Another file system, one without links, too many of them, or a file of another user.
             let isRefused = [EXDEV, EPERM, EMLINK, ENOTSUP, EACCES, ENOSYS].contains(error.number)
             guard isRefused else { throw error }
         }

@@ -27,7 +27,7 @@ struct GenerationCopy {
     enum FileTransfer {
         /// By a second name where the file system can, else by copying; both sides never change them.
         case linking
-        /// By copying: the files are another's, who may write into them.
+        /// By copying: the files belong to another program, which may write into them.
         case copying
 
         /// What does so with one content.
@@ -82,8 +82,8 @@ struct GenerationCopy {
 
     /// Holds off the sweep.
     ///
-    /// Without a lock file there has been no attachment yet. Read-only it is not made: then the
-    /// database is on a medium that nobody writes, or a vanished file is noticed.
+    /// Without a lock file there has been no attachment yet. A read-only database makes none: it is
+    /// on a medium that is not written, or a vanished file is noticed.
     private func lockAttachments() throws -> FileHandle? {
         // In memory there is no folder before the first attachment, and the first one may come, and go
         // again, while this copies.

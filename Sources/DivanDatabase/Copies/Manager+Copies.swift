@@ -4,7 +4,8 @@ public import FoundationEssentials
 
 // Copies of whole databases; docs/copies-and-backups.md has the guide.
 extension Manager {
-    /// Installs a database that was made elsewhere under a name here, also in another one's place.
+    /// Installs a database that was made elsewhere under a name here, also in the place of another
+    /// database.
     ///
     /// ```swift
     /// // At the first launch:
@@ -15,7 +16,7 @@ extension Manager {
     /// ```
     ///
     /// The source is copied, attachments included, and only read: it may be a directory in a package,
-    /// belong to somebody else, be on a medium that cannot be written, or be a backup. If it is open,
+    /// belong to another user, be on a medium that cannot be written, or be a backup. If it is open,
     /// its last committed state is taken. The copy gets new UUIDs and an incarnation of its own, so a
     /// replication starts over, and keeps all documents, revision IDs, sequences and local documents.
     ///

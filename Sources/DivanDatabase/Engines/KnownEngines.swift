@@ -27,7 +27,7 @@ package enum KnownEngines {
 
     private static let table = Mutex(Table())
 
-    /// The engine of new databases where nobody names one: SQLite. Tests of the other engines set it.
+    /// The engine of new databases whose options name none: SQLite. Tests of other engines set it.
     package static var standard: StorageEngineFactory {
         get { table.withLock { $0.standard } }
         set {
@@ -64,7 +64,8 @@ package enum KnownEngines {
 
     /// The engine of a database.
     ///
-    /// - Throws: `DatabaseError` with code `.unsupportedStorageEngine` when nobody has named it here.
+    /// - Throws: `DatabaseError` with code `.unsupportedStorageEngine` when it is not registered in
+    ///   this process.
     static func engine(named name: String, keeping path: String) throws -> StorageEngineFactory {
         guard let engine = table.withLock({ $0.engines[name] }) else {
             throw DatabaseError.unknownEngine(name, path)

@@ -6,7 +6,7 @@
 /// do {
 ///     try database.save(note, .failOnConflict)
 /// } catch let error as DatabaseError where error.code == .conflict {
-///     // Somebody saved a newer revision: read it again and decide.
+///     // Another writer saved a newer revision: read it again and decide.
 /// }
 /// ```
 ///

@@ -2,15 +2,15 @@
 
 internal import DivanModel
 
-/// What the file `changes` holds: where the database stood after somebody's last commit.
+/// What the file `changes` holds: where the database stood after some process's last commit.
 ///
 ///     offset  size  meaning
 ///          0     8  last sequence, little-endian
 ///          8     8  last purge, little-endian
 ///         16     8  process ID of the writer, little-endian
 ///
-/// The file is a bell, not a record: it is overwritten in place after each commit and may lag behind
-/// a writer that was killed. Whoever hears it ring reads the database itself.
+/// The file is a signal, not a record: it is overwritten in place after each commit and may lag
+/// behind a writer that was killed. A process that sees it change reads the database itself.
 struct ChangeMark: Equatable, Sendable {
     static let size = 24
 

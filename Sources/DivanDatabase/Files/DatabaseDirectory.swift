@@ -27,16 +27,16 @@ internal import Darwin
 ///
 /// A sequence means something in one life of a database only: a copy goes on from the same sequences
 /// as its original, with other changes. So each life has a random *incarnation*, and the manifest
-/// records the place where it is lived: the identity of the file `place`, which no copy shares. So a
-/// copied manifest does not fit the place it is found in, and whoever opens it begins a new life. A
-/// directory that is moved within its file system lives on. Opened read-only, where nothing can be
-/// recorded, a copy gets another incarnation at each opening.
+/// records where the database is kept: the identity of the file `place`, which no copy shares. So a
+/// copied manifest does not fit the place it is found in, and opening it begins a new life. A
+/// directory that is moved within its file system keeps its life. Opened read-only, where nothing
+/// can be recorded, a copy gets another incarnation at each opening.
 ///
 /// ## Invariants
 ///
 /// 1. There is a manifest exactly if there is a whole database of the generation it names.
-/// 2. Whoever has the database open holds the lock shared, so what needs it exclusively (replacing,
-///    deleting) meets nobody, and a generation that the manifest does not name is nobody's.
+/// 2. Each open handle holds the lock shared. So what needs the lock exclusively (replacing,
+///    deleting) meets no open handle, and a generation that the manifest does not name is unused.
 /// 3. The manifest of an open database is changed by `changeManifest` only, one process at a time.
 final class DatabaseDirectory: Sendable {
     let path: String
@@ -48,7 +48,7 @@ final class DatabaseDirectory: Sendable {
     /// and when the directory is closed.
     private let lock: Mutex<FileHandle?>
     private let closed = Atomic<Bool>(false)
-    /// The key of the data, and who may have it.
+    /// What the manifest says of encryption, and the key of the data.
     let access: DatabaseAccess
     private let busyTimeout: Duration
 
@@ -230,9 +230,9 @@ final class DatabaseDirectory: Sendable {
         } catch let error as SystemError { throw DatabaseError.io(error) }
     }
 
-    /// Makes the shared lock exclusive if nobody else has the database open, and says whether.
+    /// Makes the shared lock exclusive if there is no other open handle, and says whether.
     ///
-    /// Without a lock file nobody has it open for writing.
+    /// Without a lock file no process has it open for writing.
     func isHeldAlone() throws -> Bool {
         do {
             return try openLock().map { try DirectoryLock.makeExclusive($0, of: path) } ?? true
@@ -301,7 +301,7 @@ final class DatabaseDirectory: Sendable {
             let dataPath = dataPath(path, manifest.generation)
             try Files.makeDirectory(dataPath)
             try markPlace(in: &manifest, at: path)
-            // From here on a missing engine file is damage, and nobody makes an empty one instead.
+            // From here on a missing engine file is damage, and is not replaced by an empty one.
             try makeEngine(dataPath, access.dataKey)
             try Files.replace(changesPath(path), with: ChangeMark().bytes)
             try Files.replace(
@@ -329,15 +329,15 @@ extension DatabaseDirectory {
         }
     }
 
-    /// Removes what an interruption left over, if nobody has the database open.
+    /// Removes what an interruption left over, if no process has the database open.
     ///
-    /// Whoever has it open may be changing the manifest just now.
+    /// A process that has it open may be changing the manifest just now.
     private static func removeLeftovers(at path: String) throws {
         guard let manifest = try? Manifest(at: path),
             try !leftovers(at: path, besides: manifest.generation).isEmpty
         else { return }
         try DirectoryLock.whileExclusive(at: path, timeout: .zero) {
-            // Before the lock was taken, somebody may have replaced the database.
+            // Before the lock was taken, another process may have replaced the database.
             let current = try Manifest(at: path)
             for name in try leftovers(at: path, besides: current.generation) {
                 try Files.remove(path + "/" + name)

@@ -9,7 +9,7 @@ internal import Darwin
 /// The two advisory locks of a database directory.
 ///
 ///     lock             shared by every open handle, exclusive to create, replace, delete, tidy up
-///     the directory    the gate: held by whoever seeks that exclusive lock, or changes the manifest
+///     the directory    the gate: held to seek that exclusive lock, or to change the manifest
 ///
 /// Both are `flock`s, so they go with their process, and two in one process exclude each other like
 /// those of two processes.
@@ -54,7 +54,7 @@ enum DirectoryLock {
         }
     }
 
-    /// Runs `body` while nobody else has the database open.
+    /// Runs `body` while no other handle has the database open.
     ///
     /// - Throws: as `takeShared`, and what `body` throws.
     static func whileExclusive<T>(
@@ -69,7 +69,8 @@ enum DirectoryLock {
 
     /// As above, but without `body` once `isDone` holds, which others may bring about meanwhile.
     ///
-    /// Whoever waits to create a database must not wait for those who have created and opened it.
+    /// A thread that waits to create a database must not wait for another that has created and
+    /// opened it.
     static func whileExclusive(
         at directory: String, timeout: Duration, unless isDone: () -> Bool,
         _ body: () throws -> Void
@@ -85,7 +86,7 @@ enum DirectoryLock {
         }
     }
 
-    /// Turns a shared lock into an exclusive one, if nobody else has one.
+    /// Turns a shared lock into an exclusive one, if no other handle has one.
     ///
     /// - Returns: Whether it is exclusive now; if not, it is shared as before.
     static func makeExclusive(_ lock: FileHandle, of directory: String) throws -> Bool {

@@ -18,7 +18,8 @@ struct SystemError: Error, CustomStringConvertible {
         self.number = number
     }
 
-    /// An encrypted file that is not what was written, or is another one's.
+    /// The error of an encrypted file that is not what was written, or that holds another file's
+    /// content.
     static func notGenuine(_ path: String) -> SystemError {
         SystemError("decrypt", path, number: EBADMSG)
     }

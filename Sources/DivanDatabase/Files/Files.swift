@@ -102,8 +102,9 @@ enum Files {
 
     /// Writes a file so that a crash leaves either the old content or the new, whole and on disk.
     ///
-    /// The new content is written under a name of its own, so that two who replace one file at the
-    /// same time do not write into each other's; the last one to rename wins.
+    /// The new content is written under a name of its own, so that two threads or processes that
+    /// replace one file at the same time do not write into the same file; the last one to rename
+    /// wins.
     static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
         let temporary = path + temporaryMark + SeededRandom.shared.uuid()
         do throws(SystemError) {
@@ -143,9 +144,9 @@ enum Files {
     /// Which file lies at a path, in words that no copy of it shares, also after a restart.
     ///
     /// An inode may be used again once its file is gone, so the time of the last change to the inode
-    /// is a part of it, which nobody can set: of a file that is never written, the time it was made.
-    /// The number of the file system tells snapshots of it apart, where it has one; the number of a
-    /// device would not last.
+    /// is a part of it, which no program can set: for a file that is never written, the time it was
+    /// made. The number of the file system tells snapshots of it apart, where it has one; the number
+    /// of a device would not last.
     ///
     /// - Returns: nil when there is no such file.
     static func lastingIdentity(of path: String) -> String? {

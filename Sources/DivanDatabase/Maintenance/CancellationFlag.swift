@@ -51,7 +51,7 @@ final class CancellationFlag: Sendable {
 }
 
 extension Optional where Wrapped == ProgressHandler {
-    /// Reports, if anybody listens, and stops work whose task has been cancelled.
+    /// Reports, if there is a handler, and stops work whose task has been cancelled.
     func report(_ progress: Progress) throws {
         try CancellationFlag.check()
         if let handler = self { try handler(progress) }

@@ -33,6 +33,6 @@ struct LogGuard {
         guard Self.size(core) <= limit else { throw DatabaseError.writtenTooFast(core.name) }
     }
 
-    /// What is on disk; 0 when it is gone, which is for others to notice.
+    /// The bytes on disk; 0 when the files are gone, which the engine reports elsewhere.
     private static func size(_ core: DatabaseCore) -> Int { (try? core.engine.diskSize()) ?? 0 }
 }

@@ -41,7 +41,7 @@ struct AttachmentAudit {
         }
     }
 
-    /// Takes a row off the list; false when nobody asked for it.
+    /// Takes a row off the list; false when it was not listed.
     mutating func strike(_ row: [UInt8]) -> Bool { rows.removeValue(forKey: row) != nil }
 }
 

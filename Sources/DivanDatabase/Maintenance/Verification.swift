@@ -31,8 +31,8 @@ public struct VerificationNotice: Sendable, CustomStringConvertible {
 public struct VerificationReport: Sendable {
     /// What is wrong; empty when all is well. At most 1,000.
     public var problems: [VerificationProblem]
-    /// What is right and other databases may refuse: names of attachments that begin with an underscore, or are
-    /// empty, which came from elsewhere. At most 1,000.
+    /// What is right here but other databases may refuse: names of attachments that begin with an underscore,
+    /// or are empty, which came from elsewhere. At most 1,000.
     public var notices: [VerificationNotice]
 }
 
@@ -114,7 +114,7 @@ final class Verification {
     let readsAttachments: Bool
     let progress: ProgressHandler?
     private var problems: [VerificationProblem] = []
-    /// What is no problem and worth knowing.
+    /// What is no problem but worth knowing.
     var notices: [VerificationNotice] = []
     private var tally = DatabaseState()
     /// What `revisions` and `superseded` must hold: nil for a row in the feed.

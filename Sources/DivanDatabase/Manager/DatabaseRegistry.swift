@@ -7,8 +7,8 @@ internal import Synchronization
 /// The databases open in this process: one engine a directory, however many managers and handles.
 ///
 /// A directory is known by its device and inode, so two paths to it are one database. One mutex
-/// guards the table; opening happens outside it, and whoever loses a race to open the same directory
-/// closes its own and takes the winner's.
+/// guards the table; opening happens outside it, and a thread that loses a race to open the same
+/// directory closes its own and takes the winner's.
 final class DatabaseRegistry: Sendable {
     static let shared = DatabaseRegistry()
 

@@ -243,7 +243,8 @@ public final class Manager: Sendable {
 
     /// Lets go of databases that are closed: a name that is used no more costs nothing.
     ///
-    /// Who closes waits for no other opening, which may take long; then the next opening does this.
+    /// A thread that closes does not wait for another thread's opening, which may take long; then
+    /// the next opening does this.
     func forgetClosed() {
         let closed = state.withLockIfAvailable { $0.takeClosed() }
         withExtendedLifetime(closed) {}
