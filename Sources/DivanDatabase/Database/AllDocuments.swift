@@ -182,8 +182,8 @@ extension CurrentRevision {
 
 /// Fetches bodies by sequence for an enumeration in another order.
 ///
-/// IDs are made in the order of time, so the next document's body usually lies right after the last
-/// one's: then a step of the cursor replaces a search.
+/// IDs are made in the order of time, so the next document's body usually lies right after the body
+/// of the last one: then a step of the cursor replaces a search.
 final class BodyCursor {
     private let snapshot: Snapshot
     private let cursor: any StorageCursor

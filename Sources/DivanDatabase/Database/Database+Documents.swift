@@ -38,15 +38,15 @@ extension Database {
     ///
     /// ```swift
     /// try database.save(note)                     // the last one to save wins
-    /// try database.save(note, .failOnConflict)    // throws .conflict if someone else saved
+    /// try database.save(note, .failOnConflict)    // throws .conflict if it was saved meanwhile
     /// ```
     ///
-    /// A document made from a revision is saved on top of it. If somebody else has saved it since,
+    /// A document made from a revision is saved on top of it. If another writer has saved it since,
     /// `control` decides. A new document whose ID exists is always a `.conflict`; one whose ID was
     /// deleted is created anew and continues the tombstone's history. Saving a document that was not
     /// edited does nothing.
     ///
-    /// - Returns: The document as stored, and whether somebody else's edit was overridden.
+    /// - Returns: The document as stored, and whether another writer's edit was overridden.
     /// - Throws: `DatabaseError` with code `.conflict`, `.invalidID`, `.invalidDocument` for a
     ///   reserved key or a body over the size limit, or as `write(_:)`.
     @discardableResult
@@ -85,8 +85,8 @@ extension Database {
         return try operation { try $0.save(document, conflictHandler: handler) }
     }
 
-    /// Reads a document, lets `edit` change it, and saves it, again and again until nobody else was
-    /// faster.
+    /// Reads a document, lets `edit` change it, and saves it; begins again as long as another
+    /// writer was faster.
     ///
     /// ```swift
     /// try database.update(id) { $0["done"] = true }
@@ -125,7 +125,7 @@ extension Database {
 
     /// Deletes a document as it was read.
     ///
-    /// - Throws: also `.conflict` with `.failOnConflict` when somebody else has changed it since.
+    /// - Throws: also `.conflict` with `.failOnConflict` when another writer has changed it since.
     @discardableResult
     public func delete(_ document: Document, _ control: ConcurrencyControl = .lastWriteWins)
         throws -> Document

@@ -5,7 +5,8 @@ internal import DivanModel
 
 // Hearing of changes: for all documents or one, as a sequence or by a callback.
 extension Database {
-    /// What is committed from now on, by anyone, as a sequence with one element a transaction.
+    /// What is committed from now on, by this or another process, as a sequence with one element a
+    /// transaction.
     ///
     /// ```swift
     /// let changes = try database.databaseChanges
@@ -41,7 +42,7 @@ extension Database {
         return ChangeNotifications(database: self, start: reader)
     }
 
-    /// Calls a closure with what is committed from now on, by anyone.
+    /// Calls a closure with what is committed from now on, by this or another process.
     ///
     /// ```swift
     /// let token = try database.addChangeListener { change in print(change.documentIDs) }

@@ -30,7 +30,7 @@ internal import Synchronization
 /// `.databaseClosed`.
 public final class Database: Sendable {
     let core: DatabaseCore
-    /// The live documents that somebody holds.
+    /// The live documents that the app holds.
     let live: LiveDocumentRegistry
     /// The editors of models that the app holds.
     let editors: ModelEditors
@@ -41,8 +41,8 @@ public final class Database: Sendable {
 
     /// The manager that opened the database; nil for one opened by its path, or in memory.
     ///
-    /// The reference is weak, since a manager keeps its databases: a manager that nobody else holds
-    /// any more is gone, and its databases stay open for those who hold them.
+    /// The reference is weak, since a manager keeps its databases: a manager that the app no longer
+    /// holds is released, and its databases stay open as long as the app holds them.
     public weak let manager: Manager?
 
     /// The database's name.
@@ -132,8 +132,8 @@ public final class Database: Sendable {
         try checkNotInBatch()
         guard let directory = core.directory else { return close() }
         try directory.lockExclusively()
-        // The lock is held until the files are gone, and no longer, whether that succeeds or not and
-        // whoever else in this process has a handle.
+        // The lock is held until the files are gone, and no longer, whether that succeeds or not,
+        // and whether or not another object in this process has a handle.
         core.closeEngine()
         defer {
             core.close()

@@ -91,7 +91,7 @@ public enum ConcurrencyControl: Sendable {
 public struct SaveResult: Sendable {
     /// The document as it is now stored.
     public var document: Document
-    /// Whether an edit made by somebody else since the document was read was overridden.
+    /// Whether the save overrode another writer's edit since the document was read.
     public var overrode: Bool
 }
 

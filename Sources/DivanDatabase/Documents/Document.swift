@@ -43,7 +43,7 @@ public struct Document: Sendable {
         self.body = body
     }
 
-    /// A deleted document whose body nobody asked for.
+    /// A deleted document whose body was not asked for.
     init(tombstoneOf id: DocumentID, node: RevisionTree.Node) {
         self.init(
             documentID: id, revisionID: node.id, sequence: node.sequence ?? 0, isDeleted: true,

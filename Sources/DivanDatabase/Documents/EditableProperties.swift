@@ -7,9 +7,9 @@ internal import DivanJSON
 ///     packed                changes                     what a save stores
 ///     age 30, name "Ann"  + age 31, nick removed    =   packed.replacing(changes)
 ///
-/// An edit remembers the property it set, so saving it copies the bytes of all the others; nothing is
-/// decoded that nobody asked for. Properties set as a whole are kept as an object until they are
-/// packed. The stubs of the attachments stay in `packed` through all of this.
+/// An edit remembers the property it set, so saving it copies the bytes of all the others; only what
+/// was asked for is decoded. Properties set as a whole are kept as an object until they are packed.
+/// The stubs of the attachments stay in `packed` through all of this.
 struct EditableProperties {
     private static let attachments = "_attachments"
 

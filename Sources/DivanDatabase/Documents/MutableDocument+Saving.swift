@@ -4,7 +4,7 @@ internal import DivanJSON
 internal import DivanModel
 internal import Synchronization
 
-// What a save takes from a document, and what it tells it.
+// What a save takes from a document, and what it tells the document.
 //
 // A save tells the object its new revision at once, though the batch it is part of may still be
 // undone. The object remembers what it stood for before, beside the *fate* of that batch, and goes

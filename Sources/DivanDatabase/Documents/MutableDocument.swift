@@ -16,7 +16,7 @@ internal import Synchronization
 /// try database.save(copy)
 /// ```
 ///
-/// Edits are seen by nobody else until they are saved. After a save the object stands for the
+/// Only this object shows its edits until they are saved. After a save the object stands for the
 /// revision that was saved, so it can be edited and saved again; if the batch it was saved in is
 /// rolled back, it goes back to what it stood for before.
 ///

@@ -15,7 +15,7 @@ extension Database {
         live.document(SeededRandom.shared.documentID(), in: self)
     }
 
-    /// The live document of an ID: always the same object, as long as anyone holds it.
+    /// The live document of an ID: always the same object, as long as the app holds it.
     ///
     /// Neither reads nor writes. Where there is no such document the object is valid and empty, and
     /// its first save creates the document.
@@ -46,10 +46,10 @@ extension Database {
         get throws { try liveDocument(withID: id) }
     }
 
-    /// Runs a change of a document that was made from what somebody read earlier.
+    /// Runs a change of a document that the caller based on an earlier read.
     ///
     /// After a conflict its live document knows that it is out of date: the revision that was in the
-    /// way may be another process's, of which nobody here has heard yet.
+    /// way may come from another process, whose commit has not been noticed here yet.
     func changeLive<T>(_ id: DocumentID, _ body: (WriteContext) throws -> T) throws -> T {
         try checkWritable()
         return try core.write { context in

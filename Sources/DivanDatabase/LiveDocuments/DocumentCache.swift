@@ -18,17 +18,17 @@ internal import Synchronization
 ///  read ─► install, if the mark is higher
 /// ```
 ///
-/// A commit that touches the document raises `needed` before it returns to whoever made it; so from
-/// then on nobody is shown the older revision, and the next reader reads the newer one. Nothing is
-/// read on the writer's thread, and nothing for those who do not ask.
+/// A commit that touches the document raises `needed` before it returns to its caller. From then on
+/// no reader is shown the older revision, and the next reader reads the newer one. Nothing is read
+/// on the writer's thread, and nothing before a reader asks.
 ///
 /// ## State
 ///
 /// - `state`: one mutex, held for a few instructions or one look-up in memory, never while anything
 ///   is read or called.
-/// - `turnstile`: lets one thread read at a time, so that many who ask at once cost one read. Who
-///   holds it has a reader connection already and waits for nobody. Those whom `state` can serve
-///   never come near it.
+/// - `turnstile`: a mutex that lets one thread read at a time, so that many threads that ask at
+///   once cost one read. The thread that holds it has a reader connection already and waits for no
+///   other thread. Threads that `state` can serve never take it.
 ///
 /// ## Invariants
 ///
@@ -43,7 +43,7 @@ final class DocumentCache: Sendable {
         /// The snapshot that observers have been told of last.
         var announced: LiveSnapshot?
         var failure: DatabaseError?
-        /// When somebody was given a snapshot last.
+        /// When a reader was given a snapshot last.
         var lastLook = CoarseTime()
 
         var isCurrent: Bool {
@@ -111,7 +111,7 @@ final class DocumentCache: Sendable {
             if let newest = state.snapshot, !newest.mark.isReached(by: snapshot.mark) {
                 return newest
             }
-            // Who has never shown anything has nothing to announce.
+            // A document that has never been shown has nothing to announce.
             if state.announced == nil { state.announced = snapshot }
             state.snapshot = snapshot
             return snapshot
@@ -120,7 +120,7 @@ final class DocumentCache: Sendable {
 
     /// Notes that observers are being told of a snapshot.
     ///
-    /// - Returns: The one they knew before, and whether somebody has looked so recently that he may
+    /// - Returns: The one they knew before, and whether a reader has looked so recently that it may
     ///   not be registered as an observer yet.
     func announce(_ snapshot: LiveSnapshot) -> (known: LiveSnapshot?, mayMissIt: Bool) {
         state.withLock { state in

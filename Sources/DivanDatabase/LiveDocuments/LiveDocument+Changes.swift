@@ -2,9 +2,10 @@
 
 public import Dispatch
 
-// As `Database.documentChanges(of:)`, and whoever hears of a change is shown no older revision.
+// As `Database.documentChanges(of:)`. A listener that is told of a change is shown no older
+// revision.
 extension LiveDocument {
-    /// What becomes of the document from now on, by anyone, as a sequence.
+    /// The changes of the document from now on, by this or another process, as a sequence.
     ///
     /// ```swift
     /// for await change in try document.changes where change.isConflict { resolve(document) }
@@ -23,7 +24,7 @@ extension LiveDocument {
         }
     }
 
-    /// Calls a closure with what becomes of the document from now on, by anyone.
+    /// Calls a closure with each change of the document from now on, by this or another process.
     ///
     /// When it is called, the document shows what it tells of, or something newer.
     ///

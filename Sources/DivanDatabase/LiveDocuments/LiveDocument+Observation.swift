@@ -14,18 +14,18 @@ extension LiveDocument {
     ///
     /// Called on the queue of notifications, one commit after the other. Where a reader was faster,
     /// the newer revision is in memory already; the comparison is with what observers know. A
-    /// document that nobody has looked at has nobody to tell and is not read.
+    /// document that has not been looked at has no observers and is not read.
     ///
     /// `withObservationTracking` first looks and then registers, so an observer on another thread
     /// may be registered just after it should have been told:
     ///
     ///     observer                    this queue
     ///     reads the old revision
-    ///                                 announces the new one: nobody is registered
+    ///                                 announces the new one: none is registered
     ///     is registered               and is never told
     ///
-    /// So when somebody has looked shortly before, all are told once more a moment later. Whoever was
-    /// told the first time looks once in vain.
+    /// So when a reader has looked shortly before, all observers are told once more a moment later.
+    /// An observer that was told the first time looks once in vain.
     func announceChanges(on queue: DispatchQueue) {
         guard cache.newest != nil, let snapshot = try? cache.load(documentID, from: database)
         else { return }

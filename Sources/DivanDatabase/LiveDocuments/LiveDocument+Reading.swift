@@ -85,7 +85,7 @@ extension LiveDocument: PropertyReader {
 extension LiveDocument {
     /// The snapshot to show to the calling thread, read if need be.
     func snapshot() throws -> LiveSnapshot {
-        // The thread that runs a batch sees the batch's work, which nobody else may be shown.
+        // The thread that runs a batch sees the batch's work, which no other thread may be shown.
         if writer.isOwnedByCurrentThread {
             return try database.core.read { try $0.liveSnapshot(of: documentID) }
         }

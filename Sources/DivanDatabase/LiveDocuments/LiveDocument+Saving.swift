@@ -74,8 +74,8 @@ extension LiveDocument {
             ?? UnsavedRevision(of: documentID, in: database, parent: nil)
     }
 
-    /// Lets `edit` change the current properties and saves them, again and again until nobody else
-    /// was faster.
+    /// Lets `edit` change the current properties and saves them; begins again as long as another
+    /// writer was faster.
     ///
     /// ```swift
     /// try document.update { revision in
@@ -135,8 +135,9 @@ extension LiveDocument {
     /// `update` instead. Of a document in conflict this deletes the winner, and the
     /// best of the others becomes current.
     ///
-    /// - Returns: The tombstone. It is no error when somebody else has deleted the document already.
-    /// - Throws: `DatabaseError` with code `.conflict` when somebody else has changed the document
+    /// - Returns: The tombstone. It is no error when another writer has deleted the document
+    ///   already.
+    /// - Throws: `DatabaseError` with code `.conflict` when another writer has changed the document
     ///   meanwhile, `.documentNotFound` when there is none, or as `Database.write(_:)`.
     @discardableResult
     public func delete() throws -> SavedRevision {

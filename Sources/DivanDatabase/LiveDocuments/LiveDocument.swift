@@ -16,8 +16,8 @@ internal import Observation
 /// ```
 ///
 /// Where a ``Document`` is a value of one revision and never changes, a live document stands for the
-/// document itself. As long as anyone holds it, asking for its ID gives the same object, so `===` and
-/// `==` compare documents, and a change made by anybody is seen by all.
+/// document itself. As long as the app holds it, asking for its ID gives the same object, so `===`
+/// and `==` compare documents, and all parts of the app see each change.
 ///
 /// ## Loading
 ///
@@ -33,10 +33,10 @@ internal import Observation
 /// ## Following
 ///
 /// ```
-///  commit in this process      ──► out of date at once: whoever looks now reads the newer revision
+///  commit in this process      ──► out of date at once: the next reader reads the newer revision
 ///  commit by another process   ──► when it is noticed, by watching a file
 ///  purge                       ──► as any other; the object is then empty and may be saved anew
-///  rollback                    ──► nobody but the batch had seen it
+///  rollback                    ──► only the batch had seen it
 /// ```
 ///
 /// In a batch the thread that runs it sees what the batch has done; all others see what is
@@ -47,7 +47,7 @@ internal import Observation
 ///
 /// ## Saving
 ///
-/// Three ways, which differ in what happens when somebody else was faster:
+/// Three ways, which differ in what happens when another writer was faster:
 ///
 /// - `update` reads the document again and calls its closure again until the save
 ///   succeeds. Usually the one to take.

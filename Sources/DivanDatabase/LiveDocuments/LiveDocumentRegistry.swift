@@ -4,7 +4,7 @@ internal import Dispatch
 internal import DivanModel
 internal import Synchronization
 
-/// The live documents of one `Database`: one object for each ID as long as anyone holds it.
+/// The live documents of one `Database`: one object for each ID as long as the app holds it.
 ///
 /// The registry holds the objects weakly and what they remember strongly, so that a commit can say
 /// "out of date" without touching an object that is just going away.

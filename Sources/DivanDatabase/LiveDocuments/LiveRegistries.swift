@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// The registries of a core's handles that have live documents, told of each commit at once.
 ///
-/// Called on the committing thread, before the commit returns to whoever made it and before anybody
-/// is notified, so that nobody who knows of a commit is shown what was before. Costs one atomic load
-/// while there are no live documents.
+/// Called on the committing thread, before the commit returns to its caller and before any listener
+/// is notified, so that no thread that knows of a commit is shown what was before. Costs one atomic
+/// load while there are no live documents.
 ///
 /// State: `registries`, under its mutex; they are called outside it.
 final class LiveRegistries: Sendable {

@@ -4,7 +4,7 @@ internal import DivanJSON
 internal import DivanModel
 internal import Synchronization
 
-/// One stored revision with its body, and all properties once somebody has asked for them.
+/// One stored revision with its body, and all properties once a caller has asked for them.
 ///
 /// A single property is looked up in the packed body and decoded alone. The object of all
 /// properties is made when it is first wanted and kept, so asking again costs nothing; one mutex
@@ -30,7 +30,7 @@ final class RevisionContents: Sendable {
     /// All properties, the special ones first.
     var properties: JSONObject {
         if let decoded = decoded.withLock({ $0 }) { return decoded }
-        // Outside the mutex; whoever loses a race has done it for nothing.
+        // Outside the mutex; a thread that loses a race has done it for nothing.
         var object: JSONObject = [
             SpecialProperty.id.rawValue: .string(document.id),
             SpecialProperty.revision.rawValue: .string(document.revisionID),

@@ -100,8 +100,8 @@ extension Database {
     /// Saves a model: creates its document, or makes a new revision of it.
     ///
     /// The model gets the new revision. Unlike `save(_:_:)` of a `MutableDocument` nothing is ever
-    /// overridden: if somebody else has saved the document since this value was read or saved, that is
-    /// a conflict. Read it anew, or use `update(_:withID:_:)`, which does both.
+    /// overridden: if another writer has saved the document since this value was read or saved, that
+    /// is a conflict. Read it anew, or use `update(_:withID:_:)`, which does both.
     ///
     /// - Returns: The document as stored.
     /// - Throws: `DatabaseError` with code `.conflict` when the document has changed, or a new one's ID
@@ -151,8 +151,8 @@ extension Database {
     ///   - model: The model.
     ///   - properties: What the tombstone keeps; nothing unless given.
     /// - Returns: False when the model was never saved, so there was nothing to delete.
-    /// - Throws: `DatabaseError` with code `.conflict` when somebody else has changed the document since
-    ///   (one who deleted it is none), or as `write(_:)`.
+    /// - Throws: `DatabaseError` with code `.conflict` when another writer has changed the document
+    ///   since (a deletion by another writer is no conflict), or as `write(_:)`.
     @discardableResult
     public func delete<M: DocumentModel>(_ model: inout M, keeping properties: JSONObject = [:])
         throws -> Bool

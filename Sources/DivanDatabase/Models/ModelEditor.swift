@@ -237,14 +237,14 @@ public final class ModelEditor<Model: DocumentModel>: EditedModel, Observable, I
         }
     }
 
-    /// Tells observers that something has changed. They are told after it, so that one who looks at
-    /// once sees it.
+    /// Tells observers that something has changed. They are told after the change, so that an
+    /// observer that looks at once sees it.
     func announce() { registrar.withMutation(of: self, keyPath: \.model) {} }
 }
 
 extension ReadTransaction {
-    /// How far the database had come, for one who follows it: in a batch, the beginning of time, since
-    /// what the batch does may be undone.
+    /// How far the database had come, for a follower: zero in a batch, since what the batch does may
+    /// be undone.
     fileprivate var committedMark: DatabaseMark {
         get throws {
             if snapshot.context != nil { return DatabaseMark(sequence: 0, purge: 0) }

@@ -26,7 +26,7 @@ extension WriteTransaction {
         do {
             try put(model.id, properties, parent: revision, isDeleted: true)
         } catch let error as DatabaseError where error.code == .conflict {
-            // Somebody else deleted it, which is what was wanted.
+            // Another writer deleted it, which is what the caller wanted.
             guard try document(withID: model.id) == nil else { throw error }
         }
         model.identity.revisionID = nil

@@ -11,7 +11,7 @@ internal import DivanStorage
 ///                 20     8  sequence of the revision that refers to it, big-endian
 ///     value        0     0  the content is stored
 ///                  0     1  flags: 1 the content need not be here: it was not when the revision was
-///                           stored, or somebody let go of it
+///                           stored, or `release` has given it up
 ///
 /// As long as there is one row for a content, its file stays. The rows of a revision come and go with
 /// the revision's own row, in one transaction.

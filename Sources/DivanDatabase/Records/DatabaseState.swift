@@ -79,7 +79,7 @@ struct DatabaseState: Equatable, Sendable {
 enum Setting: String {
     /// The number given to an index last.
     case lastIndex
-    /// How many purges a compaction leaves in the list of them, where somebody has said so.
+    /// How many purges a compaction leaves in the list of them, where the app has set it.
     case keptPurges
 
     var key: [UInt8] { Array(rawValue.utf8) }

@@ -91,7 +91,7 @@ struct DocumentRecord {
         tree.encode(to: &row)
     }
 
-    /// Refuses what no key of `revisions` can be, so that nobody who looks a sequence up need check.
+    /// Refuses what no key of `revisions` can be, so that no look-up of a sequence need check.
     private static func check(_ sequence: SequenceNumber) throws {
         guard sequence <= SequenceNumber(Int64.max) else { throw MalformedRow() }
     }

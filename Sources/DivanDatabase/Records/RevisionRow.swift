@@ -85,7 +85,7 @@ struct RevisionRow {
         return DocumentID(unchecked: UUIDText.text(high, low))
     }
 
-    /// A row without its document's ID: what a reader needs who came from the document.
+    /// A row without its document's ID: what a reader needs that came from the document.
     struct Content {
         var flags: Flags
         var revisionID: RevisionID

@@ -73,9 +73,9 @@ extension SavedRevision {
     ///
     /// The document is then deleted if no other leaf is left; else the best of those becomes current.
     ///
-    /// - Returns: The tombstone; where somebody else has deleted the document already, theirs.
-    /// - Throws: `DatabaseError` with code `.conflict` when somebody has changed this revision since,
-    ///   `.documentNotFound` when the document was purged, or as `Database.write(_:)`.
+    /// - Returns: The tombstone; where another writer has deleted the document already, that one's.
+    /// - Throws: `DatabaseError` with code `.conflict` when another writer has changed this revision
+    ///   since, `.documentNotFound` when the document was purged, or as `Database.write(_:)`.
     @discardableResult
     public func delete() throws -> SavedRevision {
         try database.changeLive(id) { context in

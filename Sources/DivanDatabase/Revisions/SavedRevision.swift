@@ -45,7 +45,7 @@ public struct SavedRevision: Revision {
         body = RevisionBody(contents)
     }
 
-    /// A revision whose body is read when somebody asks for it.
+    /// A revision whose body is read when a caller asks for it.
     init(_ node: RevisionTree.Node, of id: DocumentID, in database: Database) {
         self.database = database
         self.id = id

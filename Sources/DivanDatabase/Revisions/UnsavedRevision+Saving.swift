@@ -7,10 +7,10 @@ extension UnsavedRevision {
     /// Stores the revision as a child of its parent.
     ///
     /// - Parameter allowingConflict: false, the default, refuses to save when the parent is not the
-    ///   document's current revision, be it that somebody was faster or that it is the losing side
-    ///   of a conflict. true stores it all the same: below a losing leaf it continues that branch,
-    ///   below an older revision it makes a new one, and with that a conflict. Resolving conflicts
-    ///   needs this.
+    ///   document's current revision, because another writer was faster or because the parent is
+    ///   the losing side of a conflict. true stores it all the same: below a losing leaf it
+    ///   continues that branch, below an older revision it makes a new one, and with that a
+    ///   conflict. Resolving conflicts needs this.
     /// - Returns: The revision as stored.
     /// - Throws: `DatabaseError` with code `.conflict`, `.documentNotFound` when the document was
     ///   purged, `.invalidDocument` for a reserved property or a body over the size limit,

@@ -13,8 +13,8 @@ internal import DivanModel
 /// ```
 ///
 /// It comes from ``LiveDocument/newRevision()``, from ``SavedRevision/createRevision()``, or as the
-/// argument of `LiveDocument.update`, and begins with the properties of its parent.
-/// Saving stores it as that revision's child; it can be saved only as long as nobody else has.
+/// argument of `LiveDocument.update`, and begins with the properties of its parent. Saving stores
+/// it as that revision's child, which succeeds only as long as no other child is stored.
 ///
 /// Set ``isDeletion`` to delete the document and keep what the properties say, such as who deleted
 /// it and when.
