@@ -128,8 +128,8 @@ private struct Constraining {
 }
 
 extension QueryConstraint {
-    /// What is said of elements: the rest of a quantifier's condition is of the whole document, whose
-    /// parts may be known by another name inside.
+    /// The part of the constraint that concerns elements: the rest of a quantifier's condition
+    /// concerns the whole document, whose parts may have other names inside.
     fileprivate var onElements: QueryConstraint {
         switch self {
         case .inside(let component, _): component.isOfElements ? self : .anything

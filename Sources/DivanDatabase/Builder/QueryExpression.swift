@@ -12,10 +12,10 @@ public import FoundationEssentials
 ///
 /// ## Missing, null and true
 ///
-/// A property that a document has not got is *missing*, which is not null. What is computed from something
-/// missing is missing, from null it is null. A comparison with either is neither true nor false, and
-/// `where` and `having` keep only what is true. `and`, `or` and `not` follow SQL: unknown or true
-/// is true, unknown and false is false.
+/// A property that a document does not have is *missing*, which is not null. A value computed from
+/// something missing is missing; computed from null it is null. A comparison with either is neither true
+/// nor false, and `where` and `having` keep only what is true. `and`, `or` and `not` follow SQL: unknown
+/// or true is true, unknown and false is false.
 ///
 /// ## Comparing
 ///

@@ -14,7 +14,7 @@ struct IndexFeed: Sendable {
     }
 
     var items: [Item] = []
-    /// The IDs of the items, and the current revisions, nil for tombstones; nothing if nobody needs them.
+    /// The IDs of the items, and the current revisions, nil for tombstones; empty if no index needs them.
     var documents: [(id: DocumentID, document: Document?)] = []
     /// The bytes of the bodies of their documents.
     var bytes = 0

@@ -24,13 +24,13 @@ internal import DivanStorage
 ///    crash, a cancellation or an error loses the last piece at most, and the next pass goes on there.
 /// 2. A piece is written only where the record still is what it was when the piece was read. If
 ///    another thread or process was faster, the piece is dropped and the next one read.
-/// 3. A part says of each document how it stood in its snapshot. Whoever changes or purges it later
-///    gives it a higher sequence or purge, which a later part brings. So the parts of one write end
+/// 3. A part says of each document how it stood in its snapshot. A later change or purge gives the
+///    document a higher sequence or purge, which a later part brings. So the parts of one write end
 ///    where the first one's snapshot ended, and its purges are those that count.
 /// 4. A part that was read later lacks documents that have changed since the first one and stand behind
 ///    its end. So a pass goes on to where the last part stood, until one snapshot has all that was left:
 ///    its index then has each document that the database had at that moment.
-/// 5. Between pieces others read, and between writes they write.
+/// 5. Other threads read between pieces, and write between writes.
 ///
 /// Inside a batch the same steps run in the batch's own transaction: its writes are seen, and undone
 /// with it.
@@ -39,7 +39,7 @@ struct IndexPass {
     let definitions: [IndexDefinition]
     var progress: ProgressHandler?
 
-    /// How often a pass goes on because of those who write meanwhile: each time it has less to do.
+    /// How often a pass goes on because other threads write meanwhile: each time it has less to do.
     private static let mostExtensions = 16
 
     /// What a pass did.
@@ -111,14 +111,14 @@ struct IndexPass {
 
     /// A build that this pass does alone, which saves looking for former rows: each document up to
     /// where the database stood at the first write comes once. Where another process has written in
-    /// between, nobody knows what has rows.
+    /// between, it is unknown which documents have rows.
     private struct Build {
         var through: SequenceNumber
         /// The record as this pass left it.
         var record: IndexRecord
 
-        /// Up to which sequence a document cannot have rows in an index with a record: anyone that comes
-        /// to the first write, and then those up to where that stood.
+        /// Up to which sequence a document cannot have rows in an index with a record: all documents at
+        /// the first write, and then those up to where the database stood at it.
         static func newThrough(_ build: Build?, _ record: IndexRecord) -> SequenceNumber {
             if record.lastSequence == 0 { return .max }
             return build?.record == record ? build?.through ?? 0 : 0
@@ -252,12 +252,12 @@ struct IndexPass {
         var record: IndexRecord
         /// The rows that changed.
         var changes: IndexWriter.Changes
-        /// Their keys; nil when nobody wanted to know.
+        /// Their keys; nil when no live query asks for them.
         var keys: [[UInt8]]?
         var duration: Duration
     }
 
-    /// Writes one index's part; nil when somebody else has written there since.
+    /// Writes one index's part; nil when another writer has changed the index since.
     private func write(
         _ batch: inout IndexBatch, _ position: Int, _ context: WriteContext,
         _ failures: inout [IndexingFailure]

@@ -54,7 +54,7 @@ extension Database {
         }
     }
 
-    /// Deletes an index with all its rows. Whoever asks for it again builds it anew.
+    /// Deletes an index with all its rows. The next query of the index builds it anew.
     ///
     /// - Parameter report: The index.
     /// - Returns: Whether there was one.

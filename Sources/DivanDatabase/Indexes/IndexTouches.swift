@@ -10,8 +10,8 @@ internal import Synchronization
 ///     step                        k1 k7       k3
 ///
 /// A live query knows the place at which it read the index, and finds the steps from there to where the
-/// index is now. Steps that are not here were made by another process, inside a batch, or are too
-/// old: then nobody knows, and the query runs.
+/// index is now. A step that is missing here was made by another process or inside a batch, or is too
+/// old: then the rows are unknown, and the query runs.
 ///
 /// Nothing is kept of indexes that no live query follows.
 ///
@@ -28,7 +28,7 @@ final class IndexTouches: Sendable {
         var start: Place
         var end: Place
         /// The keys of the rows that it added, removed or changed; nil when they are too many or
-        /// nobody looked at them.
+        /// were not recorded.
         var keys: [[UInt8]]?
     }
 
@@ -57,7 +57,7 @@ final class IndexTouches: Sendable {
         }
     }
 
-    /// Whether anybody wants to know the steps of an index.
+    /// Whether a live query follows the steps of an index.
     func isFollowed(_ name: IndexName) -> Bool { logs.withLock { $0[name] != nil } }
 
     /// Notes a step that has been committed; without its keys when they were not looked at.

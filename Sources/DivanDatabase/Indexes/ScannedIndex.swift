@@ -19,7 +19,7 @@ final class ScannedIndex: Sendable {
     private let engine: SQLiteEngine
     private let stores: IndexStores
 
-    /// Any will do: nobody else sees the ranks.
+    /// Any seed will do: only this scan sees the ranks.
     private static let seed: UInt64 = 1
 
     init(_ core: DatabaseCore, _ definition: IndexDefinition, isOneShot: Bool = false) throws {

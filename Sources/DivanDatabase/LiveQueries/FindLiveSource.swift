@@ -51,8 +51,8 @@ extension FindQuery {
 }
 
 extension LiveQuery where Rows == FindResult {
-    /// The query. Setting another one, of the same database, runs it at once; who follows gets its
-    /// documents with the difference from those before.
+    /// The query. Setting another one, of the same database, runs it at once; loops and listeners
+    /// get its documents with the difference from those before.
     public var query: FindQuery? {
         get { state.withLock { ($0.source as? FindLiveSource)?.query } }
         set { if let newValue { replace(FindLiveSource(query: newValue)) } }

@@ -42,7 +42,7 @@ final class LiveListener<Rows: Sendable & Equatable>: Sendable {
 
     private func run(_ live: LiveQuery<Rows>?) {
         while let live, let (result, before, hadFailed) = next(live) {
-            // Rows that changed and changed back while nobody looked.
+            // Rows that changed and changed back between two looks.
             if case .success(let rows) = result, rows == before, !hadFailed { continue }
             callback(
                 result.map { rows in
@@ -59,7 +59,7 @@ final class LiveListener<Rows: Sendable & Equatable>: Sendable {
             guard !state.isRemoved,
                 case .result(let generation, let result) = live.news(after: state.generation)
             else {
-                // Who is told of a newer result after this finds that no run is going on.
+                // A thread that announces a newer result after this finds that no run is going on.
                 state.isRunning = false
                 return nil
             }

@@ -104,7 +104,7 @@ extension LiveQuery {
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.fetchAgain() }
     }
 
-    /// Whether the same question may succeed though nobody has changed anything.
+    /// Whether the same query may succeed later though nothing has changed.
     private static func mayPass(_ error: any Error) -> Bool {
         guard let error = error as? DatabaseError else { return false }
         return [.io, .databaseBusy, .storageFull].contains(error.code)
@@ -117,14 +117,14 @@ extension LiveQuery {
 
     // MARK: - The newest result
 
-    /// What somebody finds who has seen results up to a generation.
+    /// What a follower finds that has seen results up to a generation.
     enum News {
         case none
         case ended
         case result(generation: Int, Result<Rows, any Error>)
     }
 
-    /// The newest result after a generation, for somebody who came in a run; nil for any run.
+    /// The newest result after a generation, for a follower that came in a run; nil for any run.
     func news(after generation: Int, in run: Int? = nil) -> News {
         state.withLock { state in
             guard state.phase == .running, run ?? state.run == state.run else { return .ended }

@@ -37,7 +37,7 @@ extension LiveQuery: AsyncSequence {
                 case .result(let generation, let result):
                     self.generation = generation
                     let rows = try result.get()
-                    // Rows that changed and changed back while nobody looked.
+                    // Rows that changed and changed back between two looks.
                     guard rows != before else { continue }
                     before = rows
                     return rows

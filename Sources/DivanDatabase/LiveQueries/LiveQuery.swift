@@ -11,14 +11,14 @@ internal import Synchronization
 /// for try await rows in live { show(rows) }
 /// ```
 ///
-/// A live query begins when it is first iterated or listened to, or by ``start()``. What anyone commits
-/// is seen: this program, a replication, another process. Nobody is told of a result that equals the
-/// one before.
+/// A live query begins when it is first iterated or listened to, or by ``start()``. It sees every
+/// commit: of this program, a replication, another process. A result that equals the one before is not
+/// told.
 ///
 ///     detect    the hub tells of a commit. The index is brought up to date, which says whose rows
 ///               changed; where none is in the queried range, that is all
 ///     fetch     the query runs, in a snapshot
-///     compare   equal rows are told to nobody
+///     compare   equal rows are not told
 ///     notify    loops and listeners get the newest result, and how it differs from what they had
 ///
 /// After a quiet time a change is looked at immediately; then the next look comes no sooner than

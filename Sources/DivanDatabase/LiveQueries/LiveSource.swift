@@ -47,7 +47,7 @@ struct LivePending: Sendable {
     private(set) var documentIDs: Set<DocumentID>? = []
     /// Whether to ask whatever changed.
     var mustFetch = false
-    /// Whether somebody else's changes are all there is: those come in bursts.
+    /// Whether all changes come from other processes or replications: those come in bursts.
     private(set) var isRemote = true
 
     var isEmpty: Bool { documentIDs?.isEmpty == true && !mustFetch }

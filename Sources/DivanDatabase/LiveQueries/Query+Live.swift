@@ -35,8 +35,8 @@ extension Query {
 }
 
 extension LiveQuery where Rows == QueryResult {
-    /// The query. Setting another one, of the same database, runs it at once; who follows gets its rows
-    /// with the difference from the rows before.
+    /// The query. Setting another one, of the same database, runs it at once; loops and listeners get
+    /// its rows with the difference from the rows before.
     public var query: Query? {
         get { state.withLock { ($0.source as? QueryLiveSource)?.query } }
         set { if let newValue { replace(QueryLiveSource(query: newValue)) } }

@@ -79,8 +79,8 @@ extension SelectQuery {
 }
 
 extension LiveQuery where Rows == SelectRows {
-    /// The query. Setting another one, of the same database, runs it at once; who follows gets its rows
-    /// with the difference from the rows before.
+    /// The query. Setting another one, of the same database, runs it at once; loops and listeners get
+    /// its rows with the difference from the rows before.
     public var query: SelectQuery? {
         get { state.withLock { ($0.source as? SelectLiveSource)?.query } }
         set { if let newValue { replace(SelectLiveSource(newValue)) } }

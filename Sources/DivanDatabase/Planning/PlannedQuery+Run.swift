@@ -119,7 +119,7 @@ extension PlannedQuery {
                 return true
             }
             left -= 1
-            // Nobody goes on where there is no order.
+            // A run that takes all documents in any order is never continued from its last one.
             if !takesAllInAnyOrder { last = (candidate.document.documentID, candidate.row) }
             return try body(candidate.document, planner.snapshot) && left > 0
         }

@@ -9,9 +9,9 @@ extension PlannedQuery {
 
     /// Calls `body` with a planner on a snapshot in which the indexes are up to date.
     ///
-    /// Between the end of indexing and the snapshot others may have written: then a row of an index need not
-    /// be what its document says. So it is looked at, and tried again; the last time inside a write
-    /// transaction, where nobody else writes.
+    /// Between the end of indexing and the snapshot other writers may have committed: then a row of an index
+    /// need not be what its document says. So the planner checks, and tries again; the last time inside a
+    /// write transaction, where no other writer can commit.
     func withPlanner<T>(_ body: (Planner) throws -> T) throws -> T {
         let maps = try usefulIndexes()
         do { return try attempt(maps, body) } catch let error as IndexCorruption {

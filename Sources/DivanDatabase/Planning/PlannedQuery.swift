@@ -32,7 +32,8 @@ struct PlannedQuery {
         if case .value(let value) = SelectorSubject(document).target(path) { return value }
         return nil
     }
-    /// Gets the documents that are looked at, for whoever wants to know what the result hangs on.
+    /// Gets the documents that are looked at, for a caller that needs to know what the result
+    /// depends on.
     var examined: ExaminedDocuments?
 
     /// Gets a document's ID, as an index has it (``RowDocumentID``), and where the document lies.

@@ -9,7 +9,7 @@ internal import DivanJSON
 ///     ordered    a way that gives the wanted order, at whose end nothing need be sorted
 ///
 /// With an order and a limit both may be there, and `ordered` is tried first for as many rows as `base` would
-/// cost. Whoever is right about the limit, at most twice the better one is read.
+/// cost. Whichever estimate is right about the limit, at most twice the rows of the better one are read.
 struct QueryPlan: Sendable {
     var base: PricedAccess
     var ordered: PricedAccess?

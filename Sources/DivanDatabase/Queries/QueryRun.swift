@@ -27,7 +27,8 @@ struct QueryRun {
         if query.updateMode == .before {
             // One look at the index tells whether it is up to date, and answers if so.
             if let result = try answerIfUpToDate(view, definition, reducer) { return result }
-            // Who must not write, or would not see it, builds what the index lacks in memory.
+            // A query that must not write, or would not see what it writes, builds what the index
+            // lacks in memory.
             if view.core.maintainsIndexes {
                 try view.updateIndex()
             } else if let scanned = try view.scan() {

@@ -14,7 +14,7 @@ extension Database {
     ///
     /// It answers what a view with the same functions would, and is changed and run like a view's query.
     /// Nothing is stored: each run maps all documents and sorts the rows in memory. So it suits small
-    /// databases, tests and tools; whoever asks again makes a view.
+    /// databases, tests and tools; for repeated queries make a view.
     ///
     /// - Parameters:
     ///   - keys: Which keys it finds; all unless given.

@@ -62,7 +62,7 @@ public final class View: Sendable {
     public let name: String
     let core: DatabaseCore
     let registry: ViewRegistry
-    /// Whether nobody else knows it and nothing of it is stored: it answers by a scan each time.
+    /// Whether it is not registered and nothing of it is stored: it answers by a scan each time.
     let isOneShot: Bool
     private let state = Mutex(State())
 

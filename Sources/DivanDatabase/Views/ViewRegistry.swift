@@ -3,8 +3,8 @@
 internal import DivanJSON
 internal import Synchronization
 
-/// The views that an app has named on one database object, and who wants to hear when one of them gets
-/// another meaning. One mutex guards both.
+/// The views that an app has named on one database object, and the followers to tell when one of them
+/// gets another definition. One mutex guards both.
 final class ViewRegistry: Sendable {
     private struct Follower {
         /// The view it follows; nil for none, only the closing.
