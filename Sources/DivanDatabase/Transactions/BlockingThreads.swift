@@ -34,7 +34,7 @@ final class BlockingThreads: Sendable {
         var threads = 0
         /// How many of them wait for a writer.
         var waiting = 0
-        /// Those without work, who slept last at the end.
+        /// Those without work; the last to fall asleep is at the end.
         var idle: [DispatchSemaphore] = []
         /// How much work has been taken on; shows that the queue moves.
         var taken = 0

@@ -4,7 +4,7 @@
 ///
 /// Disk reads and waits for the writer must not occupy the few threads that all Swift tasks share.
 enum BlockingWork {
-    /// Begins work that nobody waits for.
+    /// Begins work that the caller does not wait for.
     static func start(_ body: @escaping @Sendable () -> Void) { BlockingThreads.shared.start(body) }
 
     /// Runs work that is short, or cannot stop midway.

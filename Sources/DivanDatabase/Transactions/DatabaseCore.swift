@@ -26,7 +26,8 @@ internal import Darwin
 /// - `writer`: a `ConnectionQueue`; its `WriteContext` is touched only by the thread that owns it.
 /// - `closed`: atomic; closing refuses new work, then waits for what is running.
 /// - `suspension`: its own mutex; see `Suspension`.
-/// - `bell`: its mutex, under which it is rung, so that a closed file's number is never written to.
+/// - `bell`: its mutex, under which the file is written, so that a closed file's number is never
+///   written to.
 /// - `hub`: its own mutex; gets each commit before the next writer's turn, tells on its own queue.
 final class DatabaseCore: Sendable {
     let name: String
@@ -53,12 +54,12 @@ final class DatabaseCore: Sendable {
     private let damageMet = Atomic<Int>(0)
     /// The manifest as it was opened or last replaced.
     private let manifest: Mutex<Manifest>
-    /// The bell other processes watch; nil in memory, read-only and closed.
+    /// The file `changes`, which other processes watch; nil in memory, read-only and closed.
     private let bell: Mutex<FileHandle?>
 
     /// A batch that takes longer is logged: all other writers wait for it.
     private static let slowBatch = Duration.seconds(1)
-    /// Beyond this, damage is not logged: whoever reads everything would fill the log.
+    /// Beyond this, damage is not logged: a read of the whole database would fill the log.
     private static let damageLogged = 5
 
     /// Opens the engine of `directory`, or one in memory when there is none.
@@ -177,9 +178,9 @@ final class DatabaseCore: Sendable {
         hub.finish()
         // Inside a batch of this thread the engine goes at once, and the batch fails.
         if !writer.isOwnedByCurrentThread {
-            // Whoever gets a turn from here on finds the database closed, so that no transaction loses
-            // its connection. The engine goes outside the turn: closing waits for reads, and one of
-            // them may be waiting for a batch that has not had its turn yet.
+            // A writer that gets its turn from here on finds the database closed, so that no
+            // transaction loses its connection. The engine goes outside the turn: closing waits for
+            // reads, and one of them may be waiting for a batch that has not had its turn yet.
             writer.sync { _ in }
         }
         engine.close()
@@ -256,7 +257,7 @@ final class DatabaseCore: Sendable {
         return result
     }
 
-    /// Where the database stands for everybody else, also inside a batch of this thread.
+    /// Where the database stands for all other threads, also inside a batch of this thread.
     func committedMark() throws -> DatabaseMark {
         try read { snapshot in try snapshot.context?.markAtBegin ?? snapshot.state().mark }
     }
@@ -399,7 +400,8 @@ final class DatabaseCore: Sendable {
 
     /// Wakes other processes.
     private func ring(lastSequence: SequenceNumber, lastPurge: UInt64) {
-        // A bell that cannot be rung costs other processes their five-second check, no data.
+        // A signal that cannot be written costs other processes a wait for their five-second check,
+        // no data.
         let mark = ChangeMark(
             lastSequence: lastSequence, lastPurge: lastPurge, process: UInt64(getpid()))
         bell.withLock { bell in try? bell?.overwrite(mark.bytes) }

@@ -61,7 +61,7 @@ struct Snapshot {
     /// The document of a node of its tree.
     func document(_ id: DocumentID, node: RevisionTree.Node) throws -> Document {
         guard let sequence = node.sequence else { throw DatabaseError.bodyGone(id, node.id) }
-        // Whoever deletes a body makes the tree forget its sequence in the same transaction.
+        // A transaction that deletes a body also makes the tree forget its sequence.
         guard let body = try body(id, sequence, expecting: node.id) else {
             throw DatabaseError.corrupted("The stored revision \(node.id)", id)
         }

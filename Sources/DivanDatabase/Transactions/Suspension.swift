@@ -4,7 +4,7 @@ internal import DivanLogging
 internal import DivanStorage
 internal import Synchronization
 
-/// Whether a database's files and locks are given up for a while, and who waits for them.
+/// Whether a database's files and locks are given up for a while, and which tasks wait for them.
 ///
 ///     running ──suspend()──► suspended ──resume()──► running
 ///                                └───────close()───► ended
@@ -26,7 +26,7 @@ final class Suspension: Sendable {
     /// Begins; false when it has begun already.
     func begin() -> Bool { !on.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// Ends, and wakes whoever waits for that.
+    /// Ends, and wakes the tasks that wait for that.
     func end() {
         on.store(false, ordering: .releasing)
         bell.ring()
@@ -50,7 +50,7 @@ extension DatabaseCore {
         do {
             expirationTimer.stop()
             hub.pause()
-            // Whoever gets a turn from here on finds the database suspended.
+            // A writer that gets its turn from here on finds the database suspended.
             writer.sync { _ in }
             try engine.suspend()
         } catch {

@@ -52,7 +52,7 @@ extension Snapshot {
 // needs it. A revision that is stored between them finds the file, needs it, and so keeps it.
 extension WriteContext {
     /// Gives content to the revisions that came without it, and to their documents a new place in the
-    /// feed: whoever could not send them for want of it, tries again.
+    /// feed, so that a replication that could not send them without it tries again.
     ///
     /// - Throws: `.documentNotFound` when no stored revision refers to it any more, `.io`, `.storageFull`.
     func supply(_ staged: StagedAttachment, of id: String?) throws {
@@ -78,7 +78,8 @@ extension WriteContext {
 
     /// Has the revisions of a document do without a content.
     ///
-    /// - Throws: `.conflict` when another document refers to it, or a blob, which nobody could bring back.
+    /// - Throws: `.conflict` when another document refers to it, or a blob, whose content could not be
+    ///   brought back.
     func release(_ key: AttachmentKey, of id: DocumentID) throws {
         let (writer, snapshot) = try transaction()
         let references = try snapshot.references(to: key)

@@ -7,7 +7,7 @@ extension WriteContext {
     /// Adds a revision below `parent`, which must be the current revision.
     ///
     /// `put` takes any leaf. Here a losing leaf of a conflict is refused, too: the edit would succeed,
-    /// and whoever made it would go on seeing the winner.
+    /// and its author would go on seeing the winner.
     ///
     /// `parent` is nil to create the document, or a deleted one anew; with `allowConflict` it may be
     /// any revision that the document has.

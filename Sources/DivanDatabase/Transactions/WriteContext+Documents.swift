@@ -64,8 +64,8 @@ extension WriteContext {
 
     /// What becomes of an edit whose parent was edited already, when it makes the very revision that is there.
     enum Repetition {
-        /// It succeeds while that revision is a leaf, so that a caller may try again who does not know whether the
-        /// first try succeeded.
+        /// It succeeds while that revision is a leaf, so that a caller that does not know whether the first try
+        /// succeeded may try again.
         case succeeds
         /// It is refused like any other: of several callers that make the same edit, one succeeds, and the
         /// revision can be a lock.
@@ -167,7 +167,7 @@ extension WriteContext {
         try recordPurge(id, record.tree.leaves.map(\.id), whole: true, writer, snapshot)
     }
 
-    /// Removes single leaves with the ancestors nobody else shares; returns what went.
+    /// Removes single leaves with the ancestors that no other leaf has; returns what was removed.
     func purge(_ id: DocumentID, leaves: [RevisionID]) throws -> [RevisionID] {
         let (writer, snapshot) = try transaction()
         guard let record = try snapshot.record(id) else { return [] }

@@ -54,14 +54,14 @@ final class WriteContext {
     private var stateAtBegin = DatabaseState()
     /// The counters after this process's last transaction; nil before the first.
     private var stateAtEnd: DatabaseState?
-    /// The documents changed so far; nil when they are too many or nobody follows.
+    /// The documents changed so far; nil when they are too many or there is no follower.
     private var touched: [DocumentID]?
     private var isCommitting = false
-    /// The fate of the transaction, or of the innermost batch inside it.
+    /// Whether the transaction, or the innermost batch inside it, is open, kept or undone.
     private(set) var fate = BatchFate()
     private var depth = 0
 
-    /// Where the database stood when the transaction began, as everybody else still sees it.
+    /// Where the database stood when the transaction began, as all other threads still see it.
     var markAtBegin: DatabaseMark { stateAtBegin.mark }
 
     /// Whether an operation or a batch is open, so that another batch is a savepoint.
@@ -184,7 +184,7 @@ final class WriteContext {
             return try writer.savepoint { try enter { try body() } }
         } catch {
             state = before.state
-            // Once they were too many, they stay so: whoever follows reads what is there.
+            // Once they were too many, they stay so: the followers read what is there.
             if let count = touched?.count { touched?.removeLast(count - (before.touched ?? 0)) }
             fate.undo()
             views = [:]
@@ -200,7 +200,7 @@ final class WriteContext {
         _ compose: (inout [UInt8]) -> Void, lent body: (Span<UInt8>) throws -> R
     ) rethrows -> R {
         var bytes: [UInt8] = []
-        // Taken out of the object, so that the optimiser sees that nobody else changes it.
+        // Taken out of the object, so that the optimiser sees that no other code changes it.
         swap(&bytes, &row)
         defer { swap(&bytes, &row) }
         bytes.removeAll(keepingCapacity: true)

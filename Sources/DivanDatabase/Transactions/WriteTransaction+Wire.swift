@@ -54,7 +54,7 @@ extension WriteTransaction {
 }
 
 extension RevisionContent {
-    /// A body as a client gives it, who may not see every document: its stubs stand for the document's own contents only. A
+    /// A body from a client, which may not see every document: its stubs stand for the document's own contents only. A
     /// client that knows the digest of another document's content gets neither that nor an answer whether it is here.
     fileprivate static func ofClient(
         _ body: PackedValue, isDeleted: Bool, following: NameMap<AttachmentContent> = [:],
