@@ -41,8 +41,8 @@ final class EnvironmentRegistry: Sendable {
         }
     }
 
-    /// Ends one use. The last one closes the environment, unless somebody is still reading or writing: then
-    /// `collect` does so, at the end of that.
+    /// Ends one use. The last one closes the environment, unless a thread is still reading or writing: then
+    /// `collect` closes it when that ends.
     func close(_ identity: FileIdentity) {
         entries.withLock { entries in
             entries[identity]?.users -= 1
@@ -79,11 +79,11 @@ final class EnvironmentRegistry: Sendable {
         collect(identity)
     }
 
-    /// Closes an environment that nobody uses.
+    /// Closes an environment that is not in use.
     ///
-    /// Called after each read and each turn of the writer that ends once an engine has been closed. So what is
-    /// left undone here, since somebody is inside one, is done by them. Nobody is waited for under the mutex:
-    /// whoever has the writer's turn may be about to open another database.
+    /// Called after each read and each turn of the writer that ends once an engine has been closed. So an
+    /// environment that is still in use now is closed at the end of that use. This waits for no thread under
+    /// the mutex: the thread that has the writer's turn may be about to open another database.
     func collect(_ identity: FileIdentity) {
         entries.withLock { entries in
             guard let entry = entries[identity], entry.users <= 0,

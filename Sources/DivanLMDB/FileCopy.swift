@@ -5,8 +5,8 @@ internal import DivanStorage
 
 /// A new file with every row of one snapshot, in order, so that its pages are full and none is unused.
 ///
-/// Rows are copied as they are stored, checksums included. The new file is nobody's yet, so it is forced
-/// to the disk once, at the end.
+/// Rows are copied as they are stored, checksums included. The new file is not in use yet, so it is
+/// forced to the disk once, at the end.
 struct FileCopy {
     /// The rows in one transaction of the new file.
     private static let step = 20_000
@@ -29,7 +29,7 @@ struct FileCopy {
         defer { unsafe mdb_env_close(env) }
         unsafe mdb_env_set_maxdbs(env, LMDBPlace.storeLimit)
         try unsafe check(mdb_env_set_mapsize(env, source.environment.mapSize))
-        // Nobody else knows the file, so it needs no locks, nor a table of readers beside it.
+        // No other thread or process knows the file, so it needs no locks and no table of readers.
         let flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NOSYNC | MDB_NOLOCK
         try unsafe check(mdb_env_open(env, path, UInt32(flags), 0o644))
         let databases = [Catalogue.name] + source.catalogue.databases

@@ -249,7 +249,7 @@ final class LMDBCursor: StorageCursor {
     }
 }
 
-/// A cursor that somebody else keeps alive: it removes itself from the list before it goes.
+/// A cursor that its caller keeps alive: it removes itself from the list before it is released.
 struct OpenCursor {
     /// Stays comparable while the cursor is being released, when `cursor` may not be read any more.
     let identity: ObjectIdentifier

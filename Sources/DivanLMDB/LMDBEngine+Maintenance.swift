@@ -21,8 +21,8 @@ extension LMDBEngine {
     ///
     /// Space that is not used any more is used again by later writes; the file itself shrinks only by
     /// being written anew and put in the place of the old one. That is done when a sixteenth of it is
-    /// unused and nobody else has it open, in this process or another; otherwise nothing is done, and 0
-    /// returned. Readers go on meanwhile, but for the moment of the exchange; writers wait.
+    /// unused and no other engine has it open, in this process or another; otherwise nothing is done,
+    /// and 0 returned. Readers go on meanwhile, but for the moment of the exchange; writers wait.
     public func compact(progress: StorageProgressHandler?) throws -> Int {
         if options.isReadOnly {
             throw StorageError.openedReadOnly()
@@ -172,7 +172,7 @@ extension LMDBTransaction {
         let problems = try PageChecker.check(
             environment.descriptor, pageSize: environment.pageSize, snapshot: snapshotID)
         guard problems?.isEmpty ?? false else { return problems }
-        // The engine has the list in memory, so nobody else would look at what is in the file.
+        // The engine has the list in memory, so only this check reads the list in the file.
         do {
             // SAFETY: the transaction runs, and the environment copies what it reads.
             return try unsafe environment.load(in: current) == catalogue

@@ -25,7 +25,7 @@ internal import Synchronization
 /// ## What it has not
 ///
 /// Databases in memory, which SQLite keeps; encryption; and a file that shrinks by itself:
-/// `compact(progress:)` rewrites it when nobody else has it open.
+/// `compact(progress:)` rewrites it when no other engine has it open.
 public final class LMDBEngine: StorageEngine {
     /// The engine's name in manifests and messages.
     public static let identifier = "lmdb"
@@ -115,7 +115,7 @@ public final class LMDBEngine: StorageEngine {
         var isMapped = true
         var isCounted = false
         defer { closeIfAsked() }
-        // Not before the transaction has been given back, since whoever closes waits for this.
+        // Not before the transaction has been given back, since closing waits for this.
         defer {
             if isCounted { reads.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
         }

@@ -16,7 +16,7 @@ extension LMDBEnvironment {
     /// The file, as LMDB reads and writes it, wherever it has been moved since.
     var descriptor: Int32 { unsafe place.descriptor(of: env) }
 
-    /// The number of the newest commit, whoever made it.
+    /// The number of the newest commit, of this or another process.
     var newestCommit: Int {
         var info = unsafe MDB_envinfo()
         // SAFETY: as above.
@@ -92,7 +92,7 @@ extension LMDBEnvironment {
 
     /// Throws when the file is shorter than what its newest snapshot refers to.
     func checkLength() throws {
-        // One that was moved or deleted is still whole for those who have it open.
+        // A file that was moved or deleted is still whole for the processes that have it open.
         if isInPlace { try unsafe place.checkLength(env) }
     }
 
@@ -101,7 +101,8 @@ extension LMDBEnvironment {
 
     // MARK: - Replacing the file
 
-    /// Puts another file in the place of this one, if nobody else has it open. Called by the writer.
+    /// Puts another file in the place of this one, if no other engine has it open. Runs on the
+    /// writer.
     ///
     /// - Parameter make: Makes the other file at a path.
     /// - Returns: Whether it was done.

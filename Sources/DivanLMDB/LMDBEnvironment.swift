@@ -20,8 +20,8 @@ internal import Synchronization
 ///
 ///      main.mdb          LMDB's pages
 ///      main.mdb-lock     LMDB's table of readers and its mutexes; made anew by the first to open
-///      main.mdb-users    empty; held shared by whoever has the file open, exclusively to replace it
-///      main.mdb-writer   empty; held by who writes, so that others can wait with a limit
+///      main.mdb-users    empty; held shared while the file is open, exclusively to replace it
+///      main.mdb-writer   empty; held by the writer, so that others can wait with a limit
 ///
 /// ## Handles
 ///
@@ -46,7 +46,7 @@ final class LMDBEnvironment: Sendable {
     let registry = StoreRegistry()
     let readers: LMDBReaderPool
     let writer = ConnectionQueue(label: "divan.lmdb.writer", LMDBWriter())
-    // Safe because it changes only while nobody reads or writes; see above.
+    // Safe because it changes only while no thread reads or writes; see above.
     nonisolated(unsafe) var env: OpaquePointer?
     let fileIdentity = Mutex<FileIdentity?>(nil)
     private let known = Mutex(Known())
@@ -117,10 +117,10 @@ final class LMDBEnvironment: Sendable {
         locks.withLock { $0 = Locks() }
     }
 
-    /// The lock by which whoever has the file open keeps it from being replaced.
+    /// The lock that keeps the file from being replaced while it is open.
     var usersLock: LockFile? { locks.withLock { $0.users } }
 
-    /// The lock of who writes.
+    /// The lock of the writer.
     private var writerLock: LockFile? { locks.withLock { $0.writer } }
 
     /// LMDB's handle, for a transaction that begins.
@@ -198,7 +198,8 @@ final class LMDBEnvironment: Sendable {
         guard try openHandles(of: loaded) else { return nil }
         known.withLock { known in
             guard id > known.through else { return }
-            // Behind commits that nobody here has looked at, what was before says nothing about them.
+            // This process has not seen the commits between; the former catalogue tells nothing of
+            // them.
             if known.catalogue != loaded || id != known.through &+ 1 {
                 known.catalogue = loaded
                 known.from = id
@@ -279,7 +280,7 @@ final class LMDBEnvironment: Sendable {
         for database in missing() {
             var handle: MDB_dbi = 0
             let code = unsafe mdb_dbi_open(transaction, database, 0, &handle)
-            // Since the snapshot was taken, nobody takes a database away; it may be damaged, though.
+            // No writer removes a database that the snapshot has; it may be damaged, though.
             guard code == MDB_SUCCESS else {
                 unsafe mdb_txn_abort(transaction)
                 throw StorageError(lmdb: code)

@@ -22,7 +22,7 @@ struct LMDBPlace: Sendable {
 
     let directory: String
     let isReadOnly: Bool
-    /// Nobody writes, so no lock is needed and no file made.
+    /// Whether no process writes: then no lock is needed and no file made.
     let isUnchanging: Bool
     let busyTimeout: Duration
     let readerLimit: Int

@@ -17,8 +17,8 @@ internal import Darwin
 /// to come back. A thread that already has one gets the same again, so a read inside a read sees the
 /// same snapshot and can never wait for itself.
 ///
-/// The pool can be *paused*: no reader begins then, and when those that run have ended, nobody looks at
-/// the mapped file, so it may be mapped anew or replaced.
+/// The pool can be *paused*: then no reader begins. When the running readers have ended, no thread
+/// looks at the mapped file, so it may be mapped anew or replaced.
 ///
 /// A transaction that never began, since its engine was closed or the file could not be read, is not kept:
 /// it would keep the environment, which keeps this pool, alive for ever.
@@ -136,7 +136,7 @@ final class LMDBReaderPool: Sendable {
 
     /// Lets no reader begin and waits for those that run.
     ///
-    /// - Returns: Whether nobody reads now. If not, nothing is paused: somebody has read for longer than
+    /// - Returns: Whether no thread reads now. If not, nothing is paused: a reader has taken longer than
     ///   `patience`, or this thread itself is reading.
     func pause(patience: Duration) -> Bool {
         let me = ThreadIdentity.current
@@ -164,7 +164,7 @@ final class LMDBReaderPool: Sendable {
         state.withLock { $0.isPaused = false }
     }
 
-    /// Discards every transaction that nobody uses.
+    /// Discards every transaction that is not in use.
     func removeIdle() {
         let idle = state.withLock { state in
             let idle = state.loans.filter { $0.owner == 0 }

@@ -16,9 +16,9 @@ internal import Synchronization
 ///
 /// ## What is lent
 ///
-/// In a read transaction bytes are lent where they lie in the mapped file, which nobody changes while
-/// the snapshot lives. In a write transaction they may lie in a page that the next change moves, so they
-/// are copied before they are lent.
+/// In a read transaction bytes are lent where they lie in the mapped file. No writer changes them there
+/// while the snapshot lives. In a write transaction they may lie in a page that the next change moves,
+/// so they are copied before they are lent.
 @safe
 final class LMDBTransaction {
     /// What runs.
@@ -74,7 +74,7 @@ final class LMDBTransaction {
     /// transaction back a moment ago may still have one.
     func discard() {
         takeOver()
-        // SAFETY: nobody uses the transaction any more, and it is forgotten here.
+        // SAFETY: the transaction is no longer used, and its address is forgotten here.
         if let current = unsafe current {
             unsafe mdb_txn_abort(current)
         }
@@ -232,7 +232,7 @@ final class LMDBTransaction {
             throw failure(of: code)
         }
         // To LMDB a transaction that changed nothing is no commit: the next one gets its number, and may
-        // be another process's. Nobody else commits before the writers' lock is given back.
+        // be another process's. No other process commits before this one gives the writers' lock back.
         lastCommit = environment.newestCommit
         environment.add(made)
         environment.noteCommit(catalogue, id: lastCommit, isChanged: isCatalogueChanged)

@@ -209,7 +209,7 @@ final class Connection {
 
     /// How far a checkpoint goes.
     enum Checkpoint {
-        /// Moves pages into the file as far as readers allow, and waits for nobody.
+        /// Moves pages into the file as far as readers allow, and does not wait.
         case passive
         /// Also waits for the readers that use the log, so that the next commit begins it anew.
         case restart

@@ -21,7 +21,7 @@ struct DatabasePlace: Sendable {
         DatabasePlace(kind: .directory(path), codec: codec)
     }
 
-    /// The same, without a log, and on a read-only file system or held by who opened it: nothing can
+    /// The same, without a log, and on a read-only file system or locked by the caller: nothing can
     /// change it, so SQLite needs neither locks nor a log's index.
     static func unchanging(_ path: String, codec: PageCodec?) -> DatabasePlace {
         DatabasePlace(kind: .unchanging(path), codec: codec)

@@ -5,9 +5,9 @@ package import DivanStorage
 
 /// An SQLite database of another program, opened for reading only: what an import reads.
 ///
-/// The file is opened as one that nobody changes: no lock is taken, no file is made beside it, and a
-/// log or a journal there is not looked at. Whoever opens it makes sure of all that, if need be by
-/// copying the files first and letting `recover(_:)` put them together.
+/// The file is opened as one that does not change: no lock is taken, no file is made beside it, and
+/// a log or a journal there is not looked at. The caller makes sure that this is so, if need be by
+/// copying the files first and calling `recover(_:)` to put them together.
 ///
 /// The file may have been made to harm its reader. So only real tables are read, never a view or a virtual table, whose rows
 /// another's SQL computes without end; a step

@@ -144,8 +144,8 @@ final class SQLiteCursor: StorageCursor {
         detachUnlessLent()
     }
 
-    /// Copies the row and lets go of the statement. That of a lent row is not given back but goes
-    /// when its borrower, who keeps it, has returned.
+    /// Copies the row and lets go of the statement. The statement of a lent row is not given back:
+    /// its borrower keeps it, and it is released when the borrower has returned.
     func detachUnlessLent() {
         guard let statement else {
             return
@@ -298,7 +298,7 @@ final class SQLiteCursor: StorageCursor {
     }
 }
 
-/// A cursor that somebody else keeps alive: it removes itself from the list before it goes.
+/// A cursor that its caller keeps alive: it removes itself from the list before it is released.
 struct OpenCursor {
     /// Stays comparable while the cursor is being released, when `cursor` may not be read any more.
     let identity: ObjectIdentifier

@@ -77,7 +77,7 @@ extension SQLiteEngine {
         try FileSystem.createDirectories(directory)
         do {
             let connection = try target.connect(readOnly: false, timeout: options.busyTimeout)
-            // Nobody else knows the file yet, and an unfinished one is removed, so it needs no journal.
+            // The file is not in use yet, and an unfinished one is removed, so it needs no journal.
             try connection.execute("PRAGMA journal_mode = OFF")
             if codec != nil {
                 try connection.reserve(PageCodec.reserved)

@@ -71,8 +71,8 @@ extension SQLiteEngine {
             return place
         } catch {
             // Reading a log needs a file beside it for the log's index. Where that cannot be made and
-            // there is no log, the file as it stands is the database; but only where nobody at all
-            // can write, for SQLite would not notice a change and read nonsense.
+            // there is no log, the file as it stands is the database; but only where no process can
+            // write, for SQLite would not notice a change and read nonsense.
             guard error.code == .io || error.code == .readOnly else {
                 throw error
             }

@@ -127,7 +127,7 @@ final class SQLiteTransaction {
     /// Commits. When that fails, everything is undone.
     func commit() throws(StorageError) {
         closeCursors()
-        // SQLite may have undone everything in a failure that nobody noted; what follows it must
+        // SQLite may have undone everything in a failure that was not noted; what follows it must
         // not pass for committed.
         noteFailure()
         guard kind == .write else {
@@ -209,7 +209,7 @@ final class SQLiteTransaction {
         openCursors.removeAll(keepingCapacity: true)
     }
 
-    /// As `detachCursors()`, but leaves the statement of a lent row to whoever borrows it.
+    /// As `detachCursors()`, but leaves the statement of a lent row to its borrower.
     func detachCursorsUnlessLent() {
         for open in openCursors {
             open.cursor.detachUnlessLent()

@@ -22,8 +22,8 @@ internal import Darwin
 ///      16,000 and more     wait a quarter of a second, since there is a reader that stays; and four
 ///                          seconds whenever the log has become twice as long
 ///
-/// What is written again before it is moved is moved once, and much is: the pages of an index of 3,000, and
-/// all that lead to others. A small database should not have a large log, though.
+/// A page that is written several times before it is moved is moved once. Many pages are: those of an index
+/// of 3,000, and all inner pages. A small database should not have a large log, though.
 ///
 /// Without the wait, readers that come and go without a pause would let the log grow for ever: there
 /// would never be a moment without one that uses it. Without the growing wait, so would readers that
@@ -35,8 +35,8 @@ internal import Darwin
 ///
 /// SQLite keeps a snapshot's place in one of four slots, and a try waits until the slots that are
 /// behind when it begins are free. A slot that becomes free is taken by the next reader, for the newest
-/// snapshot, which is in nobody's way; but the try goes on waiting for the slot, and where readers come
-/// without a pause it is never free again. A new try passes it over:
+/// snapshot, which does not hinder a checkpoint; but the try goes on waiting for the slot, and where
+/// readers come without a pause it is never free again. A new try passes it over:
 ///
 ///      readers     ──old──┐┌──new──┐
 ///                            ┌──new──┐ ┌──new──┐
@@ -66,9 +66,9 @@ final class SQLiteWriter {
     var transaction: SQLiteTransaction?
     /// Whether there is no connection only until the engine resumes.
     var isSuspended = false
-    /// The length of the log at which the next commit tends it.
+    /// The length of the log at which the next commit runs a checkpoint.
     private var nextFrames = SQLiteWriter.firstStep.lowerBound
-    /// The length of the log when it was last tended.
+    /// The length of the log when a commit last ran a checkpoint.
     private var tendedFrames = 0
     /// The length of the log at which the longest wait is due again, once the growing waits are over.
     private var nextLongFrames = 0

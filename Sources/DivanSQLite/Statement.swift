@@ -7,7 +7,7 @@ internal import DivanStorage
 ///
 /// Like its connection, a statement is used by one thread at a time. It never outlives its
 /// connection, because it keeps it. What it lends ends with the closure it is lent to; `isLent` makes
-/// sure that nobody runs the statement meanwhile.
+/// sure that the statement is not run meanwhile.
 @safe
 final class Statement {
     // SAFETY: the handle is valid from `init` to `deinit`, and reaches no one else.

@@ -25,7 +25,7 @@
 /// ## Words
 ///
 /// A *store* exists from the first value written to it until it is dropped. A store that does not
-/// exist reads as empty, so nobody has to create one. The *owner* of a transaction is the thread
+/// exist reads as empty, so no store need be created. The *owner* of a transaction is the thread
 /// that runs its closure.
 ///
 /// ## Invariants

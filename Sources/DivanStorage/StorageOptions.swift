@@ -13,8 +13,8 @@ public struct StorageOptions: Sendable {
 
     /// Whether only reading is allowed. Nothing is then created or changed.
     public var isReadOnly = false
-    /// Whether the caller makes sure that nobody writes while the engine is open. A read-only engine
-    /// then leaves no trace in its directory, where it can.
+    /// Whether the caller makes sure that no process writes while the engine is open. A read-only
+    /// engine then leaves no trace in its directory, where it can.
     public var isUnchanging = false
     /// Whether a missing directory and file are created.
     public var createsIfMissing = true
