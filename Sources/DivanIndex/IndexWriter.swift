@@ -14,8 +14,8 @@ package import DivanStorage
 ///
 /// Everything is sorted and written from left to right, so each block of the stores is read and written
 /// once: first the lists of what documents emit, in the pass that also finds what they emitted before, then
-/// the rows, then the partial reductions. What is as it was is not written. An index that has no row yet is
-/// made in another way (``build(from:at:reducing:)``).
+/// the rows, then the partial reductions. What has not changed is not written. An index that has no row yet
+/// is made in another way (``build(from:at:reducing:)``).
 package struct IndexWriter {
     /// What became of a row.
     package enum Edit: Sendable { case added, removed, changed }
@@ -143,7 +143,7 @@ private struct Staging {
     /// Adds the list of what a document emits.
     mutating func addList(of place: Int, in batch: EmissionBatch, isNew: Bool) {
         let document = batch.documents[place]
-        // Who is new and emits nothing has left nothing either.
+        // A document that is new and emits nothing has no former list to remove.
         guard !document.rows.isEmpty || !isNew else { return }
         let start = listBytes.count
         listBytes.append(copying: batch.bytes.span.extracting(document.id))

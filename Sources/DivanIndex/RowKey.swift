@@ -4,7 +4,8 @@ package import DivanJSON
 package import DivanModel
 internal import DivanStorage
 
-/// The key of a row: what was emitted, who emitted it, and which of several equal emissions it is.
+/// The key of a row: what was emitted, which document emitted it, and which of several equal
+/// emissions it is.
 ///
 ///     size  meaning
 ///        …  the emitted key (`RowKeyCoder`), which ends itself

@@ -4,7 +4,7 @@
 ///
 /// One key in 32 has a rank of at least 1, one in 1,024 of at least 2, and so on. The rank depends on
 /// the key and the seed of the index only, never on history: see ``Partials``. The seed is random, so
-/// nobody can choose keys that all have rank 0.
+/// a peer or an app cannot choose keys that all have rank 0.
 enum RowRank {
     /// The highest rank, enough for 32^8 rows.
     static let highest = 8

@@ -15,8 +15,9 @@ internal import Synchronization
 ///     one that is free  ├─────── work ───────┤
 ///     …or none is       ├── lists ──┤├─────── work ───────┤├── rows …
 ///
-/// Who asks for the result does the work, unless it was begun. So nobody waits for a thread that is busy, and
-/// what holds the writer does not depend on the threads of those who wait for the writer.
+/// The thread that asks for the result does the work, unless another has begun it. So no thread waits for one
+/// that is busy with other work, and a thread that holds the writer does not depend on the threads that wait
+/// for the writer.
 final class SideWork<Value: Sendable>: Sendable {
     private enum State {
         case waiting(@Sendable () throws -> Value)
@@ -38,7 +39,7 @@ final class SideWork<Value: Sendable>: Sendable {
     func result() throws -> Value {
         doUnlessBegun()
         isDone.wait()
-        // For who asks next.
+        // For the next thread that asks.
         isDone.signal()
         guard case .done(let result) = state.withLock({ $0 }) else {
             preconditionFailure("Work that is done has a result.")

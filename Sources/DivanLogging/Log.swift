@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What Divan says about its work, for those who look after an app.
+/// What Divan says about its work, for the people who look after an app.
 ///
 /// ```swift
 /// Log.setLevel(.info)                                   // every domain

@@ -15,8 +15,9 @@ internal import Darwin
 ///     thread A's sink           log(x) ─► dropped: a sink may not feed itself
 ///     thread C                     log(3) ─► [3] ─► returns
 ///
-/// Whoever finds nobody delivering delivers, and goes on until nothing is left. No lock is held while a
-/// sink works, so a sink that blocks stops the thread that delivers and no other one.
+/// A thread that logs while no thread delivers becomes the deliverer, and goes on until nothing is
+/// left. No lock is held while a sink works, so a sink that blocks stops the thread that delivers and
+/// no other one.
 ///
 /// ## Invariants
 /// 1. `gate` is, for each domain, the lowest level that any sink wants. It is all that a call which is

@@ -8,9 +8,9 @@ internal import Darwin
 
 /// Where log entries go.
 ///
-/// A sink gets one entry at a time, in the order in which they were said, on whichever thread logs.
-/// It never throws: what it cannot write is lost, and whoever logged goes on. An entry that a sink
-/// logs itself while it writes is dropped, or there would be no end.
+/// A sink gets one entry at a time, in the order in which they were logged, on any thread that
+/// logs. It never throws: what it cannot write is lost, and the thread goes on. An entry that a
+/// sink logs itself while it writes is dropped, or there would be no end.
 public protocol LogSink: AnyObject, Sendable {
     /// Writes one entry.
     func write(_ entry: LogEntry)

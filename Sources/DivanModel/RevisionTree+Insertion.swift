@@ -7,8 +7,9 @@ extension RevisionTree {
     /// try tree.insert(b, parent: a, isTombstone: false, sequence: 7)
     /// ```
     ///
-    /// The edit must be based on a leaf, or a new document be wanted where none is; otherwise
-    /// somebody was faster and the edit is refused, unless `allowConflict` asks for a new branch.
+    /// The edit must be based on a leaf, or create a document where there is none. Otherwise
+    /// another writer was faster and the edit is refused, unless `allowConflict` asks for a new
+    /// branch.
     ///
     /// ```
     /// 1-a ─ 2-b        insert 3-c over 2-b     1-a ─ 2-b ─ 3-c

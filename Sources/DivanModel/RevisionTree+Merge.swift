@@ -3,8 +3,8 @@
 extension RevisionTree {
     /// Adds a revision that a peer made, with what the peer told of its ancestors.
     ///
-    /// This never conflicts: it may make a conflict, for somebody to resolve. Ancestors that the
-    /// tree lacks are added without bodies.
+    /// This is never refused: it may make a conflict, which an app or a user resolves later.
+    /// Ancestors that the tree lacks are added without bodies.
     ///
     /// ```
     /// the tree             the history              becomes

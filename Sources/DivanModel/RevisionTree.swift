@@ -26,7 +26,7 @@
 ///
 /// ## Terms
 ///
-/// - *Leaf*: a revision without a child. Every leaf is somebody's latest word.
+/// - *Leaf*: a revision without a child. Every leaf is the latest state that some replica knew.
 /// - *Tombstone*: a revision that deletes. A leaf that is no tombstone is *live*.
 /// - *Branch*: a leaf with its ancestors. Branches share the ancestors that they have in common.
 /// - *Winning revision*: the leaf that stands for the document, chosen alike on every peer.

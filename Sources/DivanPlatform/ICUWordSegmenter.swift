@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Any thread may use it. ICU's iterators have a state, so there are several.
 public final class ICUWordSegmenter: WordSegmenter {
-    /// The one that everybody shares.
+    /// The segmenter that the whole process shares.
     public static let shared = ICUWordSegmenter()
 
     /// The library and its tables, as ``ICUCollator/version``.

@@ -8,7 +8,7 @@ public import DivanJSON
 /// Algorithms are fetched once a process, and each thread keeps one MD5 context, so hashing a
 /// document costs little more than the hash itself.
 public struct OpenSSLDigest: Digest {
-    /// The one instance anyone needs: it has no state of its own.
+    /// The only instance that is needed: it has no state of its own.
     public static let shared = OpenSSLDigest()
 
     /// Makes a digest like ``shared``.

@@ -32,7 +32,7 @@ struct BlockEdits {
         var keySize: Int32
         var valueSize: Int32
         var kind: Kind
-        /// What the edit is made for, in words of whoever makes it.
+        /// What the edit is made for: a number that means something to the caller only.
         var source: Int32
 
         var key: Range<Int> { start..<start + Int(keySize) }

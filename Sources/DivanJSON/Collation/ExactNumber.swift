@@ -100,8 +100,8 @@ extension ExactNumber {
     ///     sign 0: set the sign bit          negative numbers come below
     ///     sign 1: invert all bits           the larger the magnitude, the lower
     ///
-    /// This puts -0.0 just below +0.0. Whoever means zero gives +0.0; a number that was cut off to
-    /// -0.0 lies there rightly.
+    /// This puts -0.0 just below +0.0. A caller that means zero gives +0.0; a number that was cut
+    /// off to -0.0 lies there rightly.
     static func orderedBits(_ value: Double) -> UInt64 {
         let bits = value.bitPattern
         return bits < zeroBits ? bits | zeroBits : ~bits

@@ -39,7 +39,7 @@ package struct NumberForms: Sendable {
 
     private init(isKept: Bool) { self.isKept = isKept }
 
-    /// For whoever does not want to know: it stays empty.
+    /// For a caller that does not need the forms: it stays empty.
     static var ignored: NumberForms { NumberForms(isKept: false) }
 
     /// Begins with the next value.

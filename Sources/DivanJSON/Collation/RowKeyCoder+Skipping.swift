@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RowKeyCoder {
-    /// Moves past one value without making it, for whoever wants what follows it.
+    /// Moves past one value without making it, for a caller that needs what follows it.
     ///
     /// - Parameters:
     ///   - key: Bytes with an encoding in them.

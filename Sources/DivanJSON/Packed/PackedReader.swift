@@ -30,7 +30,7 @@ struct PackedNode {
 /// 1. `base` points at `count` readable bytes while the reader lives, which is within one
 ///    `withUnsafeBufferPointer` closure.
 /// 2. `node(at:limit:)` returns only nodes with `offset < start <= end <= limit`, where the limit is
-///    at most `count`. So whoever walks from node to node moves forward, stays inside, and ends.
+///    at most `count`. So a walk from node to node moves forward, stays inside, and ends.
 /// 3. A container's `count` is at most its length, so it is safe to make room by it.
 @safe struct PackedReader {
     private let base: UnsafePointer<UInt8>

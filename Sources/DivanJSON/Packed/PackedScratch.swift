@@ -13,8 +13,8 @@ struct PackedEntry {
 
 /// The memory that packing text needs besides its result.
 ///
-/// One is kept for the process, so that packing a small document allocates its result only. Whoever
-/// finds it taken allocates another.
+/// One is kept for the process, so that packing a small document allocates its result only. A parse
+/// that finds it taken allocates another.
 ///
 /// ## Invariants
 /// 1. `output` and `spare` point at `capacity` bytes each, `entries` at `entryCapacity` entries,
@@ -62,7 +62,7 @@ struct PackedEntry {
         guard scratch.capacity == 2 * pooledText + 4096, scratch.entryCapacity <= 4096 else {
             return
         }
-        // SAFETY: the retain goes with the address to whoever takes it out.
+        // SAFETY: the retain goes with the address to the parse that takes it out.
         let address = unsafe UInt(bitPattern: Unmanaged.passRetained(scratch).toOpaque())
         // Another parse may have ended in between: its scratch is let go.
         _ = unpooled(pool.exchange(address, ordering: .acquiringAndReleasing))

@@ -10,7 +10,7 @@
 /// ```
 ///
 /// Texts are UTF-8. Different texts may collate as equal (`é` composed and decomposed, or with and
-/// without a control character); whoever needs exactness breaks the tie: see ``ValueOrder``.
+/// without a control character); a caller that needs exactness breaks the tie: see ``ValueOrder``.
 ///
 /// A collator may know texts that their sort keys tell: the key alone gives the text back. Such a text is
 /// *told by its sort key*, and need not be kept beside it.

@@ -2,14 +2,14 @@
 
 internal import COpenSSL
 
-/// Bytes that nobody else is to see: keys and passwords, while they are needed.
+/// Bytes that no other program or file may get: keys and passwords, while they are needed.
 ///
 /// They lie in memory of their own outside Swift's heap, which is locked against being swapped out
 /// where the system permits that, is left out of core dumps, and is wiped when the last reference goes.
 /// They never move, so no copy stays behind.
 @safe
 package final class SecretBytes: Sendable {
-    // Safe because the bytes are written in `init` only, before anybody else has the reference.
+    // Safe because the bytes are written in `init` only, before any other code has the reference.
     private nonisolated(unsafe) let start: UnsafeMutablePointer<UInt8>
     /// How many there are.
     package let count: Int
@@ -33,7 +33,7 @@ package final class SecretBytes: Sendable {
         }
     }
 
-    /// Makes bytes that nobody can guess.
+    /// Makes bytes that cannot be guessed.
     package static func random(count: Int) -> SecretBytes {
         SecretBytes(count: count) { out in
             // SAFETY: the buffer is valid for the call and its length is passed with it.
@@ -45,7 +45,7 @@ package final class SecretBytes: Sendable {
     }
 
     deinit {
-        // SAFETY: nobody has a reference any more, and lent bytes cannot outlive their closure.
+        // SAFETY: no reference is left, and lent bytes cannot outlive their closure.
         unsafe divan_secret_free(start, max(count, 1))
     }
 
