@@ -29,8 +29,10 @@ def text_of(path):
         return file.read()
 
 
-def code_only(text):
+def code_only(text, keeps_strings=False):
     """The Swift text with comments and string contents blanked, every newline and column kept.
+
+    With `keeps_strings` only comments are blanked.
 
     Text inside a string interpolation is blanked too; braces there are balanced, so nothing that the
     checks look for is lost. The name in a raw identifier is replaced by the letter x.
@@ -54,7 +56,12 @@ def code_only(text):
             closing = text.find("`", position + 1)
             blank(end if closing < 0 else closing + 1, "x")
         elif text[position] == '"' or re.match(r'#+"', text[position:position + 8]):
-            blank(_end_of_string(text, position))
+            closing = _end_of_string(text, position)
+            if keeps_strings:
+                out.append(text[position:closing])
+                position = closing
+            else:
+                blank(closing)
         else:
             out.append(text[position])
             position += 1
