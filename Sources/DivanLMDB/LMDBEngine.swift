@@ -22,14 +22,14 @@ internal import Synchronization
 /// two waits for the disk, whatever its size: put many changes into one batch. A setting that does not
 /// wait is not offered, since LMDB could then be corrupted by a power loss.
 ///
-/// ## What it has not
+/// ## What it does not have
 ///
 /// Databases in memory, which SQLite keeps; encryption; and a file that shrinks by itself:
 /// `compact(progress:)` rewrites it when no other engine has it open.
 public final class LMDBEngine: StorageEngine {
     /// The engine's name in manifests and messages.
     public static let identifier = "lmdb"
-    /// LMDB follows what its pages say without looking.
+    /// LMDB follows what its pages say without checking it.
     public static let noticesDamagedStructure = false
     /// How often the places of dead readers are cleared, at most.
     private static let clearingInterval = Duration.seconds(10)
@@ -284,7 +284,7 @@ public final class LMDBEngine: StorageEngine {
         EnvironmentRegistry.shared.suspend(identity)
     }
 
-    /// Takes up again after `suspend()`. See `StorageEngine`.
+    /// Resumes after `suspend()`. See `StorageEngine`.
     public func resume() throws {
         guard isSuspended.load(ordering: .sequentiallyConsistent),
             !isClosed.load(ordering: .sequentiallyConsistent)

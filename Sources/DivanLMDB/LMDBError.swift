@@ -19,7 +19,7 @@ struct LMDBError: Error, CustomStringConvertible {
     }
 }
 
-// Every sentence for an error of LMDB's, in one table.
+// The sentences for LMDB's errors, in one table.
 extension StorageError {
     /// Makes the error for a code of LMDB's.
     init(lmdb code: Int32, store: StoreName? = nil) {

@@ -10,13 +10,14 @@
 /// ```
 ///
 /// Unless told otherwise, warnings and errors of all domains go to standard error and nothing else is
-/// written. An entry names documents by their IDs and never shows what is in them, but for level
+/// written. An entry names documents by their IDs and never shows their content, except at level
 /// `debug`, which is for developers.
 ///
 /// ## Cost
 ///
-/// A call whose level is off costs one atomic load and does not build its message. One that is on is
-/// written before the call returns, unless another thread is writing just then; that one writes it.
+/// A call whose level is off costs one atomic load and does not build its message. A call whose
+/// level is on writes its entry before it returns, unless another thread is writing just then; that
+/// thread then writes it.
 ///
 /// Settings hold for the whole process and may be changed at any time, from any thread.
 public enum Log {

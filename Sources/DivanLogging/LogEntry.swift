@@ -6,7 +6,7 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// One thing that was said to a log.
+/// One message to a log.
 public struct LogEntry: Sendable {
     /// When, in milliseconds since 1970 by the system's clock.
     public var millisecondsSince1970: Int64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much a log entry matters, and from where on entries are kept.
+/// How much a log entry matters, and from which level on entries are written.
 ///
 /// As the level of an entry it says what the entry is; as the level of a domain, that entries of this
 /// level and above are written.

@@ -98,7 +98,7 @@ extension RevisionTree {
 
     /// Returns revisions that a missing revision may descend from, the likeliest first.
     ///
-    /// A peer that is told of them can send only what changed since. They are the leaves of lower
+    /// A peer that gets them can send only what changed since. They are the leaves of lower
     /// generation, highest first, as in CouchDB. If every leaf is as high as the missing revision
     /// or higher, they are the inner revisions of lower generation, as in Couchbase Lite.
     ///

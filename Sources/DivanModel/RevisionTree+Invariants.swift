@@ -12,8 +12,8 @@ extension RevisionTree {
 
     /// Tests every invariant listed in the description of ``RevisionTree``.
     ///
-    /// Takes O(n) time and is not called on the way of a save; tests call it after each step, and
-    /// `divan verify` for each document.
+    /// Takes O(n) time, so a save does not call it; tests call it after each step, and `divan
+    /// verify` for each document.
     ///
     /// - Throws: `InvariantViolation` for the first rule found broken.
     public func checkInvariants() throws(InvariantViolation) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RevisionTree {
-    /// Adds a revision that a peer made, with what the peer told of its ancestors.
+    /// Adds a revision that a peer made, with what the peer said of its ancestors.
     ///
     /// This is never refused: it may make a conflict, which an app or a user resolves later.
     /// Ancestors that the tree lacks are added without bodies.

@@ -38,8 +38,8 @@
 ///
 /// A live leaf wins over a tombstone; among equals the higher ``RevisionID`` wins. Nothing else
 /// counts: not the time, not the order of arrival, not the length of what is left of a branch. So
-/// peers that hold the same leaves agree without speaking, and the document stays deleted only if
-/// every leaf is a tombstone.
+/// peers that hold the same leaves agree without exchanging anything, and the document stays
+/// deleted only if every leaf is a tombstone.
 ///
 /// ## Tree order
 ///
@@ -114,7 +114,7 @@ extension RevisionTree {
 
         /// Whether the revision deletes the document.
         ///
-        /// Of an ancestor that came as part of a history only its ID is known; it counts as live.
+        /// Only the ID is known of an ancestor that came as part of a history; it counts as live.
         public internal(set) var isTombstone: Bool
 
         /// Whether no other revision is based on this one.

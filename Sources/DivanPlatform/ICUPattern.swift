@@ -12,7 +12,7 @@ internal import Synchronization
 /// ```
 ///
 /// An expression that backtracks without end gives up after about a second for one text. ICU's
-/// machine has a state, so threads that share a pattern take turns.
+/// matcher has state, so threads that share a pattern take turns.
 public final class ICUPattern: TextPattern {
     /// Why a text is no regular expression.
     public struct Failure: Error, Hashable, CustomStringConvertible {

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// Words by Unicode's rules (UAX 29) and ICU's dictionaries for Chinese, Japanese, Thai and others.
 ///
-/// Any thread may use it. ICU's iterators have a state, so there are several.
+/// Any thread may use it. ICU's iterators have state, so there are several.
 public final class ICUWordSegmenter: WordSegmenter {
     /// The segmenter that the whole process shares.
     public static let shared = ICUWordSegmenter()

@@ -5,7 +5,7 @@ public import DivanJSON
 
 /// Message digests by OpenSSL.
 ///
-/// Algorithms are fetched once a process, and each thread keeps one MD5 context, so hashing a
+/// Algorithms are fetched once per process, and each thread keeps one MD5 context, so hashing a
 /// document costs little more than the hash itself.
 public struct OpenSSLDigest: Digest {
     /// The only instance that is needed: it has no state of its own.

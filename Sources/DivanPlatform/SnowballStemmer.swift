@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// Stems by Snowball's algorithm for a language.
 ///
-/// Any thread may use it; it has several of Snowball's, which have a state.
+/// Any thread may use it; it keeps several of Snowball's stemmers, which have state.
 public final class SnowballStemmer: WordStemmer {
     /// One of Snowball's, which serves one thread at a time.
     private final class Slot: Sendable {

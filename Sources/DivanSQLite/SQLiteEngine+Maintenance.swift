@@ -112,8 +112,9 @@ extension SQLiteEngine {
 
     /// Checks the engine's structure and the checksum of every value. See `StorageEngine`.
     ///
-    /// SQLite's own check is one statement in one snapshot. Values stand each for itself, so the walk
-    /// over them takes another snapshot every 10,000 rows, and the log can be emptied in between.
+    /// SQLite's own check is one statement in one snapshot. Values do not depend on each other, so
+    /// the walk over them takes another snapshot every 10,000 rows, and the log can be emptied in
+    /// between.
     public func verifyStructure(progress: StorageProgressHandler?) throws -> [String] {
         var problems: [String] = []
         var names: [StoreName] = []

@@ -200,7 +200,7 @@ public final class SQLiteEngine: StorageEngine {
         }
     }
 
-    /// Takes up again after `suspend()`. See `StorageEngine`.
+    /// Resumes after `suspend()`. See `StorageEngine`.
     public func resume() throws {
         try writer.sync { writer in
             guard writer.isSuspended, let directory = place.directory else { return }

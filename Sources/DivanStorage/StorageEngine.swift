@@ -38,11 +38,11 @@
 /// 4. A `write` inside a `write` of the same thread is a savepoint of it; a `read` inside a `write`
 ///    sees what that write has done so far; a `read` inside a `read` sees the same snapshot.
 /// 5. A value that is lent is exactly the value that was set: its checksum has been verified.
-/// 6. Lent bytes, readers, writers and cursors are good inside the closure they are lent to, on its
-///    thread, and nowhere else.
+/// 6. Lent bytes, readers, writers and cursors are valid inside the closure they are lent to, on
+///    its thread, and nowhere else.
 ///
-/// What it deliberately has not: secondary indexes, value types, iteration outside a transaction,
-/// transactions that outlive a closure.
+/// What it deliberately does not have: secondary indexes, value types, iteration outside a
+/// transaction, transactions that outlive a closure.
 public protocol StorageEngine: AnyObject, Sendable {
     /// The engine's name in manifests and messages.
     static var identifier: String { get }
@@ -138,7 +138,7 @@ public protocol StorageEngine: AnyObject, Sendable {
 }
 
 extension StorageEngine {
-    /// True: most engines look at what they read.
+    /// True: most engines check what they read.
     public static var noticesDamagedStructure: Bool { true }
 
     /// Runs `body` in a snapshot and returns its result.

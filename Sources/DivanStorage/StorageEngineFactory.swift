@@ -14,7 +14,7 @@
 public struct StorageEngineFactory: Sendable, Hashable, CustomStringConvertible {
     /// The engine's name in manifests and messages, such as `sqlite`.
     public let identifier: String
-    /// The file by which data of this engine are known where no manifest names it.
+    /// The file by which data of this engine are recognised where no manifest names the engine.
     public let mainFile: String
     /// Whether the engine can encrypt what it keeps. One that cannot refuses a key.
     public let canEncrypt: Bool

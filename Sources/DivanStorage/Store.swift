@@ -3,8 +3,8 @@
 /// A handle of one store in one engine: a small number in place of a name.
 ///
 /// An engine gives the handle for a name once (`StorageEngine.store(_:)`); after that no operation
-/// hashes a string. A handle says nothing about the disk: it stays good when its store is dropped,
-/// created again, or was never written to.
+/// hashes a string. A handle says nothing about the disk: it stays valid when its store is dropped
+/// or created again, or was never written to.
 public struct Store: Hashable, Sendable {
     /// The position of the store in its engine's registry, counted from 0.
     public let index: Int

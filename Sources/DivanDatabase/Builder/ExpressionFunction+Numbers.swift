@@ -10,8 +10,8 @@ internal import Musl
 internal import Darwin
 #endif
 
-// The functions of numbers. Whatever is no number, or has no finite result, gives null: a row without
-// an answer, not a query without rows.
+// The functions of numbers. An argument that is not a number, or a result that is not finite, gives
+// null: that row has no answer, and the query goes on.
 extension ExpressionFunction {
     /// What it is without an argument; null for a function that needs one.
     var constant: JSONValue {

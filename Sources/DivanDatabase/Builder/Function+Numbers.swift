@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Functions of numbers. One of anything but a number is null, and so is what is not finite: the
-// logarithm of 0, a power that outgrows a double.
+// Functions of numbers. A function of anything but a number is null. So is a result that is not
+// finite: the logarithm of 0, a power that outgrows a double.
 extension Function {
     // MARK: - Rounding and signs
 
@@ -42,7 +42,7 @@ extension Function {
     {
         call(.power, base, exponent)
     }
-    /// The square root; null of a negative number.
+    /// The square root; null for a negative number.
     public static func sqrt(_ value: QueryExpression) -> QueryExpression { call(.sqrt, value) }
 
     // MARK: - Angles, in radians

@@ -88,7 +88,7 @@ public struct SelectQuery: Sendable {
         groupBy(expressions)
     }
 
-    /// The same, of expressions that are put together as the app runs; none for no groups.
+    /// The same, with a list of expressions made at run time; an empty list makes no groups.
     public func groupBy(_ expressions: [QueryExpression]) -> SelectQuery {
         with { $0.grouping = expressions.map(\.node) }
     }
@@ -101,10 +101,10 @@ public struct SelectQuery: Sendable {
     /// Sorts the rows.
     public func orderBy(_ ordering: Ordering...) -> SelectQuery { orderBy(ordering) }
 
-    /// The same, of an order that is put together as the app runs; none for that of IDs.
+    /// The same, with a list of orders made at run time; an empty list gives the order of IDs.
     public func orderBy(_ ordering: [Ordering]) -> SelectQuery { with { $0.ordering = ordering } }
 
-    /// Gives so many rows at most, after passing over some.
+    /// Limits how many rows the query gives, after skipping some.
     public func limit(_ limit: Int?, offset: Int = 0) -> SelectQuery {
         with { ($0.limit, $0.offset) = (limit, offset) }
     }

@@ -8,7 +8,7 @@ extension QueryExpression {
         QueryExpression(.arithmetic(operation, node, other.node))
     }
 
-    /// The sum. Integers stay integers unless they outgrow 64 bits; of anything but numbers it is null.
+    /// The sum. Integers stay integers unless they outgrow 64 bits; null for anything but numbers.
     public func add(_ other: QueryExpression) -> QueryExpression { arithmetic(.add, other) }
 
     /// The difference.
@@ -24,7 +24,7 @@ extension QueryExpression {
     /// The quotient, always as a double; null when dividing by 0.
     public func divide(_ other: QueryExpression) -> QueryExpression { arithmetic(.divide, other) }
 
-    /// What a division of integers leaves over; null when dividing by 0.
+    /// The remainder of a division of integers; null when dividing by 0.
     public func modulo(_ other: QueryExpression) -> QueryExpression { arithmetic(.modulo, other) }
 }
 
@@ -36,7 +36,7 @@ extension QueryExpression {
 ///     .from(.database(database)).groupBy(.property("city"))
 /// ```
 ///
-/// A function of something of the wrong type is null, of something missing it is missing.
+/// A function of a value of the wrong type is null; a function of a missing value is missing.
 public enum Function {
     static func call(_ function: ExpressionFunction, _ arguments: QueryExpression...)
         -> QueryExpression
@@ -64,12 +64,12 @@ public enum Function {
         QueryExpression(.aggregate(.average, value.node))
     }
 
-    /// The least value but null, by the collation; null without any.
+    /// The least value other than null, by the collation; null without any.
     public static func minimum(_ value: QueryExpression) -> QueryExpression {
         QueryExpression(.aggregate(.minimum, value.node))
     }
 
-    /// The greatest value but null, by the collation; null without any.
+    /// The greatest value other than null, by the collation; null without any.
     public static func maximum(_ value: QueryExpression) -> QueryExpression {
         QueryExpression(.aggregate(.maximum, value.node))
     }
@@ -82,7 +82,7 @@ public enum Function {
     public static func upper(_ text: QueryExpression) -> QueryExpression { call(.upper, text) }
     /// The number of characters, as people count them.
     public static func length(_ text: QueryExpression) -> QueryExpression { call(.length, text) }
-    /// Whether a text has another one in it, byte for byte.
+    /// Whether a text contains another one, byte for byte.
     public static func contains(_ text: QueryExpression, _ part: QueryExpression) -> QueryExpression
     {
         call(.contains, text, part)

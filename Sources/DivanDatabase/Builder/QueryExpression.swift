@@ -29,8 +29,8 @@ public struct QueryExpression: Sendable {
 
     // MARK: - Values
 
-    /// A property by its path: `"name"`, `"address.zip"`, `"tags[0]"`. A query that gets a path that cannot
-    /// be throws `.invalidQuery` when it runs.
+    /// A property by its path: `"name"`, `"address.zip"`, `"tags[0]"`. A query with an invalid path throws
+    /// `.invalidQuery` when it runs.
     public static func property(_ path: String) -> QueryExpression {
         QueryExpression(.property(PropertyPath.lenient(path), source: nil))
     }

@@ -8,8 +8,8 @@ public struct SelectResult: Sendable {
     /// The name that was given.
     let alias: String?
 
-    /// What an expression is, named after the property if it is one, `id` for `Meta.id`, and so on;
-    /// otherwise `$1`, `$2` and so on.
+    /// The value of an expression, named after the property if it is one, `id` for `Meta.id`, and
+    /// so on; otherwise `$1`, `$2` and so on.
     public static func expression(_ expression: QueryExpression) -> SelectResult {
         SelectResult(node: expression.node, alias: nil)
     }

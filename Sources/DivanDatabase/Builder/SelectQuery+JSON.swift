@@ -25,7 +25,7 @@ extension SelectQuery {
     /// | `ORDER_BY` | expressions, or `["DESC", expression]` |
     /// | `LIMIT`, `OFFSET` | numbers |
     ///
-    /// An expression is a value, or an array of an operator and what it is of:
+    /// An expression is a value, or an array of an operator and its operands:
     ///
     /// | Form | Meaning |
     /// |---|---|

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who made a change.
+/// Where a change came from.
 public enum ChangeSource: Sendable, Hashable {
     /// This process.
     case local

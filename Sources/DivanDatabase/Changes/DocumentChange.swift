@@ -12,7 +12,7 @@ public import DivanModel
 /// ```
 ///
 /// When a document changed several times before a listener came to look, the listener gets the last
-/// change only, so `isConflict` and the rest are of then, not of each step.
+/// change only, so `isConflict` and the other facts describe that change, not each step.
 public struct DocumentChange: Sendable, Hashable {
     /// The document's ID.
     @ByBytes public var documentID: String

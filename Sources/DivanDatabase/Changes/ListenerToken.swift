@@ -20,8 +20,8 @@ public final class ListenerToken: Sendable {
 
     /// Ends the listening. Removing twice is fine, and so is removing from inside the callback.
     ///
-    /// A callback that is running on another thread is not waited for; on the queue that the callback
-    /// runs on, none comes after this.
+    /// This does not wait for a callback that is running on another thread. Called on the callback's
+    /// queue, it makes sure that no callback comes after it.
     public func remove() {
         let removal = removal.withLock { removal in
             defer { removal = nil }

@@ -14,7 +14,7 @@ public import DivanJSON
 /// Each makes the same revision IDs on every device that decides alike, so devices that resolve the
 /// same conflict apart agree when they meet.
 public enum ConflictResolution: Sendable {
-    /// One leaf lives on as it is; the others get tombstones.
+    /// One leaf stays as it is; the others get tombstones.
     case keep(Document)
     /// A new revision on top of the winner has these properties; the other leaves get tombstones.
     ///
@@ -25,7 +25,7 @@ public enum ConflictResolution: Sendable {
     case delete
 }
 
-/// Decides what becomes of documents in conflict.
+/// Decides how the conflicts of documents end.
 ///
 /// ```swift
 /// struct LongestText: ConflictResolver {
@@ -37,8 +37,8 @@ public enum ConflictResolution: Sendable {
 /// try database.resolveConflicts(with: LongestText())
 /// ```
 ///
-/// Ready ones are `.keepWinner`, `.keepLatest(by:)` and `.mergeFields`. Where a decision is needed in
-/// one place only, a closure will do: `resolveConflicts(of: id) { conflict in … }`.
+/// Ready resolvers are `.keepWinner`, `.keepLatest(by:)` and `.mergeFields`. Where a decision is
+/// needed in one place only, use a closure: `resolveConflicts(of: id) { conflict in … }`.
 ///
 /// A resolver should depend on the conflict alone, not on the time or the device. Then devices that
 /// resolve the same conflict without knowing of each other make the same revisions; otherwise they

@@ -3,7 +3,7 @@
 internal import DivanModel
 internal import DivanStorage
 
-/// What became of the conflicts of a database.
+/// The outcome of resolving the conflicts of a database.
 public struct ConflictReport: Sendable {
     /// A document that is still in conflict.
     public struct Failure: Sendable {
@@ -107,8 +107,8 @@ extension Database {
     /// for failure in report.failures { print(failure.id, failure.error) }
     /// ```
     ///
-    /// Works in small transactions, between which others read and write. The work is in proportion to
-    /// the number of conflicts, not of documents.
+    /// Works in small transactions, between which other threads read and write. The work is in
+    /// proportion to the number of conflicts, not of documents.
     ///
     /// - Parameters:
     ///   - resolver: Decides each.

@@ -3,7 +3,7 @@
 public import Dispatch
 internal import DivanModel
 
-// Hearing of changes: for all documents or one, as a sequence or by a callback.
+// Listening to changes: of all documents or one, as a sequence or by a callback.
 extension Database {
     /// What is committed from now on, by this or another process, as a sequence with one element a
     /// transaction.
@@ -27,7 +27,7 @@ extension Database {
         }
     }
 
-    /// What becomes of one document from now on; it need not exist yet.
+    /// The changes of one document from now on; the document need not exist yet.
     ///
     /// ```swift
     /// let changes = try database.documentChanges(of: "settings")
@@ -50,7 +50,7 @@ extension Database {
     ///
     /// One call at a time, in the order of the commits, after each commit. The closure may read,
     /// write, close the database and remove the listener. A slow one gets several transactions in one
-    /// call. It is called no more once the database is closed or deleted, or the token is gone.
+    /// call. It is no longer called once the database is closed or deleted, or the token is released.
     ///
     /// - Parameters:
     ///   - queue: Where the closure runs, such as `.main`; nil for a queue of its own.
@@ -66,7 +66,8 @@ extension Database {
         return ListenerToken { listener.remove() }
     }
 
-    /// Calls a closure with what becomes of one document from now on; it need not exist yet.
+    /// Calls a closure with each change of one document from now on; the document need not exist
+    /// yet.
     ///
     /// - Parameters:
     ///   - id: The document's ID.

@@ -26,7 +26,7 @@ extension Database {
     }
 }
 
-// What a database says of itself.
+// Facts about a database.
 extension Database {
     /// The number of documents that are not deleted.
     public var documentCount: Int { get throws { try read { try $0.documentCount } } }
@@ -45,7 +45,7 @@ extension Database {
     /// The UUID by which the database may be known to others.
     public var publicUUID: String { core.identity.publicUUID }
 
-    /// The UUID that checkpoints are made from; others cannot guess it.
+    /// The UUID that checkpoints are made from; peers cannot guess it.
     public var privateUUID: String { core.identity.privateUUID }
 
     /// Which life of the database this is: another one after each copying, installing and restoring.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Leaving the thread of a task. Every verb blocks its caller, mostly for microseconds; these are the
-// words for a task that does not want to be held up.
+// Verbs for tasks. Every other verb blocks its caller, mostly for microseconds; these suspend the
+// task instead.
 extension Database {
     /// Runs blocking calls on a thread of Divan's, and suspends the task until they have returned.
     ///
@@ -10,9 +10,9 @@ extension Database {
     /// let open = try await database.perform { _ in try query.run() }
     /// ```
     ///
-    /// Every call may be made inside, one or many. Those that wait for the writer keep no other
-    /// `perform` waiting, up to some five hundred of them; where more tasks write at once, or
-    /// a task writes many documents, let it take ``performBatch(_:)``, whose wait holds no thread.
+    /// `body` may make any call, one or many. Calls that wait for the writer delay no other
+    /// `perform`, up to some five hundred of them. Where more tasks write at once, or a task writes
+    /// many documents, use ``performBatch(_:)``, whose wait holds no thread.
     ///
     /// When the task is cancelled, what may take long inside (enumerations, queries, building indexes,
     /// `verify`, `compact`, copies, imports) stops at its next document or report with
@@ -53,7 +53,7 @@ extension Database {
     }
 
     /// Runs blocking calls that have no open database yet, such as `open`, `copy` or `salvage`; see
-    /// the form of an open database.
+    /// the method of an open database.
     ///
     /// ```swift
     /// let database = try await Database.perform { try Database.open(at: url) }

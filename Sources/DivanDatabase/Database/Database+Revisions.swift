@@ -109,8 +109,8 @@ extension Database {
 
     /// How many revisions of each branch of a document are kept with their bodies; 20 unless set.
     ///
-    /// Of older ones the body, the attachments and whether it was a tombstone are pruned with each new revision;
-    /// their IDs stay, see ``revisionLimit``. Compaction drops the bodies of all that are no leaves.
+    /// Each new revision prunes older ones: their bodies, their attachments and whether they were tombstones.
+    /// Their IDs stay, see ``revisionLimit``. Compaction drops the bodies of all revisions that are not leaves.
     /// Setting it applies to later revisions and is kept with the database; other processes follow it from their
     /// next transaction on.
     public var maxRevTreeDepth: Int {
@@ -122,10 +122,10 @@ extension Database {
 
     /// How many revision IDs of each branch of a document are kept; 1,000 unless set.
     ///
-    /// They tell an edit of an old revision from a document that only has the same ID. A device that edits a
-    /// document more often than this between two replications makes a conflict at the other end, and what is
-    /// deleted there meanwhile comes back. The IDs cost 20 bytes each, and are read only where histories are
-    /// compared; CouchDB calls the limit `_revs_limit`.
+    /// They distinguish an edit of an old revision from a document that only has the same ID. A device that
+    /// edits a document more often than this between two replications makes a conflict at the other end, and
+    /// what is deleted there meanwhile comes back. The IDs cost 20 bytes each, and are read only where
+    /// histories are compared; CouchDB calls the limit `_revs_limit`.
     ///
     /// Setting it applies to later revisions and is kept with the database; other processes follow it from their
     /// next transaction on. Where it is lower than ``maxRevTreeDepth``, it bounds that, too.
@@ -146,10 +146,10 @@ extension Database {
         try operation { $0.context.state.revisionLimit = UInt64(limit) }
     }
 
-    /// How many of the newest purges compaction keeps in mind; 10,000 unless set.
+    /// How many of the newest purges compaction keeps in its list; 10,000 unless set.
     ///
-    /// A peer or an index that asks for changes since an older one cannot be told what was purged, and looks at
-    /// everything anew.
+    /// A peer or an index that asks for changes since an older one cannot be told what was purged, and reads
+    /// all documents again.
     public var purgeHistoryLimit: Int {
         get throws {
             try checkOpen()

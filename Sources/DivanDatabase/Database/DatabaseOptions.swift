@@ -20,12 +20,12 @@ public struct DatabaseOptions: Sendable {
     public var create = false
     /// Whether every change is refused.
     public var readOnly = false
-    /// Which storage engine keeps the database; nil for the one that does, and for a new database the
-    /// manager's default.
+    /// Which storage engine keeps the database. nil stands for the engine that keeps it already, and
+    /// for a new database for the manager's default.
     ///
     /// A database that another engine keeps is converted while it is opened, as
     /// `Manager.convertDatabase(named:to:progress:)` does, which also reports how far it has come. While
-    /// it is open elsewhere that is refused with the error `.databaseBusy`.
+    /// the database is open elsewhere, the conversion is refused with the error `.databaseBusy`.
     public var storageEngine: StorageEngineFactory?
     /// The key of an encrypted database; a database that is created with one is encrypted.
     ///
@@ -33,8 +33,8 @@ public struct DatabaseOptions: Sendable {
     /// options.encryptionKey = .password("correct horse battery staple")
     /// ```
     ///
-    /// A wrong key, none where one is needed, and one where none is are refused with the error
-    /// `.unauthorized`, and nothing of the database is touched. See `EncryptionKey`.
+    /// A wrong key, a missing key, and a key for a database without encryption are refused with the
+    /// error `.unauthorized`, and nothing of the database is touched. See `EncryptionKey`.
     public var encryptionKey: EncryptionKey?
     /// When a commit counts as done.
     public var durability = Durability.normal
@@ -44,12 +44,13 @@ public struct DatabaseOptions: Sendable {
     public var maximumDocumentSize = 64 * 1_024 * 1_024
     /// The bytes of page cache of the writer; nil for the engine's default.
     public var cacheSize: Int?
-    /// The bytes of the file that readers map into memory; nil for the engine's default. Of an encrypted
-    /// file each reader keeps as many decrypted, at most 64 MB.
+    /// The bytes of the file that readers map into memory; nil for the engine's default. For an
+    /// encrypted file each reader keeps as many decrypted bytes, at most 64 MB.
     public var mappedSize: Int?
 
     /// The bytes of documents and rows that building indexes holds in memory before it writes them, all
-    /// indexes of a pass together; default 32 MB. Less makes pieces smaller and the whole slower.
+    /// indexes of a pass together; default 32 MB. A smaller number makes pieces smaller and the whole
+    /// slower.
     public var indexingMemory = 32 * 1_024 * 1_024
 
     /// The key of the data, once `encryptionKey` has given it.
@@ -87,7 +88,7 @@ public enum ConcurrencyControl: Sendable {
     case failOnConflict
 }
 
-/// What became of a save.
+/// The outcome of a save.
 public struct SaveResult: Sendable {
     /// The document as it is now stored.
     public var document: Document

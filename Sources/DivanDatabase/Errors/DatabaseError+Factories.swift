@@ -2,7 +2,7 @@
 
 internal import DivanModel
 
-// Every sentence a caller can meet, in one place, so that they read alike and can be tested.
+// The sentences that several callers need, in one place, so that they read alike and can be tested.
 extension DatabaseError {
     static func conflict(_ id: DocumentID, parent: RevisionID?) -> DatabaseError {
         let problem =

@@ -38,7 +38,8 @@ public struct DatabaseError: Error, Sendable {
         case invalidQuery
         /// A validation function refused the change.
         case forbidden
-        /// The key is not the database's, or there is none and one is needed, or one and none is.
+        /// The key is wrong, or missing for an encrypted database, or given for one that is not
+        /// encrypted.
         case unauthorized
         /// No database has this name or path.
         case databaseNotFound

@@ -3,12 +3,13 @@
 internal import DivanJSON
 internal import DivanModel
 
-// Whether the stub of a revision that was made elsewhere means content that its document has here already.
+// Whether the stub of a revision that was made elsewhere refers to content that its document has here
+// already.
 //
 //     the nearest ancestor here   "photo": {"digest": "sha1-…", "length": 5}
 //     the revision that arrives   "photo": {"digest": "md5-…",  "length": 5, "revpos": 0}
 //
-// Only the content tells. The `revpos` that comes along is what another end says of its own history: CouchDB keeps 0 where
+// Only the content decides. The `revpos` beside it is what another peer says of its own history: CouchDB keeps 0 where
 // a restore named none, and says the same of other content that was written in the same way.
 extension Snapshot {
     /// The stubs of a revision; nil when its body is not here.

@@ -21,14 +21,14 @@ extension Database {
     /// ```
     ///
     /// A timer purges the document soon after the date, while some process has the database open for
-    /// writing; what expired meanwhile goes when the database is next opened. A date in the past counts
-    /// as due: the document goes with the next pass, which begins at once, on another thread. Until
+    /// writing; what expired meanwhile is purged when the database is next opened. A date in the past
+    /// counts as due: the next pass, which begins at once on another thread, purges the document. Until
     /// then it is read as before.
     ///
     /// The date is kept to the millisecond, as an absolute time up to the end of the year 9999. It
     /// belongs to the document here: new revisions keep it, also those of a replication, and so does a
-    /// deletion, whose tombstone goes when the time comes. It is not replicated, no revision is made,
-    /// and listeners are not notified of the date, only of the purge.
+    /// deletion, whose tombstone is purged when the time comes. It is not replicated, no revision is
+    /// made, and listeners are not notified of the date, only of the purge.
     ///
     /// - Parameters:
     ///   - id: A document's ID; the document may be deleted.
@@ -78,10 +78,10 @@ extension Database {
 
     /// Purges the documents whose time has come, without waiting for the timer.
     ///
-    /// It works in batches of 2,000, between which others read and write.
+    /// It works in batches of 2,000, between which other threads read and write.
     ///
     /// - Parameter progress: Gets reports; throwing stops the work, and what was purged stays so.
-    /// - Returns: How many documents went.
+    /// - Returns: How many documents were purged.
     /// - Throws: `DatabaseError` as `write(_:)`, and what `progress` throws. With `.corrupted`, all but
     ///   damaged documents are purged.
     @discardableResult

@@ -19,9 +19,9 @@ public import DivanJSON
 ///
 /// ## Order
 ///
-/// Documents are sorted by the collation `.unicode`; equal ones by their IDs. A document without a property
-/// that is sorted by comes before those that have it, be it null. Without `sort` documents come in
-/// an order that is the same from page to page, and otherwise no certain one.
+/// Documents are sorted by the collation `.unicode`; equal ones by their IDs. A document that lacks a
+/// property of `sort` comes before those that have it, even if it is null there. Without `sort` the order
+/// is not defined, but stays the same from page to page.
 ///
 /// Design documents are not found.
 public struct FindQuery: Sendable {
@@ -56,14 +56,15 @@ public struct FindQuery: Sendable {
     /// Runs the query.
     ///
     /// - Returns: The documents, with a bookmark for the next page.
-    /// - Throws: `DatabaseError` with code `.invalidQuery` for a path, a bookmark or an index that cannot be,
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for an invalid path, bookmark or index,
     ///   `.databaseClosed`, `.io`, `.corrupted`, or as `Database.updateIndexes(progress:)`.
     public func run() throws -> FindResult {
         try database.checkOpen()
         return try FindRun(self).run()
     }
 
-    /// Runs the query and tells how: which index was chosen, at what price, and what was read in fact.
+    /// Runs the query and tells how: which index was chosen, at what estimated cost, and what was read
+    /// in fact.
     ///
     /// - Returns: What was done, in words and numbers.
     /// - Throws: As ``run()``.

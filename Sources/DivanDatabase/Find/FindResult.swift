@@ -5,7 +5,7 @@ public import DivanJSON
 /// The documents that a ``FindQuery`` found, all of one moment.
 public struct FindResult: RandomAccessCollection, Sendable {
     let rows: [FindRow]
-    /// What a query that goes on behind this page gets; nil when there is no row.
+    /// The bookmark for a query of the next page; nil when this page has no row.
     public internal(set) var bookmark: String?
     /// What the run did.
     public internal(set) var statistics: FindStatistics
@@ -64,7 +64,7 @@ public struct FindStatistics: Sendable, Hashable {
     public var duration = Duration.zero
 }
 
-/// How a query is run: which index, at what price, and what is left to do.
+/// How a query is run: which index, at what estimated cost, and what is left to do.
 public struct FindExplanation: Sendable {
     /// The index that is read; nil for several, or none.
     public internal(set) var index: PropertyIndex?

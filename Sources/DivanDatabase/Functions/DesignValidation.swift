@@ -49,15 +49,15 @@ extension Database {
             && core.validations[id] == nil
     }
 
-    /// The IDs of the design documents whose `validate_doc_update` nothing runs, in their order.
+    /// The IDs of the design documents whose `validate_doc_update` is not run, in order.
     ///
     /// ```swift
     /// for id in try database.unrunValidations() { print("The rules of", id, "are not kept.") }
     /// ```
     ///
-    /// Such documents come from CouchDB and its kind, where the function decides what may be stored. Here it is
-    /// JavaScript that nothing runs. A function that is registered by ``setValidation(named:_:)`` under the
-    /// ID of the design document stands for it.
+    /// Such documents come from CouchDB and its kind, where the function decides what may be stored. Divan does
+    /// not run JavaScript. A function that is registered by ``setValidation(named:_:)`` under the ID of the
+    /// design document takes its place.
     ///
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
     public func unrunValidations() throws -> [String] {

@@ -3,7 +3,7 @@
 public import DivanJSON
 public import DivanModel
 
-/// Says whether a revision belongs to what is wanted.
+/// Decides whether a revision is let through.
 ///
 /// ```swift
 /// database.setFilter(named: "byOwner") { revision, parameters in
@@ -12,7 +12,7 @@ public import DivanModel
 /// ```
 ///
 /// It should depend on the revision and the parameters alone: a replication remembers what it has
-/// passed over. It runs on whichever thread reads, several at once perhaps.
+/// passed over. It runs on the thread that reads, and possibly on several at once.
 public typealias FilterFunction =
     @Sendable (_ revision: Document, _ parameters: JSONObject) throws -> Bool
 

@@ -35,7 +35,7 @@ public struct ValidationContext: Sendable {
     public let isLocal: Bool
     let newRevision: Document
 
-    /// The top-level properties that the new revision has otherwise than the old one, in their order:
+    /// The top-level properties in which the new revision differs from the old one, in order:
     /// changed, added or removed.
     ///
     /// `_attachments` stands for all attachments. Without an old revision, all properties.
@@ -81,11 +81,11 @@ extension Database {
     /// over five seconds is logged, with its name and the document's ID.
     ///
     /// Functions hold for every handle on the database in this process, until they are removed or the
-    /// last handle is closed. They are not stored. Other processes have their own. Purges and local
-    /// documents are not their business.
+    /// last handle is closed. They are not stored. Other processes have their own. They are not asked
+    /// about purges and local documents.
     ///
-    /// A function under the ID of a design document, such as `_design/auth`, stands for the `validate_doc_update` in
-    /// that document, which nothing runs otherwise; see ``unrunValidations()``.
+    /// A function under the ID of a design document, such as `_design/auth`, takes the place of the
+    /// `validate_doc_update` in that document, which Divan does not run; see ``unrunValidations()``.
     ///
     /// - Parameters:
     ///   - name: The name under which to replace, find and remove it.

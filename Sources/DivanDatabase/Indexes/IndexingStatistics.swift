@@ -24,7 +24,7 @@ public struct IndexingStatistics: Sendable, Equatable {
     /// Time in the reduce when the index was built from nothing; else it is a part of `inserting`.
     public var reducing = Duration.zero
 
-    /// Makes statistics of nothing.
+    /// Makes empty statistics.
     public init() {}
 }
 

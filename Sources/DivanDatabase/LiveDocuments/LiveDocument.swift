@@ -49,8 +49,8 @@ internal import Observation
 ///
 /// Three ways, which differ in what happens when another writer was faster:
 ///
-/// - `update` reads the document again and calls its closure again until the save
-///   succeeds. Usually the one to take.
+/// - `update` reads the document again and calls its closure again until the save succeeds. It is
+///   usually the right choice.
 /// - `putProperties` needs the current `_rev` in the properties and throws `.conflict`.
 /// - ``newRevision()`` and `UnsavedRevision.save` throw `.conflict`, too, unless
 ///   told that a conflict is welcome.
@@ -63,7 +63,7 @@ internal import Observation
 /// ## What it does not do
 ///
 /// It keeps no edits: those are in an ``UnsavedRevision`` or a ``MutableDocument`` until they are
-/// saved. It does not show a `read` closure's moment, but the latest commit.
+/// saved. Inside a `read` closure it shows the latest commit, not the closure's snapshot.
 public final class LiveDocument: Sendable {
     /// The database that holds the document, or will. It stays open as long as this object is held.
     public let database: Database

@@ -2,15 +2,15 @@
 
 internal import DivanJSON
 
-/// How to come from one result of a query to the next: what a list on a screen animates.
+/// How to get from one result of a query to the next: what a list on a screen animates.
 ///
 /// A row is the same one as before when it comes from the same emission, else when it is the same
 /// document's; a group is the same when its key is. So a row whose key changed is moved or updated,
 /// not removed and inserted.
 ///
-/// To follow it: take out the rows at ``removed`` and those that ``moved`` tells of, by their places in
-/// the old result, the last first; put in the rows at ``inserted`` and the moved ones, by their places
-/// in the new result, the first first; then show the rows of ``updated`` anew.
+/// To apply it: take out the rows at ``removed`` and those of ``moved``, by their places in the old
+/// result, the last first. Put in the rows at ``inserted`` and the moved ones, by their places in the
+/// new result, the first first. Then show the rows of ``updated`` again.
 public struct RowDifference: Sendable, Equatable {
     /// A row in both results.
     public struct Pair: Sendable, Hashable {

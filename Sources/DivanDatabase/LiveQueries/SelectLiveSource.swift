@@ -52,8 +52,8 @@ extension SelectQuery {
     /// ```
     ///
     /// See ``LiveQuery``. Where indexes answer the query alone, a commit that touches neither a row in
-    /// what was read of them nor a document that was looked at does not run it. Setting the time at
-    /// which a document expires is no commit that is told.
+    /// what was read of them nor a document that was looked at does not run it. A commit that only
+    /// sets when a document expires does not run it.
     ///
     /// - Parameter interval: The least time from one look at changes to the next; 0 looks at each
     ///   commit.

@@ -21,8 +21,8 @@ extension Database {
     /// revision refers to, and gives the space back to the disk.
     ///
     /// Revision IDs stay in the history; bodies of leaves, conflicting ones included, stay whole. It
-    /// works in batches of `Compaction.batchSize`, between which others read and write. Compacting
-    /// happens only when this is called.
+    /// works in batches of `Compaction.batchSize`, between which other threads read and write. Only
+    /// this call compacts; nothing does so by itself.
     ///
     /// - Parameter progress: Gets reports; throwing stops the work, and what was done by then is kept.
     /// - Returns: What was deleted and given back.

@@ -17,12 +17,12 @@ extension Database {
     /// try database.performMaintenance(.reindex)
     /// ```
     ///
-    /// There is nothing to optimise besides: queries are planned by counts of rows that are always
+    /// There is nothing else to optimise: queries are planned by counts of rows that are always
     /// exact, so there are no statistics to gather.
     ///
     /// A reindex empties every index in one transaction and builds those whose functions are known in this
     /// process: on properties, full text, and views that have a map function. The other views are built by
-    /// their next query. When it is stopped, queries go on where it was.
+    /// their next query. When it is stopped, queries go on from there.
     ///
     /// - Parameters:
     ///   - kind: What to do.

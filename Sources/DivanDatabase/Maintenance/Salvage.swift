@@ -6,7 +6,7 @@ internal import DivanModel
 internal import DivanStorage
 public import FoundationEssentials
 
-/// What a salvage brought over.
+/// What a salvage recovered.
 public struct SalvageResult: Sendable {
     /// Documents copied with all their stored revisions.
     public var documentsCopied = 0
@@ -22,8 +22,9 @@ extension Database {
     /// Copies every readable document of a damaged database into a new one.
     ///
     /// The source is only read. Documents are found by their records first; those whose records are
-    /// damaged are rebuilt from their stored leaves, each then without its history. A damaged or
-    /// missing manifest is done without; the copy gets one of its own, with new UUIDs.
+    /// damaged are rebuilt from their stored leaves, each then without its history. A salvage does
+    /// not need the manifest, so that may be damaged or missing; the copy gets one of its own, with
+    /// new UUIDs.
     ///
     /// - Parameters:
     ///   - source: The damaged database's directory.

@@ -12,12 +12,12 @@ extension Manager {
     /// func appDidWake() throws { try manager.resume() }
     /// ```
     ///
-    /// For apps that their system puts to sleep, which must not hold a lock on a shared file meanwhile,
-    /// and for letting another process replace or delete a database. The batch that is running is
-    /// waited for; reads that run are stopped. After that every call throws `.databaseSuspended`, and
-    /// no file of a database is open for reading or writing. Objects stay good: live documents and live
-    /// queries keep what they show, replications are offline, notifications wait. Automatic saves of
-    /// models that are due happen first.
+    /// For apps that the system puts to sleep, which must not hold a lock on a shared file meanwhile,
+    /// and for letting another process replace or delete a database. It waits for the batch that is
+    /// running, and stops the reads that are running. After that every call throws
+    /// `.databaseSuspended`, and no file of a database is open for reading or writing. Objects stay
+    /// valid: live documents and live queries keep what they show, replications are offline,
+    /// notifications wait. Automatic saves of models that are due happen first.
     ///
     /// A database that other managers of this process have open too is suspended for them as well.
     /// Suspending twice is fine.
@@ -35,10 +35,10 @@ extension Manager {
         }
     }
 
-    /// Takes up again after `suspend()`, and tells what other processes have changed meanwhile.
+    /// Resumes after `suspend()`, and tells listeners what other processes have changed meanwhile.
     ///
     /// - Throws: `DatabaseError` with code `.databaseClosed` for a database that was deleted or replaced
-    ///   meanwhile; it is closed. `.databaseBusy` or `.io` for one that cannot be had now; it is
+    ///   meanwhile; it is closed. `.databaseBusy` or `.io` for one that cannot be opened now; it is
     ///   still suspended, and `resume()` may be called again. All others go on in any case.
     public func resume() throws {
         let open = state.withLock { state in

@@ -25,7 +25,7 @@ extension LiveDocument {
     }
 }
 
-// Models are documents by another name: each verb here is one of documents' in the end.
+// Verbs for models. Each of them ends in a verb for documents.
 extension Database {
     // MARK: - Reading
 

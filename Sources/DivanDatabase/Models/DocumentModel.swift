@@ -31,10 +31,10 @@ internal import DivanModel
 /// ## Rules
 /// 1. Properties of the document that the type does not name are kept by every save, and so are the
 ///    document's attachments.
-/// 2. With a `documentType`, the property `typeKey` says it in every document saved, and a document
-///    that says something else is not read as this type.
+/// 2. With a `documentType`, the property `typeKey` holds it in every document saved, and a
+///    document with another value is not read as this type.
 /// 3. A save in a batch that is undone leaves the value with a revision that does not exist; the next
-///    save then says `.conflict`. `reload(_:)` puts that right.
+///    save then throws `.conflict`. `reload(_:)` puts that right.
 public protocol DocumentModel: Codable, Sendable, Identifiable where ID == String {
     /// Which document this is, and which revision of it; give it `ModelIdentity()` to begin with.
     var identity: ModelIdentity { get set }

@@ -18,8 +18,8 @@ extension ModelEditor {
     ///
     /// The save happens ``autosaveDelay`` after the first unsaved edit, on a thread of its own. Edits
     /// that follow do not postpone it, so nothing is unsaved for longer than that. While the database
-    /// is suspended the save waits. One that fails leaves the edits as they are, is logged, and is told
-    /// in ``autosaveFailure``; the next edit makes another one due.
+    /// is suspended the save waits. A save that fails leaves the edits as they are, is logged, and is
+    /// reported in ``autosaveFailure``; the next edit makes another save due.
     public var autosaves: Bool {
         get { autosaving.withLock { $0.isOn } }
         set {

@@ -54,7 +54,8 @@ public struct ModelReference<Model: DocumentModel>: Hashable, Sendable, JSONCoda
     }
 }
 
-/// The types of a database whose documents are of several, by what their `type` says.
+/// The model types of a database with documents of several types, which are told apart by their
+/// `type` property.
 ///
 /// ```swift
 /// let types = ModelTypes([Todo.self, Checklist.self])

@@ -55,8 +55,8 @@ extension Database {
 
     /// Brings all indexes on properties up to date, in one pass over what changed.
     ///
-    /// Queries do so by themselves for those that they may use. It works in pieces, between which
-    /// others read and write.
+    /// Queries do so by themselves for the indexes that they may use. It works in pieces, between
+    /// which other threads read and write.
     ///
     /// - Parameter progress: Gets reports; throwing stops the work, and what was done stays done.
     /// - Throws: As `write(_:)`, and what `progress` throws.

@@ -14,9 +14,9 @@ public import DivanJSON
 /// A path is that of a selector: `address.zip`; `list[0]` is an element. `tags[]` indexes every element of
 /// an array, `items[].name` a property of every element; one path of an index may do so.
 ///
-/// Queries choose among the indexes by themselves, by counting rows; nothing need name one. An index on
-/// several properties serves conditions on the first, on the first two, and so on, and orders by
-/// them. It serves queries of its collation only: `.unicode` those by ``Selector``, `.raw` those of
+/// Queries choose among the indexes by themselves, by counting rows; a query need not name one. An
+/// index on several properties serves conditions on the first, on the first two, and so on, and orders
+/// by them. It serves queries of its collation only: `.unicode` those by ``Selector``, `.raw` those of
 /// `QueryBuilder` unless they say `.collate`.
 ///
 /// Documents without a property have rows too, so that a condition that a property is missing is

@@ -12,7 +12,7 @@ public struct QueryResult: RandomAccessCollection, Sendable {
     /// Every change up to here is in the result.
     public internal(set) var sequence: SequenceNumber
     var purge: UInt64
-    /// The number of rows of the whole view or database, whatever the query narrowed it to.
+    /// The number of rows of the whole view or database, not only of those that the query finds.
     public let totalRows: Int
     /// How many rows of the view come before the first of the result; nil for reduced results, for
     /// several keys, and unless the query asked by ``Query/includeOffset``.

@@ -125,7 +125,7 @@ public struct QueryRow: Sendable {
     }
 }
 
-// What Couchbase Lite 1.x has besides.
+// Accessors that Couchbase Lite 1.x has, too.
 extension QueryRow {
     /// The first item of an array key, or the key itself.
     public var key0: JSONValue? { key(at: 0) }

@@ -3,7 +3,7 @@
 public import DivanJSON
 internal import DivanModel
 
-/// A revision that is being made: an editable value that is nowhere but in memory until it is saved.
+/// A revision that is being made: an editable value that is only in memory until it is saved.
 ///
 /// ```swift
 /// var revision = live.newRevision()

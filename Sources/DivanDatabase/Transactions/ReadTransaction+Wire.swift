@@ -4,7 +4,7 @@ package import DivanJSON
 package import DivanModel
 internal import DivanStorage
 
-// What a server reads beyond what apps do.
+// Reads that servers need and apps do not.
 extension ReadTransaction {
     /// Returns a local document with the number of its revision, which counts its changes.
     package func numberedLocalDocument(_ id: String) throws -> (

@@ -15,10 +15,10 @@ internal import DivanJSON
 /// A key is any JSON value. An absent property is emitted as null. A value is any JSON value or nil,
 /// which takes no space; since the document is found from the row, there is seldom a need for more.
 ///
-/// A key of more than 1 MB, a value of more than 8 MB, nesting over 512 levels, NaN and infinities
-/// make the document one that the view skips and reports: see ``View/failures``.
+/// A document that emits a key of more than 1 MB, a value of more than 8 MB, nesting over 512
+/// levels, NaN or an infinity is skipped and reported by the view: see ``View/failures``.
 ///
-/// An emitter is good inside the map function that it is given to, on the same thread.
+/// An emitter is valid only inside the map function that it is given to, on the same thread.
 public struct Emitter {
     let sink: EmissionSink
 

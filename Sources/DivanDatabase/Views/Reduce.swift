@@ -59,9 +59,9 @@ public struct Reduce: Sendable {
     /// }
     /// ```
     ///
-    /// It is called with keys and values of rows, as many of one as of the other; and, with
-    /// `isRereduce`, with results of earlier calls as values and no keys. It must give the same
-    /// result however rows are cut into calls. It may be called on any thread.
+    /// It is called with keys and values of rows, equally many of both; or, with `isRereduce`, with
+    /// results of earlier calls as values and no keys. It must give the same result however rows
+    /// are cut into calls. It may be called on any thread.
     ///
     /// - Parameter body: The function. What it throws is thrown by the queries that have the rows.
     /// - Returns: The reduce.

@@ -23,8 +23,9 @@ internal import Synchronization
 /// cannot be, so the app sets the map function each time it starts.
 ///
 /// A map function must depend on nothing but the document. It may run on any thread, on several at
-/// once, at any time or never; it must not change the database. When what it emits changes, so must
-/// the version text, and the index is built anew; while that stays, the index does.
+/// once, at any time or never; it must not change the database. When what it emits changes, the
+/// version text must change too, and the index is built anew. While the text stays the same, the
+/// index is kept.
 ///
 /// A *reduce* (see ``Reduce``) folds the rows of a range or a group into one value.
 ///
@@ -129,8 +130,7 @@ public final class View: Sendable {
     /// first hundred of them.
     public var failures: [IndexingFailure] { state.withLock(\.failures) }
 
-    /// What it took, when the index was last found to be behind, to bring it up to date in this
-    /// process.
+    /// The statistics of the last time that this process brought the index up to date.
     public var statistics: IndexingStatistics { state.withLock(\.statistics) }
 
     /// Whether the map function emits a row for a document; false where it fails for it.
@@ -198,8 +198,8 @@ public final class View: Sendable {
 
     /// Brings the index up to date, with those of all other views that are behind.
     ///
-    /// Queries do so by themselves. It works in pieces, between which others read and write; what was
-    /// done stays done when it is stopped.
+    /// Queries do so by themselves. It works in pieces, between which other threads read and write;
+    /// what was done stays done when it is stopped.
     ///
     /// - Parameter progress: Gets reports; throwing stops the work.
     /// - Throws: `DatabaseError` with code `.invalidQuery` when no map function is set, `.readOnly`

@@ -5,7 +5,7 @@ extension RowKeyCoder {
     public struct Failure: Error, Equatable, CustomStringConvertible {
         /// Where the bytes go wrong, counted from the first one given.
         public var offset: Int
-        /// What had to stand there, in words. Never a piece of the key.
+        /// What should stand there, in words. Never a piece of the key.
         public var expectation: String
 
         /// One sentence with both.

@@ -8,7 +8,7 @@ extension PackedValue {
     /// ```
     ///
     /// It is what an edit of one property costs: the object's bytes are copied once, and nothing is
-    /// decoded but the keys passed over. Of a value that is no object the result has just the
+    /// decoded but the keys passed over. For a value that is no object the result has just the
     /// properties that are set.
     ///
     /// - Parameter changes: The new value of each property; `Optional.none` for one to remove, which

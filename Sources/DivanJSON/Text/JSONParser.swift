@@ -50,7 +50,7 @@ public enum JSONParser {
             case characters
         }
 
-        /// Which rule the text breaks at that byte. What is behind it was not looked at.
+        /// Which rule the text breaks at that byte. The text after it was not looked at.
         public var kind: Kind
         /// The offset of the byte that does not fit, from the start of the text.
         public var offset: Int
