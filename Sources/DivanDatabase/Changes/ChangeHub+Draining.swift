@@ -5,7 +5,7 @@ internal import Synchronization
 
 // What runs on the hub's queue.
 extension ChangeHub {
-    /// Tells what has been published and, if asked to check, what others have committed.
+    /// Tells what has been published and, if asked to check, what other processes have committed.
     func drain() {
         let work = state.withLock { state in
             defer {
@@ -55,7 +55,8 @@ extension ChangeHub {
                 mark = piece.end
                 isAtEnd = piece.isAtEnd
                 move(to: mark)
-                // Only now, after reading, is what this process has in flight sure to be known.
+                // Only now, after reading, the transactions in flight of this process are certainly
+                // known.
                 let sources = state.withLock { $0.sources }
                 for change in piece.changes(by: sources) { tell(change) }
             }

@@ -35,7 +35,7 @@ internal import Synchronization
 ///
 /// 1. Handlers run on `queue`, one at a time, after the commits they are told of.
 /// 2. `mark` is nil or a state that was committed after following began; it only grows.
-/// 3. What is committed after `follow` has returned lies behind the `mark`, so it will be told.
+/// 3. What is committed after `follow` has returned lies beyond the `mark`, so it will be told.
 /// 4. The lock is never held while a handler runs or the database is read.
 ///
 /// State: `state`, guarded by its mutex.
@@ -49,8 +49,9 @@ final class ChangeHub: Sendable {
     }
 
     struct State {
-        /// Nil once it is closed. Not weak: what is held weakly is counted apart from then on, and each
-        /// of the many references to a core that a query takes would cost several times as much.
+        /// Nil once it is closed. Not weak: Swift counts the references to an object with weak
+        /// references elsewhere, and each of the many references to a core that a query takes would
+        /// cost several times as much.
         var core: DatabaseCore?
         var nextNumber = 0
         var followers: [Int: Follower] = [:]
@@ -145,7 +146,8 @@ final class ChangeHub: Sendable {
     }
 
     func remove(_ number: Int) {
-        // The handler is let go of outside the lock: it may hold the last of another token.
+        // The handler is released outside the lock: it may hold the last reference to another
+        // token.
         let (follower, watcher) = state.withLock { state in
             let follower = state.removeFollower(number)
             count.store(state.followers.count, ordering: .relaxed)
@@ -187,7 +189,8 @@ final class ChangeHub: Sendable {
 
     private func scheduleDrain() { queue.async { [weak self] in self?.drain() } }
 
-    /// Tells all followers that a handle of several was closed; those it concerns find out.
+    /// Tells all followers that one of several handles was closed; each checks whether that
+    /// concerns it.
     func wakeAll() {
         queue.async { [weak self] in
             guard let self else { return }
@@ -199,7 +202,7 @@ final class ChangeHub: Sendable {
         }
     }
 
-    /// Stops watching other processes until `takeUpAgain()`; followers stay, and hear nothing.
+    /// Stops watching other processes until `takeUpAgain()`; followers stay, and are told nothing.
     func pause() {
         let watcher = state.withLock { state in
             defer { state.watcher = nil }
@@ -208,7 +211,7 @@ final class ChangeHub: Sendable {
         watcher?.stop()
     }
 
-    /// Watches again, and tells what others have committed meanwhile.
+    /// Watches again, and tells what other processes have committed meanwhile.
     func takeUpAgain() {
         guard let core = state.withLock({ $0.followers.isEmpty ? nil : $0.core }) else { return }
         start(core)
@@ -216,7 +219,7 @@ final class ChangeHub: Sendable {
         wakeAll()
     }
 
-    /// Tells all followers that the database is closed, and lets them go.
+    /// Tells all followers that the database is closed, and releases them.
     func finish() {
         let (followers, watcher, core) = state.withLock { state in
             state.isFinished = true

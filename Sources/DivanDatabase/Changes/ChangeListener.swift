@@ -3,7 +3,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Calls an app's closure with what became of a database or a document.
+/// Calls an app's closure with the changes of a database or a document.
 ///
 ///     hub ── wake() ──► own serial queue: read the feeds ──► callback ──┐
 ///                          ▲                                           │ until nothing is new

@@ -13,7 +13,7 @@ protocol ChangeReader<Element>: Sendable {
     func follow(_ hub: ChangeHub, _ handler: @escaping ChangeHub.Handler) -> HubToken
 }
 
-/// Reads what became of all documents.
+/// Reads the changes of all documents.
 struct DatabaseChangeReader: ChangeReader {
     /// How many documents one `DatabaseChange` tells of at most: what bounds the memory of a listener.
     static let limit = 10_000
@@ -42,7 +42,7 @@ struct DatabaseChangeReader: ChangeReader {
     }
 }
 
-/// Reads what became of one document.
+/// Reads the changes of one document.
 struct DocumentChangeReader: ChangeReader {
     let id: DocumentID
     var mark: DatabaseMark

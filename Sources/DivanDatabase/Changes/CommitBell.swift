@@ -28,13 +28,13 @@ final class CommitBell: Sendable {
         self.token.withLock { $0 = token }
     }
 
-    /// Rings only when it is told to.
+    /// Signals only by `ring`.
     init() {}
 
-    /// How often it has rung.
+    /// How often it has signalled.
     var count: Int { state.withLock { $0.count } }
 
-    /// Waits until it has rung more than `count` times, is closed, or the task is cancelled.
+    /// Waits until it has signalled more than `count` times, is closed, or the task is cancelled.
     func wait(after count: Int) async {
         let ticket = state.withLock { state in
             state.nextWaiter += 1

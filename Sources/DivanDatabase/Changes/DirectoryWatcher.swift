@@ -70,7 +70,7 @@ final class DirectoryWatcher: Sendable {
         }
     }
 
-    /// Stops for good; a handler that runs meanwhile is not waited for.
+    /// Stops for good, without waiting for a handler that runs meanwhile.
     func stop() {
         sources.withLock { sources in
             guard !sources.isStopped else { return }

@@ -24,7 +24,7 @@ struct HubChange: Sendable {
     var isOfAnyDocument = false
 }
 
-/// Keeps a follower of `ChangeHub`; letting go of it ends the following, too.
+/// Keeps a follower of `ChangeHub`; releasing it ends the following, too.
 final class HubToken: Sendable {
     private let hub: ChangeHub
     private let number: Int
@@ -36,6 +36,6 @@ final class HubToken: Sendable {
 
     deinit { cancel() }
 
-    /// Ends the following. A handler that is running on another thread is not waited for.
+    /// Ends the following, without waiting for a handler that is running on another thread.
     func cancel() { hub.remove(number) }
 }

@@ -59,7 +59,7 @@ extension Snapshot {
         }
     }
 
-    /// What became of one document after a mark, purging first.
+    /// The changes of one document after a mark, a purge first.
     func detailedChanges(of id: DocumentID, after start: DatabaseMark) throws -> DetailedPiece {
         try core.blaming(id) {
             var piece = DetailedPiece(end: try state().mark)

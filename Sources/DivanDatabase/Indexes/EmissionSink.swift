@@ -7,15 +7,15 @@ internal import DivanModel
 /// Collects what a map function emits for one document after another, in the form in which it is
 /// stored.
 ///
-/// Used by the one thread that maps the documents. The first emission that breaks a limit is kept as
-/// the document's failure; the map function need not know.
+/// Only the thread that maps the documents uses it. The first emission that breaks a limit is kept
+/// as the document's failure; the map function is not told.
 final class EmissionSink {
     /// The longest key, in bytes of its row form.
     static let largestKey = 1 << 20
     /// The largest value, in bytes of its packed form.
     static let largestValue = 8 << 20
 
-    /// What became of a document.
+    /// The outcome of mapping a document.
     enum Ending {
         /// It is in the batch, with its rows, if it has any.
         case kept
@@ -69,7 +69,7 @@ final class EmissionSink {
         return .failed(error)
     }
 
-    /// Gives the rows away.
+    /// Hands over the rows.
     func takeBatch() -> EmissionBatch {
         defer { batch = EmissionBatch() }
         return batch
@@ -113,7 +113,7 @@ final class EmissionSink {
 
 extension EmissionBatch {
     /// Adds a row of a property index: its key is put together where it will stand. A key that is too
-    /// large becomes the one of a document that cannot be indexed.
+    /// large is replaced by the key of a document that cannot be indexed.
     mutating func appendKey(_ append: (inout [UInt8]) -> Void) {
         self.append(nil) { bytes, _ in
             let start = bytes.count

@@ -9,7 +9,7 @@ struct IndexBatch {
     struct Behind {
         var definition: IndexDefinition
         var record: IndexRecord
-        /// Up to where the feed has documents that cannot have rows in it.
+        /// Up to which sequence documents of the feed cannot have rows in it.
         var newThrough: SequenceNumber = 0
 
         /// How a piece is mapped for it.
@@ -29,10 +29,10 @@ struct IndexBatch {
 
     /// Fewer documents are not worth a piece.
     private static let leastCount = 64
-    /// What a document is supposed to emit into an index before that is known: most emit a tenth.
+    /// What a document is assumed to emit into an index before that is known: most emit a tenth.
     private static let supposedSize = 1_024
 
-    /// About what it takes in memory.
+    /// About how much memory it takes.
     var size: Int {
         mapped.outcomes.reduce(mapped.items.count * MemoryLayout<IndexFeed.Item>.stride) {
             $0 + $1.emissions.size
@@ -56,7 +56,7 @@ struct IndexBatch {
         try IndexMapping(piece: piece).run(adding: &mapped)
     }
 
-    /// Leaves only those indexes that some definitions are of.
+    /// Keeps only the indexes of some definitions.
     mutating func narrow(to definitions: [IndexDefinition]) {
         let names = Set(definitions.map(\.name))
         let kept = indexes.indices.filter { names.contains(indexes[$0].definition.name) }
@@ -65,7 +65,7 @@ struct IndexBatch {
     }
 
     /// Makes room for what is left of the feed, as far as memory allows, if its documents emit what the
-    /// first ones do. Room that is not used costs no memory, but moving what is there each time that it
+    /// first ones do. Room that is not used costs no memory, but moving the content each time that it
     /// grows costs twice as much.
     mutating func makeRoom(memory: Int) {
         let done = mapped.lastSequence - min(mapped.lastSequence, start)
@@ -92,11 +92,11 @@ struct IndexBatch {
     func places(_ index: Int) -> [Int]? {
         guard mapped.items.contains(where: \.isConsulted) else { return nil }
         let outcome = mapped.outcomes[index]
-        // Those that were purged are behind them.
+        // Purged documents follow them.
         return outcome.emissions.lastPlaces(amongFirst: outcome.positions.count)
     }
 
-    /// Adds the documents that are gone to an index's part, without rows.
+    /// Adds the purged documents to an index's part, without rows.
     mutating func addPurged(after purge: UInt64, to index: Int) {
         guard !feed.purged.isEmpty else { return }
         // A document purged before the index last looked may be back, and its rows right.

@@ -16,20 +16,20 @@ final class IndexDefinition: Sendable {
     typealias LentMap = @Sendable (Span<UInt8>, inout EmissionBatch) -> Void
 
     let name: IndexName
-    /// What the app says changes when the map function does.
+    /// The app's version text, which changes when the map function does.
     let version: String
     let collation: Collation
     /// The documents that the map function sees: those whose `type` is this; nil for all.
     let documentType: String?
     let map: Map
     /// The same for a body alone, if that is enough: then documents are mapped where they lie, while
-    /// they are read. It runs inside a snapshot, so it is none of an app's.
+    /// they are read. It runs inside a snapshot, so it is never a function of the app.
     let lentMap: LentMap?
     /// Folds rows; its results are stored.
     let reducer: (any RowReducer)?
-    /// What makes the keys of rows.
+    /// The coder that makes the keys of rows.
     let coder: RowKeyCoder
-    /// Everything that the stored rows depend on: another one builds the index anew.
+    /// Everything that the stored rows depend on: a different value builds the index anew.
     ///
     /// ICU's version counts only where its sort keys are in the rows.
     let signature: String
@@ -51,14 +51,15 @@ final class IndexDefinition: Sendable {
             reduces: reducer != nil)
     }
 
-    /// What an index is built with as one text, another one for any other definition, byte for byte.
+    /// What an index is built with as one text, which differs for any other definition, byte for
+    /// byte.
     ///
     ///     5 unicode 153.120 map * 1             no type, and a version in ASCII
     ///     6 unicode 153.120 map 4:post =1       a type has its count before it, so that it ends there
     ///     6 raw bytes map * x63c3a9             what is not ASCII is written as its bytes: Swift takes texts
     ///                                           for equal that look the same
     ///
-    /// The first form is that of earlier builds, whose indexes stay good.
+    /// The first form is that of earlier builds, whose indexes stay valid.
     private static func signature(
         version: String, collation: Collation, documentType: String?, reduces: Bool
     ) -> String {
@@ -79,7 +80,7 @@ final class IndexDefinition: Sendable {
         text.utf8.reduce(into: "x") { $0 += ($1 < 16 ? "0" : "") + String($1, radix: 16) }
     }
 
-    /// Collects what one document emits; nothing for a tombstone and for those that are not mapped.
+    /// Collects what one document emits; nothing for a tombstone or a document that is not mapped.
     ///
     /// - Parameters:
     ///   - id: The document's ID, as an index has it (``RowDocumentID``).

@@ -9,7 +9,7 @@ struct IndexFeed: Sendable {
     /// A row that stands for a document.
     struct Item: Sendable {
         var sequence: SequenceNumber
-        /// Whether the row only pointed to the document, so that others may bring it again.
+        /// Whether the row only pointed to the document, so that other rows may bring it again.
         var isConsulted = false
     }
 
@@ -31,8 +31,8 @@ struct IndexFeed: Sendable {
 
 extension Snapshot {
     /// Reads the next part of the feed for indexes: the changes after a sequence, up to a bound if there
-    /// is one, until they are so many or their bodies so long; and the purges after a purge, if asked for.
-    /// The bodies are lent to those indexes that need no more.
+    /// is one, until a number of changes or of bytes is reached; and the purges after a purge, if asked
+    /// for. The bodies are lent to the indexes that need nothing else.
     func indexFeed(
         after sequence: SequenceNumber, purge: UInt64?, through bound: SequenceNumber? = nil,
         count: Int, bytes: Int, lendingTo lent: inout LentMapping
@@ -71,7 +71,7 @@ extension Snapshot {
             if feed.items.count >= count || feed.bytes >= bytes { return }
             found = try rows.next()
         }
-        // Marks of rows at the end are passed, too.
+        // The marks of rows at the end are passed, too.
         feed.lastSequence = max(feed.lastSequence, bound)
     }
 

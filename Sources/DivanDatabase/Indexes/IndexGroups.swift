@@ -16,10 +16,10 @@ internal import DivanModel
 ///
 /// With D bytes of documents left, indexes whose rows take R bytes in all, memory for M bytes and groups
 /// whose rows take G, documents are read R/G times, and each row is written anew by half of G/M writes. A
-/// byte of either costs about the same, so D·R/G + R·G/2M is what to keep small: G² = 2·D·M. But what fits
-/// into memory is written at once, by two cores and into an index without rows; so groups are as large
-/// as that unless the documents are large, G > 2M. The first piece only tells about what the others have, so
-/// a tenth of the memory is left free.
+/// byte of either costs about the same, so D·R/G + R·G/2M is to be kept small: G² = 2·D·M. But what fits
+/// into memory is written at once, by two cores and into an index without rows; so groups are as large as
+/// that unless the documents are large, G > 2M. The first piece only estimates what the others have, so a
+/// tenth of the memory is left free.
 struct IndexGroups {
     private struct Group {
         var definitions: [IndexDefinition]
@@ -27,7 +27,7 @@ struct IndexGroups {
         var remaining: UInt64 = 0
     }
 
-    /// The groups that are behind, first the one that is fed.
+    /// The groups that are behind; the first one is being fed.
     private var groups: [Group]
 
     init(_ definitions: [IndexDefinition]) { groups = [Group(definitions: definitions)] }
@@ -41,12 +41,12 @@ struct IndexGroups {
     /// Goes on to the next group.
     mutating func next() { groups.removeFirst() }
 
-    /// Divides the indexes that are fed, if that is cheaper than to go on with all of them.
+    /// Divides the indexes that are fed, if that is cheaper than going on with all of them.
     ///
     /// - Parameters:
-    ///   - batch: What has been mapped for them.
+    ///   - batch: The batch that has been mapped for them.
     ///   - last: The sequence that they are to reach.
-    ///   - memory: What the rows that wait may take.
+    ///   - memory: The memory that waiting rows may take.
     mutating func divide(by batch: IndexBatch, through last: SequenceNumber, memory: Int) {
         let reached = batch.mapped.lastSequence
         guard let current, current.count > 1, reached > batch.start, last > reached

@@ -8,13 +8,13 @@ struct IndexPart: Sendable {
     /// An index that documents are mapped for.
     struct Index: Sendable {
         var definition: IndexDefinition
-        /// Up to where it has seen the feed.
+        /// How far it has seen the feed.
         var lastSequence: SequenceNumber
-        /// Up to where the feed has documents that cannot have rows in it.
+        /// Up to which sequence documents of the feed cannot have rows in it.
         var newThrough: SequenceNumber = 0
 
-        /// Whether a document cannot have rows in it, so that one that emits none is left out. One that is
-        /// consulted may have been brought by another row, as it stood then.
+        /// Whether a document cannot have rows in it, so that it is left out if it emits none. A document
+        /// that is consulted may have been brought by another row, as it stood then.
         func isNew(_ item: IndexFeed.Item) -> Bool {
             item.sequence <= newThrough && !item.isConsulted
         }
@@ -111,7 +111,7 @@ private struct MapTarget {
         }
     }
 
-    /// What became of the documents.
+    /// The outcomes of mapping the documents.
     func finished() -> MappedFeed.Outcome {
         var outcome = outcome
         outcome.emissions = sink.takeBatch()

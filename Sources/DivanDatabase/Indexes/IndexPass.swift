@@ -140,7 +140,7 @@ struct IndexPass {
         var remaining: UInt64
     }
 
-    /// The next piece for those indexes that are furthest behind, and for all that it helps.
+    /// The next piece for the indexes that are furthest behind, and for all others that need it.
     private func nextPiece(
         of definitions: [IndexDefinition], _ builds: [IndexName: Build],
         until target: DatabaseState
@@ -166,7 +166,7 @@ struct IndexPass {
         return Piece(indexes: behind, start: start, content: piece, remaining: remaining)
     }
 
-    /// The next piece of what the first one's snapshot had; nil when that was all.
+    /// The next piece of what the first piece's snapshot had; nil when that was all.
     private func nextPiece(of batch: IndexBatch) throws -> Piece? {
         let start = batch.mapped.lastSequence
         guard start < batch.bound else { return nil }
@@ -248,7 +248,7 @@ struct IndexPass {
 
     /// What was written of one index.
     fileprivate struct Written {
-        /// What its record says now.
+        /// Its record as it is now.
         var record: IndexRecord
         /// The rows that changed.
         var changes: IndexWriter.Changes

@@ -17,19 +17,20 @@ internal import Synchronization
 ///
 /// ## Invariants
 ///
-/// 1. A part is read in a snapshot of its own, which is given up before a map function runs. How that
-///    goes together is said at ``IndexPass``, invariant 3.
+/// 1. A part is read in a snapshot of its own, which is given up before a map function runs.
+///    ``IndexPass``, invariant 3, says how the parts fit together.
 /// 2. Stretches follow each other without a gap, and a stretch has no more documents than sequences: so the
 ///    stretches that were claimed have no more than the piece may.
 /// 3. Where bodies are large, a stretch may have to end early: then the piece ends there, and what was read
 ///    behind it is dropped (``end``).
-/// 4. Inside a batch only the thread that runs it sees what it wrote: that one does all. So it does inside
-///    a read, which has a reader already: if it waited for others, those could wait for it.
+/// 4. Inside a batch only the thread that runs it sees what it wrote, so that thread does all the work. So
+///    does the thread inside a read, which has a reader already: if it waited for other threads, those
+///    could wait for it.
 final class IndexPiece: Sendable {
     /// Enough for a write to be worth it, few enough for progress to be seen.
     static let largestCount = 5_000
     static let largestBytes = 16 << 20
-    /// What a part has at most, but for one large document.
+    /// The most that a part has, except for one large document.
     private static let partCount = 256
     private static let partBytes = 1 << 20
 
@@ -90,14 +91,14 @@ final class IndexPiece: Sendable {
     /// How many threads have something to do.
     var mostThreads: Int {
         let length = rest.withLock { $0.count <= 0 || $0.bytes <= 0 ? 0 : bound - $0.start }
-        // What this thread sees, in a batch or a read of its own, is seen by no other.
+        // No other thread sees what this one sees in a batch or a read of its own.
         guard length > 0, !core.isInTransaction, !core.isInRead else { return 1 }
         return min(
             ProcessInfo.processInfo.activeProcessorCount, 1 + Int(clamping: length) / Self.partCount
         )
     }
 
-    /// Up to where what was read counts.
+    /// The sequence up to which what was read counts.
     var end: SequenceNumber { rest.withLock { $0.end } }
 
     /// The next stretch; nil when the piece is complete.

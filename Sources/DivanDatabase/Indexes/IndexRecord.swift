@@ -70,7 +70,7 @@ extension PackedValue {
     fileprivate var number64: UInt64? { unsigned ?? int64.flatMap { UInt64(exactly: $0) } }
 }
 
-/// The name of an index in the store `indexes`: what kind it is of, and what the app calls it.
+/// The name of an index in the store `indexes`: its kind, and the app's name for it.
 struct IndexName: Hashable, Sendable {
     enum Kind: String {
         case view
@@ -111,7 +111,7 @@ extension Snapshot {
         return record
     }
 
-    /// The record of an index; one that is known already is not decoded again.
+    /// The record of an index; a record that is known already is not decoded again.
     func indexRecord(_ name: IndexName, unless known: KnownIndexRecord?) throws
         -> KnownIndexRecord?
     {

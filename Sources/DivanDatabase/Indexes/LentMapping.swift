@@ -4,7 +4,7 @@ internal import DivanIndex
 internal import DivanJSON
 internal import DivanModel
 
-/// The mapping of bodies where they lie, while they are read: for those indexes that need no more.
+/// The mapping of bodies where they lie, while they are read: for indexes that need nothing else.
 ///
 /// No document is made, and nothing is copied but the ID and the key that go into the row.
 struct LentMapping {
@@ -37,7 +37,8 @@ struct LentMapping {
     private var targets: [Target] = []
     /// How many documents have passed.
     private var count = 0
-    /// The ID of the one that passes, as an index has it. That of a design document is as its text is.
+    /// The ID of the current document, as an index has it. The ID of a design document is kept as its
+    /// text.
     private var id: [UInt8] = []
 
     /// Whether there are indexes that want documents.
@@ -81,7 +82,7 @@ struct LentMapping {
         count += 1
     }
 
-    /// What became of the documents, by index; nil for those that want documents.
+    /// The outcomes of mapping, by index; nil for the indexes that need documents.
     func outcomes(of indexes: Int) -> [MappedFeed.Outcome?] {
         var outcomes = [MappedFeed.Outcome?](repeating: nil, count: indexes)
         for target in targets {

@@ -5,10 +5,10 @@ internal import DivanModel
 
 /// Mapped documents: which they are, and what each index's map made of them.
 struct MappedFeed: Sendable {
-    /// What became of the documents, for one index.
+    /// The outcome of mapping the documents for one index.
     struct Outcome: Sendable {
-        /// What they emit; nothing of those that the index has seen, and of a new index only those that
-        /// emit something.
+        /// What they emit. Documents that the index has seen are not in it; for a new index only those
+        /// that emit something are.
         var emissions = EmissionBatch()
         /// How many documents were mapped.
         var count = 0
@@ -16,14 +16,14 @@ struct MappedFeed: Sendable {
         var positions: [Int] = []
         /// The documents that failed, by their place in the batch, and why.
         var failures: [(place: Int, reason: String)] = []
-        /// The time that all cores spent in the map function, without the encoding of its emissions; of the
-        /// samples, until they are scaled.
+        /// The time that all cores spent in the map function, without the encoding of its emissions; at
+        /// first of the samples only, until they are scaled.
         var mapping = Duration.zero
         /// The time that all cores spent encoding keys and values.
         var encoding = Duration.zero
 
-        /// Asking for the time costs about as much as encoding a short key, so one document in so many
-        /// stands for all.
+        /// Asking for the time costs about as much as encoding a short key, so the times of one
+        /// document in this many stand for all.
         private static let sampling = 16
 
         /// Whether the time that the next document takes is to be measured.
@@ -71,12 +71,12 @@ struct MappedFeed: Sendable {
     /// The bytes of the bodies of the documents.
     var bytes = 0
 
-    /// Makes one for so many indexes.
+    /// Makes one for a number of indexes.
     init(indexes: Int) {
         outcomes = Array(repeating: Outcome(), count: indexes)
     }
 
-    /// Makes room for as many times what it has.
+    /// Makes room for a multiple of what it has.
     mutating func makeRoom(times factor: Double) {
         items.reserveCapacity(Int(Double(items.count) * factor))
         for index in outcomes.indices {

@@ -6,11 +6,11 @@ internal import DivanModel
 internal import DivanSQLite
 internal import DivanStorage
 
-/// An index in memory, made by a scan of all documents: what a database that is open for reading only,
-/// and a query inside a read, answers from when the stored index is old, of another version, or not
-/// there, and what answers a query that is asked once.
+/// An index in memory, made by a scan of all documents: a database that is open for reading only, and
+/// a query inside a read, answer from it when the stored index is old, of another version, or missing.
+/// A one-shot query is answered from it, too.
 ///
-/// It is built by the same steps as a stored index and asked by the same reader.
+/// It is built by the same steps as a stored index and read by the same reader.
 final class ScannedIndex: Sendable {
     let signature: String
     /// How far it has seen the database.

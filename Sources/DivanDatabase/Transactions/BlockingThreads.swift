@@ -43,11 +43,11 @@ final class BlockingThreads: Sendable {
         var running: Int { threads - waiting - idle.count }
     }
 
-    /// How many may run at once without delay.
+    /// How many threads may run at once without delay.
     private static let quick = max(8, 2 * ProcessInfo.processInfo.activeProcessorCount)
-    /// How many may run after a while.
+    /// How many threads may run after a while.
     private static let slow = 64
-    /// How many there may be, those that wait for a writer among them.
+    /// How many threads there may be, including those that wait for a writer.
     private static let most = 512
     /// After how long without movement another thread helps.
     private static let patience = DispatchTimeInterval.milliseconds(50)
@@ -86,7 +86,7 @@ final class BlockingThreads: Sendable {
 
     private func startThread() {
         if DetachedThread.start({ self.run() }) { return }
-        // The system gives no thread: one of Dispatch's will do, as soon as it has one.
+        // The system gives no thread: a thread of Dispatch's does the work as soon as there is one.
         DispatchQueue.global().async { self.run() }
     }
 
@@ -121,7 +121,7 @@ final class BlockingThreads: Sendable {
                 return true
             }
             if isGone { return nil }
-            // Called in the same moment: the call is not lost.
+            // Woken in the same moment: the wake-up is not lost.
             bell.wait()
         }
     }
@@ -172,7 +172,7 @@ final class BlockingThreads: Sendable {
 /// Work in the order in which it came.
 private struct WorkQueue {
     private var items: [(@Sendable () -> Void)?] = []
-    /// Where the first one is; those before it have been taken.
+    /// The place of the first one; those before it have been taken.
     private var first = 0
 
     var isEmpty: Bool { first == items.count }
@@ -181,7 +181,7 @@ private struct WorkQueue {
 
     mutating func popFirst() -> (@Sendable () -> Void)? {
         guard !isEmpty else { return nil }
-        // What it captured must not outlive its run.
+        // What the closure captured must not outlive its run.
         let item = items[first].take()
         first += 1
         if first >= 32, first * 2 >= items.count {

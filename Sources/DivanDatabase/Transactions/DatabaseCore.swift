@@ -28,7 +28,8 @@ internal import Darwin
 /// - `suspension`: its own mutex; see `Suspension`.
 /// - `bell`: its mutex, under which the file is written, so that a closed file's number is never
 ///   written to.
-/// - `hub`: its own mutex; gets each commit before the next writer's turn, tells on its own queue.
+/// - `hub`: its own mutex; gets each commit before the next writer's turn, tells followers on its
+///   own queue.
 final class DatabaseCore: Sendable {
     let name: String
     let directory: DatabaseDirectory?
@@ -43,7 +44,7 @@ final class DatabaseCore: Sendable {
     let live = LiveRegistries()
     let indexTouches = IndexTouches()
     let waits: WriterWaits
-    /// What the app lets pass and asks for by name; in this process only.
+    /// The app's validation functions and filters, by name; in this process only.
     let validations = FunctionTable<ValidationFunction>()
     let filters = FunctionTable<FilterFunction>()
     let slowFunctions: SlowFunctions
@@ -83,7 +84,7 @@ final class DatabaseCore: Sendable {
         unchanging: Bool = false
     ) throws -> any StorageEngine {
         let engine = try KnownEngines.engine(named: name, keeping: Files.parent(of: path))
-        // One that cannot encrypt must never get to write what was to be encrypted.
+        // An engine that cannot encrypt must never write what was to be encrypted.
         guard options.dataKey == nil || engine.canEncrypt else {
             throw DatabaseError.keyUnsupported(by: name, Files.parent(of: path))
         }
@@ -134,11 +135,11 @@ final class DatabaseCore: Sendable {
         } else {
             bell = Mutex(nil)
         }
-        // The first reader is opened with the database, while its directory is surely in place.
+        // The first reader is opened with the database, while its directory is certainly in place.
         do { _ = try read { try $0.state() } } catch let error as DatabaseError
             where error.code == .corrupted
         {
-            // What can be read may still be read; a write will say so.
+            // What can be read may still be read; a write will report the failure.
         }
         hub.attach(self)
         attachments.open()
@@ -162,7 +163,7 @@ final class DatabaseCore: Sendable {
     /// Closes the engine and gives up the directory's lock, also while objects still refer to this.
     ///
     /// Objects of the app may hold a closed database for as long as they like. So every file is closed here
-    /// and not when the last of them goes, and so goes what is kept by name.
+    /// and not when the last object is released. What is kept by name is removed here, too.
     func close() {
         closeEngine()
         guard let directory else { return }
@@ -299,8 +300,9 @@ final class DatabaseCore: Sendable {
     /// Refuses a write by code that may only read: inside a read of this database, whose snapshot would
     /// not show it, and inside a map or reduce function.
     ///
-    /// Every write comes by here before it changes a file, since code that reads, finds what it read
-    /// outdated and reads again would never end in a snapshot. A read inside a batch is no such place.
+    /// Every write calls this before it changes a file. Otherwise code that reads, finds what it read
+    /// outdated and reads again would never end inside a snapshot. A read inside a batch is no such
+    /// place.
     ///
     /// - Throws: `DatabaseError` with code `.readOnly` or `.invalidQuery`.
     func checkMayWrite() throws {
@@ -310,7 +312,8 @@ final class DatabaseCore: Sendable {
 
     /// Runs `body` in a transaction, or in a savepoint of the one this thread has open.
     ///
-    /// `source` says whose changes these are; inside another transaction the outermost one decides.
+    /// `source` says where the changes come from; inside another transaction the outermost one
+    /// decides.
     func batch<T>(source: ChangeSource = .local, _ body: (WriteContext) throws -> T) throws -> T {
         try perform { context in
             guard context.isNested else {
@@ -381,7 +384,7 @@ final class DatabaseCore: Sendable {
         let commit = context.finish()
         if let commit { announce(commit) }
         if let expiration {
-            // The timers of other processes must hear of it, though no document has changed.
+            // The timers of other processes must be told, though no document has changed.
             if commit == nil {
                 ring(
                     lastSequence: context.state.lastSequence, lastPurge: context.state.lastPurge)
@@ -419,7 +422,7 @@ final class DatabaseCore: Sendable {
     /// The error as the caller gets it; damage is logged on its way.
     private func reported(_ error: any Error) -> any Error {
         let error = (error as? StorageError).map { DatabaseError($0, documentID: nil) } ?? error
-        // What runs while suspending begins is stopped by it.
+        // Suspending stops the reads that run when it begins.
         if suspension.isOn, let error = error as? DatabaseError,
             [.cancelled, .databaseSuspended].contains(error.code)
         {

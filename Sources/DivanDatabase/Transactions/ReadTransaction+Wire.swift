@@ -54,7 +54,7 @@ extension ReadTransaction {
     }
 
     /// Calls a closure with each purge that compaction has not forgotten, oldest first: the document, and the
-    /// revisions that went.
+    /// revisions that were removed.
     package func forEachPurge(_ body: (_ id: String, _ revisions: [String]) throws -> Void) throws {
         let snapshot = snapshot
         _ = try snapshot.forEachPurge(after: 0, limit: .max) { rows, _ in

@@ -181,7 +181,7 @@ struct LocalRecord {
     init(_ row: Span<UInt8>) throws {
         var reader = RowReader()
         revision = try reader.varint(row)
-        // Replacing it counts on from here.
+        // Replacing it continues the count from here.
         guard revision < UInt64(Int64.max) else { throw MalformedRow() }
         body = PackedValue(copying: row.extracting(reader.rest(row)))
     }

@@ -62,7 +62,7 @@ extension DatabaseCore {
         Log.database.info("Suspended the database '\(name)'.")
     }
 
-    /// Takes the locks and connections again, and looks for what others did meanwhile.
+    /// Takes the locks and connections again, and looks for what other processes did meanwhile.
     ///
     /// - Throws: `DatabaseError` with code `.databaseClosed` when the database was deleted or replaced
     ///   meanwhile: this core is then closed. `.databaseBusy` when another process holds it

@@ -8,11 +8,11 @@ internal import DivanStorage
 struct AttachmentRules {
     /// The new revision's generation.
     var generation: UInt64
-    /// Whether the revision was made elsewhere: then its stubs say what they say.
+    /// Whether the revision was made elsewhere: then its stubs are kept as they are.
     var isExisting = false
     /// Whether a stub may stand for content that is not here.
     var allowsMissing = false
-    /// Whether such a stub must tell enough to fetch the content later, and to know it then.
+    /// Whether such a stub must hold enough to fetch the content later, and to recognise it then.
     var isDeferring = false
     /// Whether the revision joins branches: a stub may be that of any of them.
     var isMerge = false
@@ -113,7 +113,7 @@ extension WriteContext {
     ) throws -> JSONObject {
         var stub = given
         if !rules.isExisting, !rules.isMerge {
-            // What means nothing here is the parent's to say, as far as an edit goes.
+            // For an edit, properties that mean nothing here are taken from the parent.
             for key in given.keys where !AttachmentMetadata.knownKeys.contains(key) {
                 stub[key] = nil
             }
@@ -126,9 +126,9 @@ extension WriteContext {
         if let former,
             try snapshot.isSameContent(stub, former, isExisting: rules.isExisting)
         {
-            // How the content is kept here is the parent's word alone: another end may keep it coded.
+            // Only the parent says how the content is kept here: a peer may keep it coded.
             for key in Self.keptForm { stub[key] = former[key] }
-            // What else the parent says of it holds, but for what the edit says otherwise.
+            // All else is as the parent says, except where the edit says otherwise.
             for (key, value) in former where stub[key] == nil { stub[key] = value }
             let isSameType = stub["content_type"] == former["content_type"]
             stub["revpos"] =
@@ -150,7 +150,7 @@ extension WriteContext {
         }
         guard let length = snapshot.core.attachments.length(of: key) else {
             stub["revpos"] = revisionPosition(given, rules)
-            // An edit may go on with what a revision here waits for; a merge does.
+            // An edit may refer to content that a revision here still waits for; a merge does.
             let isAwaited = try !rules.isExisting && snapshot.isAwaited(key)
             guard rules.isDeferring || isAwaited, (try? AttachmentMetadata(stub)) != nil else {
                 throw DatabaseError.attachmentUnknown(label, id.text)
@@ -170,7 +170,7 @@ extension WriteContext {
     /// What a stub says of the form in which the content is kept.
     private static let keptForm = ["digest", "length", "encoding", "encoded_length"]
 
-    /// The generation that content came with: what its stub says, where that can be.
+    /// The generation that content came with: what its stub says, where that is possible.
     ///
     /// Other ends say anything: 0 where they did not know it, or an old generation of content that is new. A peer that is
     /// sent this revision later goes by what stands here, so it is above that of an ancestor which is known to lack the content.
@@ -213,7 +213,8 @@ extension WriteContext {
             stub["revpos"] = revisionPosition(pending.given, rules, former: former)
             return stub
         }
-        // Content that an edit brings is new, whatever it says; setting what is there already changes nothing.
+        // Content that an edit brings is new, whatever its stub says; setting what is there already changes
+        // nothing.
         let isSameType = former?["content_type"] == stub["content_type"]
         stub["revpos"] =
             former.flatMap { isSameType ? $0["revpos"] : nil } ?? JSONValue(rules.generation)
@@ -267,7 +268,7 @@ extension WriteContext {
             }
             return
         }
-        // A body that cannot be read does not tell, so the rows are looked for.
+        // A body that cannot be read does not tell its contents, so the rows are searched.
         var rows: [[UInt8]] = []
         let cursor = try snapshot.reader.cursor(in: store)
         var found = try cursor.seekToFirst()

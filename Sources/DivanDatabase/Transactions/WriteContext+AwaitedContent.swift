@@ -5,7 +5,7 @@ internal import DivanModel
 internal import DivanStorage
 
 extension Snapshot {
-    /// The stored revisions that refer to a content, and which of them do without it.
+    /// The stored revisions that refer to a content, and which of them lack it.
     func references(to key: AttachmentKey) throws -> [(sequence: SequenceNumber, isAbsent: Bool)] {
         var references: [(sequence: SequenceNumber, isAbsent: Bool)] = []
         let cursor = try reader.cursor(in: core.stores.attachmentReferences)
@@ -24,12 +24,12 @@ extension Snapshot {
         return references
     }
 
-    /// Whether a stored revision does without a content that others may bring.
+    /// Whether a stored revision lacks a content that a peer may bring.
     func isAwaited(_ key: AttachmentKey) throws -> Bool {
         try references(to: key).contains { $0.isAbsent }
     }
 
-    /// Whose row stands under a sequence; nil when there is none.
+    /// The document whose row stands under a sequence; nil when there is none.
     func owner(of sequence: SequenceNumber) throws -> (id: DocumentID, revision: RevisionID)? {
         var owner: (id: DocumentID, revision: RevisionID)?
         _ = try core.blaming(nil) {
@@ -76,7 +76,7 @@ extension WriteContext {
         for id in Set(waiting) { try republish(id) }
     }
 
-    /// Has the revisions of a document do without a content.
+    /// Marks the revisions of a document as lacking a content.
     ///
     /// - Throws: `.conflict` when another document refers to it, or a blob, whose content could not be
     ///   brought back.

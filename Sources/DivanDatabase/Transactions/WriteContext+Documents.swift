@@ -18,7 +18,8 @@ extension WriteContext {
 
     /// Saves an edit made from `base`, a revision read earlier, or of a new document.
     ///
-    /// A caller that has just read the document's record passes it as `known`, for a look-up less.
+    /// A caller that has just read the document's record passes it as `known`, which saves a
+    /// look-up.
     func save(
         _ id: DocumentID, base: RevisionID?, _ content: RevisionContent, staleness: Staleness,
         known: DocumentRecord? = nil
@@ -52,7 +53,7 @@ extension WriteContext {
                 $0.isTombstone ? nil : try snapshot.document(id, node: $0)
             }
             guard let merged = try merge(theirs) else { return nil }
-            // The handler is the app's code: what it decided about must still be what there is.
+            // The handler is the app's code: what it decided about must still be what is stored.
             guard try snapshot.record(id)?.tree == record?.tree else {
                 throw DatabaseError.conflict(id, parent: winner?.id)
             }
@@ -62,7 +63,7 @@ extension WriteContext {
         }
     }
 
-    /// What becomes of an edit whose parent was edited already, when it makes the very revision that is there.
+    /// The outcome of an edit whose parent was edited already, when it makes the very revision that is there.
     enum Repetition {
         /// It succeeds while that revision is a leaf, so that a caller that does not know whether the first try
         /// succeeded may try again.
@@ -155,7 +156,7 @@ extension WriteContext {
             if sequence == record.updateSequence { isPlaceNode = true }
             try removeRevision(sequence, writer, snapshot)
         }
-        // The document's place may be held by a pointer, which no node knows.
+        // The document's place may be a pointer, which no node knows.
         if !isPlaceNode { try removeRevision(record.updateSequence, writer, snapshot) }
         if let time = record.expiration { try removeExpiration(ExpirationKey(time, id)) }
         if record.tree.mayHaveOlder { try removeOlder(of: id) }
@@ -171,7 +172,7 @@ extension WriteContext {
     func purge(_ id: DocumentID, leaves: [RevisionID]) throws -> [RevisionID] {
         let (writer, snapshot) = try transaction()
         guard let record = try snapshot.record(id) else { return [] }
-        // What of the older part only these leaves have in their past goes, too.
+        // The older revisions that only these leaves descend from are removed, too.
         var tree = try snapshot.whole(record.tree, of: id)
         let hasOlder = tree.nodes.count > record.tree.nodes.count
         var purged = tree.purge(leaves: leaves)
@@ -184,7 +185,7 @@ extension WriteContext {
         if hasOlder { try removeOlder(of: id) }
         purged.sequences += try separate(&tree, of: id)
         for sequence in purged.sequences { try removeRevision(sequence, writer, snapshot) }
-        // The row at the document's place may now tell an old story; a pointer tells the new one.
+        // The row at the document's place may now be out of date; a pointer holds the new state.
         state.lastSequence += 1
         let updated = DocumentRecord(
             tree: tree, updateSequence: state.lastSequence, expiration: record.expiration)

@@ -11,9 +11,9 @@ internal import DivanStorage
 //     olderRevisions    - a block that the limit puts out of reach
 //
 extension WriteContext {
-    /// Takes out of a tree what lies beyond its limits, and writes what is kept of that.
+    /// Takes what lies beyond its limits out of a tree, and writes what is kept of that.
     ///
-    /// - Returns: The rows that hold bodies which are to go.
+    /// - Returns: The rows that hold bodies which are to be deleted.
     func separate(_ tree: inout RevisionTree, of id: DocumentID) throws -> [SequenceNumber] {
         let limit = revisionLimit
         let separated = tree.separate(depth: min(maxRevTreeDepth, limit), limit: limit)
@@ -29,7 +29,7 @@ extension WriteContext {
         let (writer, snapshot) = try transaction()
         let store = snapshot.core.stores.olderRevisions
         let key = OlderRevisionsKey(id, block.number).bytes
-        // Nearly always there is none of the number yet.
+        // There is nearly always no block of the number yet.
         let isNew = try withRow {
             block.tree.encode(to: &$0)
         } lent: {
@@ -57,7 +57,8 @@ extension WriteContext {
 
     // MARK: - Histories
 
-    /// Returns a record with its whole tree when one of some revisions is an older one, and else as it is.
+    /// Returns a record with its whole tree when one of some revisions is an older one, and otherwise as
+    /// it is.
     func completing(
         _ record: DocumentRecord, of id: DocumentID, for revisions: [RevisionID]
     ) throws -> DocumentRecord {
@@ -73,10 +74,10 @@ extension WriteContext {
         return record
     }
 
-    /// Prepares a document's tree for a history that comes to it, and the history for the tree.
+    /// Prepares a document's tree for a history to be merged, and the history for the tree.
     ///
     /// The older part is read only where the history meets it: a history that begins above the recent tree needs
-    /// nothing of what both have, and is cut off where both go on alike.
+    /// nothing of what both have, and is cut off where both continue alike.
     ///
     /// - Returns: The tree, recent or whole, and the history; nil when its revision is an older one, which the
     ///   document has already.
@@ -95,7 +96,8 @@ extension WriteContext {
             let number = RevisionBlock.number(ofParents: root.generation - 1)
             let isCut = try snapshot.olderBlock(number, of: id)?.ancestors(of: root).isEmpty
             guard isCut == false else { return (tree, history) }
-            // A history that goes back farther than what is here tells what is not known yet.
+            // A history that goes back farther than the tree has ancestors that are not known here
+            // yet.
             guard try last == root || snapshot.isOlder(last, tree, of: id) else {
                 return (try snapshot.whole(tree, of: id), history)
             }

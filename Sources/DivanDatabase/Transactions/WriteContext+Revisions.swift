@@ -62,7 +62,7 @@ extension WriteContext {
         return reserved
     }
 
-    /// Refuses reserved keys in an app's edit, but for those that came with the revision it edits.
+    /// Refuses reserved keys in an app's edit, except those that came with the revision it edits.
     func checkCarried(_ reserved: [String], _ id: DocumentID, base: RevisionID?) throws {
         guard let first = reserved.first else { return }
         let (_, snapshot) = try transaction()
@@ -82,7 +82,8 @@ extension WriteContext {
         let content = try resolve(content, of: id, AttachmentRules(generation: 1, parent: [:]))
         let revision = revisionID(of: content, parent: nil, core: open.core)
         if !open.core.validations.isEmpty {
-            // Nothing may be written before they have been asked, so the look-up is not saved.
+            // Nothing may be written before the validation functions have been asked, so the
+            // look-up is not saved.
             guard case .none = try open.snapshot.head(id) else { return nil }
             try validate(
                 nil,
@@ -138,7 +139,7 @@ extension WriteContext {
             throw DatabaseError.conflict(id, parent: parent)
         }
         guard isNew else {
-            // Made once more after others have gone on from it, it is a stale edit.
+            // If it is made again after another edit of that revision, it is a stale edit.
             let isSuperseded = [parent, revision].allSatisfy {
                 $0.flatMap { record?.tree.node($0)?.isLeaf } == false
             }
@@ -257,7 +258,7 @@ extension WriteContext {
         try store(id, link: winner.id, old: record, new: &updated)
     }
 
-    /// Gives a document its next place in the feed with a new tree, of which `revision` is the news.
+    /// Gives a document its next place in the feed with a new tree, in which `revision` is new.
     private func replace(
         _ id: DocumentID, _ revision: RevisionID, old: DocumentRecord?, new: inout DocumentRecord,
         writeRow: (RevisionTree) throws -> Void
@@ -266,11 +267,12 @@ extension WriteContext {
         beginWrites()
         state.lastSequence += 1
         new.updateSequence = state.lastSequence
-        // Taken before the older part goes, which may cut a branch where another one still joins it.
+        // Taken before the older part is removed, which may cut a branch where another one still
+        // joins it.
         let ancestors = new.tree.history(of: revision).dropFirst()
         let bodies = try separate(&new.tree, of: id)
         try writeRow(new.tree)
-        // These rows go first: a row that is gone needs no mark.
+        // These rows are removed first: a removed row needs no mark.
         for gone in bodies where gone != state.lastSequence {
             try removeRevision(gone, writer, snapshot)
         }

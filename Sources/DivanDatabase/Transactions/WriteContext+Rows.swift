@@ -36,7 +36,7 @@ extension WriteContext {
         }
     }
 
-    /// Adds or takes a document's part of the counters.
+    /// Adds a document's part to the counters, or subtracts it.
     func count(_ record: DocumentRecord?, by step: Int64) {
         guard let record else { return }
         func add(_ counter: inout UInt64) {
@@ -105,7 +105,7 @@ extension WriteContext {
         }
     }
 
-    /// Marks the rows that an edit put out of the feed.
+    /// Marks the rows that an edit removed from the feed.
     ///
     /// Only two can change: the new revision's parent, which stops being a leaf, and the row at the
     /// document's former place in the feed, which may be another leaf's or a pointer.
@@ -135,7 +135,7 @@ extension WriteContext {
         _ snapshot: Snapshot
     ) throws {
         guard let node = tree.nodes.first(where: { $0.sequence == sequence }) else {
-            // A pointer, or the row of a revision that is gone with its document's change.
+            // A pointer, or the row of a revision that was removed with its document's change.
             _ = try writer.remove(key: Int64(sequence), in: snapshot.core.stores.revisions)
             return
         }
@@ -160,7 +160,7 @@ extension WriteContext {
         var largeLength = 0
         var owner: (id: DocumentID, revision: RevisionID)?
         _ = try writer.withValue(forKey: key, in: stores.revisions) { row in
-            // Only the row of a large body, or of one with attachments, need be decoded.
+            // Only the row of a large body, or of a body with attachments, must be decoded.
             let flags = row.isEmpty ? RevisionRow.Flags() : RevisionRow.Flags(rawValue: row[0])
             guard row.isEmpty || !flags.isDisjoint(with: [.largeBody, .attachments]) else { return }
             let head = try snapshot.core.decoding(nil) { try RevisionRow(row) }

@@ -33,9 +33,9 @@ final class WriteContext {
     var revisionLimit: Int { Int(clamping: state.revisionLimit) }
     /// Set by a failure in the middle of an operation: the transaction must not commit.
     var doom: (any Error)?
-    /// Whether an app's validation function runs: it may read and not write.
+    /// Whether an app's validation function runs: it may read but not write.
     var isValidating = false
-    /// Whether the operation that runs has come to its writes.
+    /// Whether the running operation has begun to write.
     private var hasWritten = false
     /// The earliest date of expiration that this transaction has set, undone batches included.
     var earliestExpiration: ExpirationTime?
@@ -45,7 +45,7 @@ final class WriteContext {
     /// Whether attachments got names that must be on disk before the commit.
     var hasPlacedAttachments = false
 
-    /// Whose changes these are.
+    /// Where the changes come from.
     var source = ChangeSource.local
 
     /// What live documents show the thread that runs the transaction: this one's own work.
@@ -156,7 +156,7 @@ final class WriteContext {
         }
     }
 
-    /// Says that an operation is done with its checks and writes from here on.
+    /// Notes that an operation has done its checks and writes from here on.
     func beginWrites() { hasWritten = true }
 
     private static func asPublic(_ error: any Error) -> any Error {
@@ -188,7 +188,8 @@ final class WriteContext {
             if let count = touched?.count { touched?.removeLast(count - (before.touched ?? 0)) }
             fate.undo()
             views = [:]
-            // Half an operation is undone with the batch; what the storage has undone is not known.
+            // Half an operation is undone with the batch; what the storage itself has undone is not
+            // known.
             if !(doom is StorageError) { doom = before.doom }
             throw error
         }

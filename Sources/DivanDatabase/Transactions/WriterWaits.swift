@@ -71,7 +71,7 @@ final class WriterWaits: Sendable {
             let waited = ContinuousClock.now - oldest
             startTimer(waited < state.threshold ? state.threshold - waited : state.threshold)
             guard waited >= state.threshold else { return false }
-            // Told of once: those that wait now are not told of again under the next batch.
+            // Logged once: the writes that wait now are not logged again under the next batch.
             state.waiting = [:]
             return !hasWarned.exchange(true, ordering: .relaxed)
         }
@@ -83,6 +83,7 @@ final class WriterWaits: Sendable {
 }
 
 extension Database {
-    /// Sets after which wait for the writer the log is told; for tests, which have no ten seconds.
+    /// Sets after how long a wait for the writer is logged; for tests, which must not take ten
+    /// seconds.
     package func warnOfWaits(after threshold: Duration) { core.waits.setThreshold(threshold) }
 }
