@@ -5,8 +5,8 @@ package import DivanStorage
 extension IndexReader {
     /// Computes all partial reductions from the rows, for writing them at once.
     ///
-    /// It needs no write transaction, so that others can write while a large index is reduced. About
-    /// one node for 31 rows is held in memory.
+    /// It needs no write transaction, so that other threads can write while a large index is
+    /// reduced. About one node for 31 rows is held in memory.
     ///
     /// - Parameters:
     ///   - reducer: The reducer, if there is one.

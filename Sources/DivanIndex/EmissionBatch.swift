@@ -49,7 +49,7 @@ package struct EmissionBatch: Sendable {
     /// How many rows they have together.
     package var rowCount: Int { rows.count }
 
-    /// About what it takes in memory.
+    /// About how much memory it takes.
     package var size: Int { bytes.count + 32 * rows.count + 48 * documents.count }
 
     // MARK: - Filling
@@ -109,7 +109,7 @@ package struct EmissionBatch: Sendable {
         self.begun = nil
     }
 
-    /// Ends the document that was begun, as if it had never been if it has no rows.
+    /// Ends the document that was begun, and removes it if it has no rows.
     ///
     /// - Returns: Whether it is there.
     package mutating func endLeavingOutEmpty() -> Bool {
@@ -129,7 +129,7 @@ package struct EmissionBatch: Sendable {
         end()
     }
 
-    /// Makes room for as many times what it has, so that what it has is not moved while it grows to that.
+    /// Makes room for a multiple of what it has, so that its content is not moved while it grows to that.
     package mutating func makeRoom(times factor: Double) {
         bytes.reserveCapacity(Int(Double(bytes.count) * factor))
         rows.reserveCapacity(Int(Double(rows.count) * factor))
@@ -170,9 +170,9 @@ package struct EmissionBatch: Sendable {
         }
     }
 
-    /// The places of documents, each of the first ones once: where it came last.
+    /// The places of documents. Each of the first ones is given once: where it came last.
     ///
-    /// - Parameter count: How many may have come more than once; all behind them count.
+    /// - Parameter count: How many may have come more than once; all after them count.
     /// - Returns: The places, in order.
     package func lastPlaces(amongFirst count: Int) -> [Int] {
         var seen: Set<ArraySlice<UInt8>> = []
@@ -186,7 +186,7 @@ package struct EmissionBatch: Sendable {
 
     /// Numbers the rows of a document that have the same key.
     private mutating func number(from firstRow: Int) {
-        // Hashes say cheaply of nearly all documents that there are none.
+        // For nearly all documents, hashes show cheaply that there are none.
         var hashes: Set<UInt64> = []
         let isUnique = rows[firstRow...].allSatisfy { row in
             let key = bytes.span.extracting(row.start..<row.emittedEnd)
@@ -226,7 +226,7 @@ package struct EmissionBatch: Sendable {
 
     /// The ID of a document.
     ///
-    /// - Throws: ``IndexCorruption`` if what it was begun with is no ID.
+    /// - Throws: ``IndexCorruption`` if the bytes that it was begun with are no ID.
     package func documentID(_ place: Int) throws(IndexCorruption) -> DocumentID {
         try RowDocumentID.decode(bytes.span.extracting(documents[place].id))
     }

@@ -39,7 +39,7 @@ enum EmittedKeys {
     ///
     /// - Parameters:
     ///   - list: The list.
-    ///   - id: Whose it is, as an index has it.
+    ///   - id: The document's ID, as an index has it.
     /// - Returns: The keys, in the order of the list.
     /// - Throws: ``IndexCorruption``.
     static func rowKeys(_ list: Span<UInt8>, of id: Span<UInt8>) throws -> [[UInt8]] {

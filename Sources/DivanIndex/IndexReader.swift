@@ -5,9 +5,9 @@ package import DivanStorage
 
 /// Reads an index inside one transaction.
 ///
-/// Going over rows costs as much as there are rows; counting, reducing, finding the n-th row and
-/// skipping cost O(log n), whatever the range: see ``Partials``. While an index is being built it has
-/// none of those, and everything is found from the rows.
+/// Walking over rows costs in proportion to their number; counting, reducing, finding the n-th row
+/// and skipping cost O(log n), whatever the range: see ``Partials``. While an index is being built it
+/// has none of those, and everything is found from the rows.
 package struct IndexReader {
     let stores: IndexStores
     let seed: UInt64
@@ -106,7 +106,8 @@ package struct IndexReader {
         return count
     }
 
-    /// The key of the row with so many rows of the range before it; nil when there are fewer.
+    /// The key of the row that has a given number of the range's rows before it; nil when there are
+    /// fewer.
     package func key(at position: Int, in range: RowRange = .all) throws -> [UInt8]? {
         var before = 0
         var result: [UInt8]?

@@ -11,7 +11,7 @@ package import DivanStorage
 /// Each keeps its rows in blocks: see `BlockRows`.
 ///
 /// An index is known to the engine by its number only; its name may hold any character. Numbers are
-/// never used twice in a database, so what is left of a dropped index is not mistaken for another.
+/// never used twice in a database, so the remains of a dropped index are not mistaken for another.
 package struct IndexStores: Sendable {
     /// The rows in order: see ``RowKey``.
     package let rows: Store

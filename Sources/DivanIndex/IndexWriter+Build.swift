@@ -14,8 +14,8 @@ extension IndexWriter {
     /// - Parameters:
     ///   - batch: What the documents emit, each document once.
     ///   - places: Which documents of the batch; all unless given.
-    ///   - reducing: Whether the batch is all that there is: then partial reductions are made of it. Else
-    ///     they are written later.
+    ///   - reducing: Whether the batch has all rows: then partial reductions are made of it. Else they
+    ///     are written later.
     /// - Returns: The rows: all were added.
     /// - Throws: `StorageError`.
     package func build(

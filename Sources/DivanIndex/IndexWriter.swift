@@ -17,7 +17,7 @@ package import DivanStorage
 /// the rows, then the partial reductions. What has not changed is not written. An index that has no row yet
 /// is made in another way (``build(from:at:reducing:)``).
 package struct IndexWriter {
-    /// What became of a row.
+    /// How a row changed.
     package enum Edit: Sendable { case added, removed, changed }
 
     /// The rows that did change.
@@ -71,8 +71,8 @@ package struct IndexWriter {
         return try writeRows(staging.rows, batch.bytes)
     }
 
-    /// Writes what the documents emit, and finds in the same pass what they emitted before, from which
-    /// follows what becomes of their rows.
+    /// Writes what the documents emit, and finds in the same pass what they emitted before, which
+    /// decides how their rows change.
     private func replaceLists(_ staging: inout Staging, _ batch: inout EmissionBatch) throws {
         staging.lists.sort(in: staging.listBytes)
         let (edits, bytes) = (staging.lists.edits, staging.listBytes)

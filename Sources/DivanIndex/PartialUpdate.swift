@@ -11,10 +11,10 @@ internal import DivanStorage
 ///
 /// A key that has nodes of its own adds or removes them on its way up, and also dirties the node
 /// before it, whose range it cuts or joins. Each dirty node is written once, and the nodes of a level in
-/// one pass. A node whose range is as it was changes by what its rows have changed by, where that says
-/// enough (``AddingReducer``); others are computed from the level below. Where that leaves a node as it
-/// is, nothing is written and the nodes above it hear nothing of it: a row that moved a little changes
-/// no count.
+/// one pass. A node whose range has not changed is changed by the difference of its rows, where that is
+/// known (``AddingReducer``); other nodes are computed from the level below. If a node stays as it is,
+/// it is not written and the nodes above it are not computed: a row that moved a little changes no
+/// count.
 struct PartialUpdate {
     typealias Edit = IndexWriter.Edit
 
@@ -113,7 +113,7 @@ struct PartialUpdate {
         return merged(dirty)
     }
 
-    /// Sorts and joins what is said of one node.
+    /// Sorts the changes and joins those of one node.
     private func merged(_ dirty: [Dirty]) -> [Dirty] {
         var result: [Dirty] = []
         for item in dirty.sorted(by: { $0.key.precedes($1.key) }) {
@@ -152,7 +152,7 @@ struct PartialUpdate {
         return changed
     }
 
-    /// The node changed by what its rows have changed by, where that is all there is to it.
+    /// The node changed by the difference of its rows, where nothing else has changed.
     private func grown(_ dirty: Dirty) -> Partials.Node? {
         guard !dirty.isReshaped, var node = dirty.former else { return nil }
         node.count += dirty.growth
@@ -178,7 +178,7 @@ extension PartialUpdate {
         /// What rows that were there before added, by the place of the edit.
         private var former: [Int: Int128?] = [:]
 
-        /// Begins. Without a reducer there is nothing to tell.
+        /// Begins. Without a reducer there is nothing to collect.
         init(_ reducer: (any AddingReducer)?) { self.reducer = reducer }
 
         /// Notes the value that a row had before an edit.

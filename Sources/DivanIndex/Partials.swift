@@ -4,7 +4,8 @@ package import DivanJSON
 internal import DivanModel
 internal import DivanStorage
 
-/// The stored partial reductions of an index: a skip list over its rows whose shape no history bends.
+/// The stored partial reductions of an index: a skip list over its rows whose shape does not depend
+/// on history.
 ///
 /// Above the rows lie eight levels. A row key of rank r (see ``RowRank``) has a node in each of the
 /// levels 1 to r; one more node in each level stands before all rows, written −∞. A node holds the

@@ -7,15 +7,15 @@ package import DivanModel
 ///
 /// IDs that programs make are hexadecimal digits for the most part, and each stands in an index twice. So
 /// from the third digit on two of them share a byte, and the hyphens of a UUID are left out: 17 bytes
-/// instead of 36, or instead of the 32 of CouchDB's IDs a few more. Any ID that does not begin with two
-/// digits stands as it is, and of any other what comes after its digits:
+/// instead of 36, or instead of the 32 of CouchDB's IDs a few more. An ID that does not begin with two
+/// digits is kept as it is, and so is what follows the digits of any other ID:
 ///
 ///     0190abcd-7e2f-7abc-8def-0123456789ab    "01" 90 AB CD 7E 2F 7A BC 8D EF 01 04 23 45 67 89 AB
 ///     person:17                               "person:17"
 ///     ab-17                                   "ab" 01 02 "-17"
 ///
-/// A byte is two digits, which are lower-case. Two values of it are kept for what is not, so some pairs
-/// take two bytes:
+/// A byte is two digits, which are lower-case. Two of its values are reserved for other content, so
+/// some pairs take two bytes:
 ///
 ///     01 01   before the place of a hyphen: no hyphen, but something below it; the rest as it is
 ///     01 02   no two digits, but something below any two; the rest as it is
@@ -29,8 +29,8 @@ package import DivanModel
 ///
 /// ## Invariants
 ///
-/// 1. Of two IDs that one stands before whose UTF-8 does, also with a zero behind each: what ends stands
-///    before what goes on.
+/// 1. Of two IDs, the one whose UTF-8 stands first stands first, also with a zero behind each: an ID
+///    that ends stands before one that goes on.
 /// 2. No byte is zero, if none is in the text, and the first one is that of the text.
 /// 3. The text comes back as it was.
 package enum RowDocumentID {
@@ -156,7 +156,7 @@ package enum RowDocumentID {
         return first == 0 ? nil : (first - 1) << 4 | 15
     }
 
-    /// The highest digit that stands before a character which is none.
+    /// The highest digit that stands before a character which is no digit.
     private static func lastDigit(below character: UInt8) -> UInt8? {
         switch character {
         case ..<UInt8(ascii: "0"): nil
@@ -173,7 +173,8 @@ package enum RowDocumentID {
         }
     }
 
-    /// Whether one of eight bytes takes two, or is the beginning of what does.
+    /// Whether one of eight bytes is 00, 01 or FF: two digits that take two bytes, or the first of
+    /// two bytes.
     private static func hasMark(_ word: UInt64) -> Bool {
         let (ones, highBits): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
         let low = (word &- 2 &* ones) & ~word & highBits

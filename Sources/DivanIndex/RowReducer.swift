@@ -30,7 +30,7 @@ extension RowReducer {
     package var readsKeys: Bool { true }
 }
 
-/// A reducer that does nothing but add integers, as far as it is given integers.
+/// A reducer that only adds, as far as it is given integers.
 ///
 /// When a row changes, the nodes above it change by the difference, and none of their other rows is
 /// read. For that the reduced value must follow from the exact total, whatever the steps.
@@ -39,7 +39,7 @@ package protocol AddingReducer: RowReducer {
     ///
     /// - Parameters:
     ///   - value: The value of a row, or a reduced one.
-    ///   - isReduced: Which of both.
+    ///   - isReduced: Whether it is a reduced value.
     /// - Returns: The integer; nil when the value is not added as one.
     func addend(of value: PackedValue, isReduced: Bool) -> Int128?
 
@@ -78,7 +78,7 @@ struct Reduction {
         if values.count == Partials.largestStep { foldRows() }
     }
 
-    /// Adds what stands for several rows.
+    /// Adds a value that stands for several rows.
     mutating func add(_ partial: Partials.Node.Reduced) {
         switch partial {
         case .none: break

@@ -4,9 +4,9 @@ internal import DivanStorage
 
 /// Which stores there are in one snapshot, and in which of LMDB's databases each lies.
 ///
-/// LMDB's named databases have no life of their own in a snapshot: a handle is of the whole process, and
-/// dropping a database takes its handle away from readers that still see it. So they are only ever added
-/// here, under numbers, and a store is an entry of this catalogue that names a number:
+/// LMDB's named databases do not belong to a snapshot: a handle belongs to the whole process, and
+/// dropping a database takes its handle away from readers that still see it. So this only ever adds
+/// databases, under numbers, and a store is an entry of this catalogue that names a number:
 ///
 ///      LMDB's database   what it holds
 ///      stores            the catalogue: store name → its entry

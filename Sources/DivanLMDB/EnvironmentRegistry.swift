@@ -3,7 +3,8 @@
 internal import DivanStorage
 internal import Synchronization
 
-/// The environments that are open in this process: one a directory, however many engines.
+/// The environments that are open in this process: one for each directory, however many engines use
+/// it.
 ///
 /// Opening and closing happen under the mutex, since a file must never be open twice: see
 /// `LMDBEnvironment`.

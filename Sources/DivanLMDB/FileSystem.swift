@@ -31,7 +31,7 @@ enum FileSystem {
         }
     }
 
-    /// Whether a failing look at a path leaves open that there is a file.
+    /// Whether there may be a file at a path though looking at it fails.
     static func isUncertain(_ path: String) -> Bool {
         status(of: path) == nil && errno != ENOENT && errno != ENOTDIR
     }
@@ -73,7 +73,7 @@ enum FileSystem {
         }
     }
 
-    /// unlink(2). A file that is not there is as good as removed.
+    /// unlink(2). A missing file counts as removed.
     static func remove(_ path: String) {
         unsafe _ = unlink(path)
     }
@@ -167,7 +167,7 @@ final class LockFile: Sendable {
     }
 }
 
-/// Gives the processor to others for a moment, where waiting is rare and short.
+/// Gives the processor to other threads for a moment, where waiting is rare and short.
 func pauseBriefly() {
     usleep(200)
 }

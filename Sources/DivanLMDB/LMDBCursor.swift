@@ -26,7 +26,7 @@ final class LMDBCursor: StorageCursor {
     var spaces: [UInt64] = []
     var path: [UInt8] = []
     var isStanding = false
-    /// What LMDB lends of the row; good while standing.
+    /// What LMDB lends of the row; valid while the cursor stands on it.
     var key = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     var stored = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     var detached: (key: [UInt8], stored: [UInt8])?
@@ -205,7 +205,7 @@ final class LMDBCursor: StorageCursor {
         return whole.first == 0 ? Array(whole.dropFirst()) : whole
     }
 
-    /// Lends a stored key without the byte that stands before empty ones and those that begin with zero.
+    /// Lends a stored key without the byte that is put before empty keys and keys that begin with zero.
     @inline(__always)
     private func lendShown<R>(_ key: Span<UInt8>, _ body: (Span<UInt8>) throws -> R) rethrows -> R {
         if store.kind == .bytes, key.count > 0, key[0] == 0 {

@@ -89,7 +89,7 @@ extension LMDBEngine {
 
     /// The most problems that are listed: enough to see their kind.
     private static let problemLimit = 1_000
-    /// How many snapshots are tried while others commit.
+    /// How many snapshots are tried while other threads or processes commit.
     private static let snapshotLimit = 20
     /// The rows between two calls of the progress handler.
     private static let progressStep = 10_000
@@ -105,14 +105,15 @@ extension LMDBEngine {
                     return Array(problems.prefix(LMDBEngine.problemLimit))
                 }
             } catch let error as StorageError where error.code == .corrupted {
-                // So damaged that no reader can begin.
+                // The file is so damaged that no reader can begin.
                 return [String(describing: error)]
             }
         }
         return ["LMDB: no first page of the file tells of its newest state."]
     }
 
-    /// The same for the newest snapshot; `nil` when others have committed too fast to check it.
+    /// The same for the newest snapshot; `nil` when other writers have committed too fast to check
+    /// it.
     private func verifySnapshot(progress: StorageProgressHandler?) throws -> [String]? {
         var problems: [String]? = []
         try read { (reader: any StorageReader) throws -> Void in

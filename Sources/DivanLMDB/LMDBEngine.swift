@@ -168,7 +168,7 @@ public final class LMDBEngine: StorageEngine {
         }
     }
 
-    /// Closes what could not be closed whole while this thread was reading or writing.
+    /// Finishes a closing that had to wait while this thread was reading or writing.
     func closeIfAsked() {
         if isClosed.load(ordering: .relaxed) || isSuspended.load(ordering: .relaxed) {
             EnvironmentRegistry.shared.collect(identity)
@@ -214,14 +214,14 @@ public final class LMDBEngine: StorageEngine {
         do { try transaction.commit() } catch let error as StorageError {
             throw error.explained(at: environment.place.path)
         }
-        // It is committed, whatever comes of this; the next to write does it again.
+        // The transaction is committed even if this fails; the next writer does it again.
         try? environment.keepLength()
         if durably || options.durability == .full {
             try environment.sync()
         }
     }
 
-    /// Sees to what must be seen to now and then before a write.
+    /// Does the regular upkeep before a write.
     private func prepare(_ writer: LMDBWriter) throws {
         try environment.growMap()
         let now = ContinuousClock.now

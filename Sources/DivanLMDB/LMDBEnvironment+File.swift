@@ -34,8 +34,8 @@ extension LMDBEnvironment {
 
     /// Reserves more address space when half of it is used. Called by the writer before it begins.
     ///
-    /// Mapping anew needs that no reader of this process looks at the map. One that stays is waited for
-    /// only a little: there is as much room again, and the next writer tries again.
+    /// To map anew, no reader of this process may look at the map. This waits only briefly for a reader
+    /// that stays: as much space again is still free, and the next writer tries again.
     func growMap() throws {
         let (used, size) = (usedSize, mapSize)
         guard used > size / 2 else { return }
@@ -96,7 +96,7 @@ extension LMDBEnvironment {
         if isInPlace { try unsafe place.checkLength(env) }
     }
 
-    /// Sees to it after a commit that the file is as long as it says.
+    /// Makes sure after a commit that the file is as long as it says.
     func keepLength() throws { try unsafe place.keepLength(env) }
 
     // MARK: - Replacing the file
@@ -109,7 +109,7 @@ extension LMDBEnvironment {
     /// - Throws: what `make` throws; `StorageError`. The file is then as it was.
     func replaceFile(_ make: (String) throws -> Void) throws -> Bool {
         guard let usersLock, !readers.isUsedByCurrentThread else { return false }
-        // Only the writer tries this, so the shared lock is there to be had again.
+        // Only the writer tries this, so the shared lock can be taken again.
         guard usersLock.lock(exclusive: true, timeout: .zero) else {
             _ = usersLock.lock(exclusive: false, timeout: place.busyTimeout)
             return false

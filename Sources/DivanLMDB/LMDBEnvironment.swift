@@ -5,7 +5,7 @@ internal import Dispatch
 internal import DivanStorage
 internal import Synchronization
 
-/// One database file, mapped once in this process however many engines are open on it.
+/// One database file, mapped once in this process, however many engines have it open.
 ///
 /// LMDB must not have a file open twice in a process: its locks are the process's, and the first close
 /// would drop those of the other. So engines share an environment, found by the identity of their
@@ -25,10 +25,10 @@ internal import Synchronization
 ///
 /// ## Handles
 ///
-/// A handle of one of LMDB's databases is of the process, and a transaction knows only those that were
-/// open when it began. So before a transaction is used, every store of its snapshot has its handle:
-/// `catalogue(in:id:)` sees to that, and a transaction begins anew when handles were opened meanwhile by
-/// another, which is told by `handleEpoch`. A transaction that opens handles is alone in it: `handleGate`.
+/// A handle of one of LMDB's databases belongs to the process, and a transaction knows only those that
+/// were open when it began. So before a transaction is used, every store of its snapshot has its handle:
+/// `catalogue(in:id:)` sees to that, and a transaction begins anew when another one opened handles
+/// meanwhile, which `handleEpoch` shows. Only one transaction opens handles at a time: `handleGate`.
 ///
 /// State and its guards: `env` changes only while the readers are paused and the writer has its turn;
 /// `known`, `handles` and `fileIdentity` have mutexes.
@@ -171,7 +171,7 @@ final class LMDBEnvironment: Sendable {
         defer { unsafe mdb_txn_abort(transaction) }
         let snapshot = unsafe Int(mdb_txn_id(transaction))
         guard snapshot != 0 else { return }
-        // Where others have committed meanwhile, they have read the lists.
+        // If other processes have committed meanwhile, they have read the lists.
         let problems = try PageChecker.check(
             descriptor, pageSize: pageSize, snapshot: snapshot, extent: .lists)
         if let first = problems?.first {
@@ -223,7 +223,7 @@ final class LMDBEnvironment: Sendable {
     /// A transaction that began before this changed may not know all the handles there are.
     var handleEpoch: Int { epoch.load(ordering: .acquiring) }
 
-    /// Adds the handles that a commit has made good.
+    /// Adds the handles that a commit has made valid.
     func add(_ made: [String: MDB_dbi]) {
         guard !made.isEmpty else { return }
         handles.withLock { handles in

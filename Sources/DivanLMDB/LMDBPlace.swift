@@ -68,7 +68,7 @@ struct LMDBPlace: Sendable {
             do {
                 return try unsafe open(mapSize: max(size, 4 * (FileSystem.size(of: path) ?? 0)))
             } catch let error as StorageError {
-                // Where address space is limited, less of it does for most.
+                // Where address space is limited, less of it is enough for most databases.
                 let cause = error.underlying as? LMDBError
                 guard cause?.code == divanNoMemory, size > 64 << 20 else { throw error }
                 size /= 4
@@ -117,7 +117,7 @@ struct LMDBPlace: Sendable {
     ///
     /// Pages that a transaction takes from the end and gives up again are never written, so a file may
     /// be shorter than the number of its last page says. It is sound when every page that is in use is
-    /// there, and is made as long as it says, lest that be looked for again.
+    /// there, and is made as long as it says, so that this need not be checked again.
     func checkLength(_ env: OpaquePointer?) throws {
         let used = unsafe usedSize(of: env)
         guard let size = FileSystem.size(of: path), size < used else { return }

@@ -27,7 +27,8 @@ internal import Darwin
 /// instructions; one taking of it lends a transaction, another gives it back.
 final class LMDBReaderPool: Sendable {
     // Safe because a loan's transaction is used only by the thread that borrowed it: it is idle while
-    // its owner is 0, and owners change under the mutex. `interrupt()` alone is called from others.
+    // its owner is 0, and owners change under the mutex. Only `interrupt()` is called from other
+    // threads.
     private struct Loan: @unchecked Sendable {
         let transaction: LMDBTransaction
         var owner: UInt
@@ -70,7 +71,7 @@ final class LMDBReaderPool: Sendable {
             return .lent(made, isOutermost: true)
         }
 
-        /// Takes a loan back; returns whether a thread is to be woken that waits for one.
+        /// Takes a loan back; returns whether to wake a thread that waits for one.
         mutating func takeBack(from thread: UInt) -> Bool {
             guard let position = loans.firstIndex(where: { $0.owner == thread }) else {
                 return false
@@ -134,7 +135,7 @@ final class LMDBReaderPool: Sendable {
         }
     }
 
-    /// Lets no reader begin and waits for those that run.
+    /// Lets no reader begin and waits for the running ones.
     ///
     /// - Returns: Whether no thread reads now. If not, nothing is paused: a reader has taken longer than
     ///   `patience`, or this thread itself is reading.

@@ -56,7 +56,7 @@ final class LMDBTransaction {
     var rows: [StoreRows?] = []
     private let isInterrupted = Atomic(false)
 
-    /// The cursors that stand on a row, for the moments when they must let go of it.
+    /// The cursors that stand on a row, for the moments when they must release it.
     var openCursors: [OpenCursor] = []
     /// By the number of a database, its greatest key or one above it; `nil` where it is not known.
     var ends: [[UInt8]?] = []
@@ -68,9 +68,9 @@ final class LMDBTransaction {
 
     deinit { discard() }
 
-    /// Has LMDB free it, while the file is open; for one that is not in use.
+    /// Has LMDB free it while the file is open; for a transaction that is not in use.
     ///
-    /// Before the file is closed this must not be left to the last reference: a thread that has given the
+    /// Before the file is closed this must not wait for the last reference: a thread that has given the
     /// transaction back a moment ago may still have one.
     func discard() {
         takeOver()
@@ -270,7 +270,7 @@ final class LMDBTransaction {
         unsafe current = nil
     }
 
-    /// LMDB tells of a write that came out short, as on a full disk, by the code for a failing one.
+    /// LMDB reports a short write, as on a full disk, by the code for a failing disk.
     func failure(of code: Int32) -> StorageError {
         let error = StorageError(lmdb: code)
         guard error.code == .io, FileSystem.isFull(environment.place.path) else { return error }

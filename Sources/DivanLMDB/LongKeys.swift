@@ -6,9 +6,9 @@ internal import DivanStorage
 ///
 /// A key of up to 480 bytes is stored as it is. A longer one is cut into chunks of 480 bytes. Its first
 /// chunk, followed by a zero byte, stands among the short keys; its value is the number of a *space*. In
-/// the database for long keys, the keys of a space begin with its number. What is left of the key stands
-/// there: as it is when it has at most 480 bytes, else its next chunk and a zero byte, whose value is the
-/// number of the next space.
+/// the database for long keys, the keys of a space begin with its number. The rest of the key is stored
+/// there: as it is when it has at most 480 bytes, otherwise its next chunk and a zero byte, whose value
+/// is the number of the next space.
 ///
 ///      store    apple                     value
 ///               C₁ 00                     → space 7       every key that begins with chunk C₁
@@ -18,7 +18,7 @@ internal import DivanStorage
 ///               9 ‖ "x"                   value           the key C₁ C₂ x
 ///
 /// Keys that share long beginnings share spaces, so each level is stored once, and the last level is a
-/// B-tree like any other: no bucket is read or rewritten for the sake of one row.
+/// B-tree like any other: no bucket is read or rewritten for one row.
 ///
 /// ## Order
 ///

@@ -26,8 +26,8 @@ internal import Darwin
 /// 6. The databases are those that the engine makes, the list of stores among them.
 /// 7. The ends of long keys lie in spaces that chunks name, each named once, and each space has some.
 ///
-/// A file that passes leads LMDB nowhere outside its pages, whether it reads or writes. Which rows it then
-/// finds is a question of their checksums.
+/// In a file that passes, LMDB never leaves its pages, whether it reads or writes. The checksums then
+/// decide whether the rows are right.
 struct PageChecker {
     private static let problemLimit = 100
     private static let magic: UInt32 = 0xBEEF_C0DE
@@ -37,7 +37,7 @@ struct PageChecker {
     /// here always as a file that is named itself, not its folder.
     private static let unusedFlags: Set<UInt64> = [0x0008, 0x4008]
 
-    /// What has been met of one database.
+    /// What has been found of one database.
     private struct Counts: Equatable {
         var rows: UInt64 = 0
         var branches: UInt64 = 0
@@ -58,7 +58,7 @@ struct PageChecker {
     private var there: UInt64 = 0
     private var problems: [String] = []
     private var counts = Counts()
-    /// Whether the list of stores has been met.
+    /// Whether the list of stores has been found.
     private var hasCatalogue = false
     /// The spaces of long keys, by the number of their store.
     private var spaces: [UInt32: Spaces] = [:]
@@ -161,7 +161,7 @@ struct PageChecker {
         return true
     }
 
-    /// How often the first pages are read again while others commit.
+    /// How often the first pages are read again while other writers commit.
     private static let metaLimit = 20
 
     /// The part of a first page that tells of the snapshot.
@@ -178,7 +178,7 @@ struct PageChecker {
         }
         if !isFollowing {
             add("LMDB: the two first pages do not tell of two commits, one after the other.")
-            // What they say is not worth following.
+            // What they say cannot be followed.
             return try meta(on: Int(snapshot % 2)) ?? meta(on: Int((snapshot + 1) % 2))
         }
         return nil
@@ -191,7 +191,7 @@ struct PageChecker {
         return even % 2 == 0 && odd % 2 == 1 && (even &+ 1 == odd || odd &+ 1 == even)
     }
 
-    /// What a first page tells; `nil` when it is none.
+    /// What a first page says; `nil` when it is no first page.
     private func meta(on number: Int) throws -> ArraySlice<UInt8>? {
         let page = try read(UInt64(number), count: 1)
         guard page.count == pageSize else { return nil }

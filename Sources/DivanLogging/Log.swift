@@ -65,7 +65,7 @@ package struct DomainLog: Sendable {
     private let domain: LogDomain
     private let centre: LogCentre
 
-    /// Makes one that says its entries to `centre`.
+    /// Makes a log that sends its entries to `centre`.
     package init(_ domain: LogDomain, to centre: LogCentre) {
         self.domain = domain
         self.centre = centre

@@ -23,8 +23,8 @@ internal import Darwin
 /// 1. `gate` is, for each domain, the lowest level that any sink wants. It is all that a call which is
 ///    off looks at.
 /// 2. At most one thread delivers (`deliverer`); entries leave `waiting` in the order they came.
-/// 3. `waiting` never holds more than `capacity` entries. What comes while it is full is counted, and
-///    the count is said when there is room again.
+/// 3. `waiting` never holds more than `capacity` entries. Entries that come while it is full are
+///    counted, and the count is logged when there is room again.
 ///
 /// State: `gate`, atomic, written only under the mutex; `state`, guarded by it.
 package final class LogCentre: Sendable {
@@ -108,7 +108,7 @@ package final class LogCentre: Sendable {
 
     // MARK: - Entries
 
-    /// Takes an entry, and delivers what waits unless another thread is at it.
+    /// Takes an entry, and delivers what waits unless another thread does so.
     package func log(_ entry: LogEntry) {
         let thread = Self.currentThread
         let delivers = state.withLock { state in

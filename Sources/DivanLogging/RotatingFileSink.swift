@@ -89,7 +89,7 @@ public final class RotatingFileSink: LogSink {
             setAside(state.file)
             closeFile(&state)
         }
-        // Others may set the file aside faster than this looks; the newest one has room.
+        // Other processes may set the file aside faster than this looks; the newest file has room.
         state.file = open()
     }
 

@@ -162,7 +162,7 @@ package enum HexadecimalText {
         nibbles = (nibbles | nibbles >> 8) & 0x0000_FFFF_0000_FFFF
         nibbles |= nibbles >> 16
         let word = UInt32(truncatingIfNeeded: nibbles)
-        // What was no digit does not come back as it was.
+        // A character that was no digit does not come back unchanged.
         return Self.digits(word) == digits ? word : nil
     }
 }

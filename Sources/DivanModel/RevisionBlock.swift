@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Some of the older revisions of one document: IDs and whose child each is, and nothing else.
+/// Some of the older revisions of one document: their IDs and parents, and nothing else.
 ///
-/// A tree with a long past is kept in two parts. Near its leaves stand the revisions of which more is known
-/// than the ID; they are rewritten at each save. What is older never changes, so it is written once, in
-/// blocks:
+/// A tree with a long past is kept in two parts. The revisions near its leaves, of which more than the ID
+/// is known, are rewritten at each save. Older ones never change, so they are written once, in blocks:
 ///
 /// ```
 /// generation   …  31   32 … 47   48 … 63   64 … 69   70 … 89
@@ -16,8 +15,8 @@
 ///
 /// Block n holds the links to parents of the generations 16 n to 16 n + 15: the tree of these parents and
 /// their children, without bodies, tombstones or sequences. So the revision at a boundary stands on both of
-/// its sides, and the parts are put together by the IDs that they share. Which block a link belongs to follows
-/// from the generation alone; whichever branch it is of, there is one place to look for it.
+/// its sides, and the parts are put together by the IDs that they share. The generation alone tells which
+/// block a link belongs to; whatever its branch, there is one place to look for it.
 ///
 /// ## Invariants
 ///
@@ -50,7 +49,7 @@ package struct RevisionBlock: Sendable, Equatable {
     /// The number of the block that holds the links to parents of a generation.
     package static func number(ofParents generation: UInt64) -> UInt64 { generation / span }
 
-    /// Adds what another block of the same number says.
+    /// Adds the links of another block of the same number.
     ///
     /// - Parameter other: The block; the links of both must be true.
     package mutating func formUnion(_ other: RevisionBlock) { tree.merge(other.tree) }

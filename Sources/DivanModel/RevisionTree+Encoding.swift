@@ -51,7 +51,7 @@ private struct Head {
     @inline(__always)
     var parent: UInt8 { bits & Self.parentMask }
 
-    /// Whether no bit is set that has no meaning, and the last node does not promise another.
+    /// Whether only bits with a meaning are set, and the last node does not announce another.
     @inline(__always)
     var isValid: Bool {
         bits & Self.unused == 0 && parent != Self.parentMask

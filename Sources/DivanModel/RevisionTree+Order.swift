@@ -45,7 +45,7 @@ extension RevisionTree {
         return dropped
     }
 
-    /// Arranges nodes of which nothing is known but their links.
+    /// Arranges nodes of which only the links are known.
     mutating func arrangeFromLinks() {
         var hasChild = [Bool](repeating: false, count: nodes.count)
         for node in nodes where node.parentIndex >= 0 {

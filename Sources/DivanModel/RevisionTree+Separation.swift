@@ -18,14 +18,14 @@
 // 2. Every leaf is in the recent tree, and no leaf is a parent in a block.
 // 3. A revision less than `depth` edits from a leaf is in the recent tree; one that is farther from every leaf
 //    has neither sequence nor tombstone.
-// 4. A block says nothing that was not true of the whole tree. It may say more than is left of that: what
-//    is `limit` or more edits away from every leaf goes when its block does.
+// 4. A block says nothing that was not true of the whole tree. It may say more than is left of that: a
+//    revision that is `limit` or more edits away from every leaf is removed when its block is.
 //
-// Why not one chain of blocks for each branch: branches share their past, and where a branch begins among the
-// older revisions is known only when it comes, long after the blocks were written.
+// One chain of blocks for each branch would not do: branches share their past, and the place where a branch
+// begins among the older revisions is known only when it arrives, long after the blocks were written.
 
 extension RevisionTree {
-    /// What taking a tree apart gave besides the recent tree.
+    /// The result of taking a tree apart, besides the recent tree.
     package struct Separation: Sendable {
         /// The rows that held bodies of revisions that have now only their ID, or are forgotten.
         package var sequences: [SequenceNumber] = []
@@ -42,7 +42,7 @@ extension RevisionTree {
     /// - Parameters:
     ///   - depth: How many revisions of each branch stay whole, at least 1.
     ///   - limit: How many IDs are kept of each branch, at least `depth`.
-    /// - Returns: What went.
+    /// - Returns: What was taken out.
     package mutating func separate(depth: Int, limit: Int) -> Separation {
         precondition(depth >= 1 && limit >= depth, "A branch keeps its leaf, and whole ones by ID.")
         // No branch can be longer than the tree.
@@ -92,7 +92,7 @@ extension RevisionTree {
         }
     }
 
-    /// Leaves nothing of a revision but its ID.
+    /// Keeps only the ID of a revision.
     private mutating func strip(_ index: Int, _ sequences: inout [SequenceNumber]) {
         if let sequence = nodes[index].sequence { sequences.append(sequence) }
         nodes[index].storedSequence = 0
@@ -208,12 +208,12 @@ extension RevisionTree {
         case apart
     }
 
-    /// Returns where a history leads that comes to the document.
+    /// Returns where a history leads that arrives for the document.
     ///
     /// - Parameters:
     ///   - history: A revision and its known ancestors.
     ///   - limit: How many IDs are kept of each branch.
-    /// - Returns: Whether the older part of the document takes part in what becomes of it.
+    /// - Returns: Whether the older part of the document is needed to merge it.
     package func meeting(_ history: RevisionHistory, limit: Int) -> Meeting {
         let cut = highestCut
         guard cut > history.oldest.generation else { return .within }

@@ -4,7 +4,7 @@ internal import DivanJSON
 
 /// Sort keys of the root collation for texts of ASCII, ten times as fast as asking ICU.
 ///
-/// ICU walks through tables that serve every script. Of ASCII each character has weights of its own,
+/// ICU walks through tables that serve every script. Each ASCII character has weights of its own,
 /// whatever stands beside it, so a key is put together from a table of 128:
 ///
 ///     a B 7      2A 2C 21   01   07             01   C5 DC 06
@@ -15,10 +15,10 @@ internal import DivanJSON
 /// ICU's, and if a single one differs, as it might with another version of ICU, all texts are left to
 /// ICU.
 ///
-/// Such a key also tells its text: the primary weights give the letters, and the cases the capitals. That
-/// is tried with the same texts, and not done if one is not given back.
+/// Such a key also tells its text: the primary weights give the letters, and the cases the capitals. The
+/// same texts are used to check this, and it is not done if one of them does not come back.
 struct ASCIISortKeys: Sendable {
-    /// The longest text that is tried: more need other numbers for runs.
+    /// The longest text that is handled here: longer ones need other numbers for runs.
     static let longestText = 96
 
     private static let levelEnds: UInt8 = 1
@@ -63,7 +63,7 @@ struct ASCIISortKeys: Sendable {
         tellsTexts = makeReverse() && (Self.samples + (0..<128).map { [$0] }).allSatisfy(isTold)
     }
 
-    /// Whether the table is of any use.
+    /// Whether the table can be used.
     var isUsable: Bool { primaries.contains { $0 != 0 } }
 
     /// Takes the key of one character apart: one or two bytes, 01 05 01, the case.
@@ -93,7 +93,7 @@ struct ASCIISortKeys: Sendable {
         }
     }
 
-    /// Appends the sort key of a text; false, and nothing appended, when that is ICU's work.
+    /// Appends the sort key of a text; false, and nothing appended, when ICU must make it.
     func append(_ text: Span<UInt8>, to key: inout [UInt8]) -> Bool {
         guard text.count > 0, text.count <= Self.longestText else { return false }
         let start = key.count
@@ -191,20 +191,21 @@ extension ASCIISortKeys {
                 place = Int(pages[place]) << 8 | Int(key[offset])
             }
             offset += 1
-            // As if it were no capital.
+            // The character as a small letter.
             let character = characters[place].plain
             guard character != 0, count < text.count else { return nil }
             text[count] = character
             count += 1
         }
-        // The second level says how many they are, no more.
+        // The second level only says how many there are.
         offset += 1
         while offset < key.count, key[offset] != Self.levelEnds { offset += 1 }
         guard setCases(key, from: offset + 1, of: &text, count) else { return nil }
         return String(validUTF8: text.span.extracting(0..<count))
     }
 
-    /// Makes capitals of the letters that are some; false when the cases are not those of so many.
+    /// Makes capitals of the letters that are capitals; false when the cases do not fit their
+    /// number.
     private func setCases(
         _ key: Span<UInt8>, from start: Int, of text: inout Characters, _ count: Int
     ) -> Bool {

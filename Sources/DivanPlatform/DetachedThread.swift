@@ -28,7 +28,7 @@ package enum DetachedThread {
         return true
     }
 
-    /// What a thread begins with.
+    /// The closure that a thread begins with.
     private final class Start: Sendable {
         let work: @Sendable () -> Void
 

@@ -51,7 +51,7 @@ private struct Expression: ~Copyable {
 
     init(_ pattern: String, ignoringCase: Bool) throws(ICUPattern.Failure) {
         var offset: Int32 = -1
-        // ICU takes the empty text for none; an empty group occurs everywhere, too.
+        // ICU refuses the empty text; an empty group occurs everywhere, too.
         let units = Array((pattern.isEmpty ? "(?:)" : pattern).utf16)
         // SAFETY: the units outlive the call, which copies what it keeps.
         let opened = unsafe units.withUnsafeBufferPointer { units in

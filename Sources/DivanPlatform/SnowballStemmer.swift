@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Any thread may use it; it keeps several of Snowball's stemmers, which have state.
 public final class SnowballStemmer: WordStemmer {
-    /// One of Snowball's, which serves one thread at a time.
+    /// One of Snowball's stemmers, which serves one thread at a time.
     private final class Slot: Sendable {
         let stemmer: Mutex<Stemmer>
 

@@ -20,7 +20,7 @@ enum FileSystem {
         return Int(status.st_size)
     }
 
-    /// stat(2): the bytes of a file, or `nil` when there surely is none.
+    /// stat(2): the bytes of a file, or `nil` when there is certainly none.
     static func sizeIfPresent(of path: String) throws(StorageError) -> Int? {
         var status = stat()
         // SAFETY: the structure is filled in during the call and read only when that succeeded.
@@ -80,7 +80,7 @@ enum FileSystem {
         }
     }
 
-    /// unlink(2). A file that is not there is as good as removed.
+    /// unlink(2). A missing file counts as removed.
     static func remove(_ path: String) {
         // SAFETY: the system reads the path during the call.
         unsafe _ = unlink(path)

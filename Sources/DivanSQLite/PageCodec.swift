@@ -5,8 +5,8 @@ internal import DivanStorage
 
 /// What seals the files of one database: the fence around the C file system that does it.
 ///
-/// Connections opened with it read and write sealed files and know nothing of it. It wipes its copy of
-/// the key when the last of them has let go of it. docs/encryption.md has the format.
+/// Connections opened with it read and write sealed files and do not notice it. It wipes its copy of
+/// the key when the last of them has released it. docs/encryption.md has the format.
 @safe
 final class PageCodec: Sendable {
     /// The bytes at the end of each page that hold what sealing adds.

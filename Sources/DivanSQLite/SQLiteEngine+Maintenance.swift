@@ -3,7 +3,8 @@
 public import DivanStorage
 
 extension SQLiteEngine {
-    /// The pages moved in one write transaction of `compact`: about 10 ms, so others hardly wait.
+    /// The pages moved in one write transaction of `compact`: about 10 ms, so other writers hardly
+    /// wait.
     private static let compactionStep = 500
 
     /// Returns the bytes the engine occupies on disk; 0 in memory. See `StorageEngine`.
@@ -68,7 +69,7 @@ extension SQLiteEngine {
 
     /// Copies one snapshot into an empty or missing directory. See `StorageEngine`.
     public func copy(to directory: String, progress: StorageProgressHandler?) throws {
-        // Sealed, the copy is a file with an identity of its own, so it has a codec of its own.
+        // A sealed copy is a file with an identity of its own, so it has a codec of its own.
         let codec = try options.encryptionKey.map { try PageCodec(key: $0) }
         let target = DatabasePlace.directory(directory, codec: codec)
         guard let path = target.path, FileSystem.size(of: path) == nil else {

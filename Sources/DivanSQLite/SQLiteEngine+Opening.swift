@@ -86,8 +86,8 @@ extension SQLiteEngine {
     /// Removes a sealed file whose creation was cut short by a power loss, so that it is made anew.
     ///
     /// The first commit journals, writes and syncs page 1, and only then is there a log. A file of one
-    /// page that begins with zeros, without a log, has never held a commit. SQLite would take back what
-    /// there is by the journal, but that is sealed for an identity which the lost sector had.
+    /// page that begins with zeros, without a log, has never held a commit. SQLite would undo it by the
+    /// journal, but the journal is sealed for an identity that the lost sector held.
     private static func removeUnborn(_ file: String, size: Int) throws(StorageError) {
         guard 1...pageSize ~= size, (FileSystem.size(of: file + "-wal") ?? 0) == 0,
             try FileSystem.beginsWithZeros(file, count: PageCodec.identitySize)
@@ -116,7 +116,7 @@ extension SQLiteEngine {
             try connection.execute("PRAGMA journal_size_limit = \(32 << 20)")
         }
         try connection.execute("PRAGMA cache_size = -\(options.writerCacheSize >> 10)")
-        // Of a sealed file nothing can be mapped, and pages that are kept open are for readers.
+        // A sealed file cannot be mapped, and pages that are kept open are for readers.
         let mapped = place.codec == nil ? options.mappedSize : 0
         try connection.execute("PRAGMA mmap_size = \(mapped)")
         return connection
@@ -124,8 +124,9 @@ extension SQLiteEngine {
 
     /// The most bytes of pages of a sealed file that a reader keeps open, in the place of a mapping.
     ///
-    /// A mapping is the system's, shared by all; opened pages are a reader's own. So the first reader,
-    /// which does all the reading of most apps, has many, and those that read beside it a few.
+    /// A mapping belongs to the system and is shared by all readers; opened pages belong to one
+    /// reader. So the first reader, which does all the reading of most apps, keeps many, and the
+    /// readers beside it a few.
     private static func openedSize(others: Int) -> Int {
         others == 0 ? 64 << 20 : 8 << 20
     }
@@ -145,7 +146,7 @@ extension SQLiteEngine {
         return connection
     }
 
-    /// Whether a file holds nothing yet, be it of no bytes or left by a creation that was cut short.
+    /// Whether a file holds nothing yet: it is empty, or a creation that was cut short left it.
     private static func isEmpty(_ connection: Connection) throws(StorageError) -> Bool {
         guard try connection.integer("PRAGMA application_id") == 0 else {
             return false

@@ -7,7 +7,7 @@ struct SQLiteError: Error, CustomStringConvertible {
     /// SQLite's own sentence, in English. It names tables and columns, never values.
     let message: String
 
-    /// The result code without what extends it.
+    /// The result code without its extension.
     var primaryCode: Int32 { extendedCode & 0xFF }
 
     var description: String { "SQLite \(extendedCode): \(message)" }

@@ -66,7 +66,7 @@ extension SQLiteTransaction: StorageReader {
         }
     }
 
-    /// Takes a statement out of those of a store; preparing it may fail as running it may.
+    /// Takes a statement from those of a store; preparing it may fail as running it may.
     @inline(__always)
     func take(
         _ operation: StoreStatements.Operation, of statements: StoreStatements

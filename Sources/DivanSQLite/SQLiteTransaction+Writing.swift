@@ -61,7 +61,7 @@ extension SQLiteTransaction: StorageWriter {
         try noting { () throws(StorageError) in try connection.execute("SAVEPOINT s\(depth)") }
         do {
             try body()
-            // Releasing would succeed where there is nothing left to release it from.
+            // Releasing would succeed even where no transaction is left.
             guard !isUndone else {
                 throw StorageError.undone()
             }
@@ -74,7 +74,7 @@ extension SQLiteTransaction: StorageWriter {
 
     /// Undoes the innermost savepoint, unless SQLite has already undone the whole transaction.
     ///
-    /// When that fails, the whole transaction must not commit, since it would with half a batch.
+    /// When that fails, the transaction must not commit, since it would then hold half a batch.
     private func undoSavepoint() {
         noteFailure()
         if isUndone {

@@ -8,8 +8,8 @@ internal import DivanStorage
 /// allocates nothing. It is lent as a `StorageReader` or a `StorageWriter`.
 ///
 /// A read transaction is a statement that stands on a row: SQLite keeps a snapshot as long as any
-/// statement does. That is one small program to run where `BEGIN` and `COMMIT` are two, and it takes
-/// the snapshot at once, which `BEGIN` leaves to the first look-up. A write transaction is a
+/// statement does. That runs one small program instead of two for `BEGIN` and `COMMIT`. It also
+/// takes the snapshot at once, which `BEGIN` leaves to the first look-up. A write transaction is a
 /// `BEGIN IMMEDIATE`.
 final class SQLiteTransaction {
     /// What runs on the connection.
@@ -28,7 +28,7 @@ final class SQLiteTransaction {
     var depth = 0
     /// Whether stores were created or dropped, so that undoing must forget statements.
     var didChangeStores = false
-    /// The cursors that stand on a row, for the moments when SQLite wants none.
+    /// The cursors that stand on a row, for the moments when SQLite allows none.
     var openCursors: [OpenCursor] = []
     let sealing = SealingBuffer()
 
@@ -175,7 +175,7 @@ final class SQLiteTransaction {
         }
     }
 
-    /// Lets nothing more run in the write transaction, which is undone at its end if it still is open.
+    /// Lets nothing more run in the write transaction, which is undone at its end if it is still open.
     func condemn() {
         kind = .none
         isUndone = true

@@ -49,7 +49,7 @@ internal import Darwin
 final class SQLiteWriter {
     /// The pages after which a commit moves the log into the file.
     private static let firstStep = 2_000...4_000
-    /// The file has so many times the pages of the first step.
+    /// How many times the pages of the first step the file has.
     private static let share = 4
     /// The pages after which it is tried again.
     private static let nextStep = 2_000
@@ -92,8 +92,8 @@ final class SQLiteWriter {
 
     /// Moves the log into the file when it has grown enough. Called after a commit.
     ///
-    /// The commit has succeeded, so trouble here is no failure of it: what is not moved now is moved
-    /// by a later checkpoint, and nothing is lost meanwhile.
+    /// The commit has succeeded, so a failure here does not make it fail: a later checkpoint moves
+    /// what is not moved now, and nothing is lost meanwhile.
     func tendLog(busyTimeout: Duration) {
         guard let connection = transaction?.connection else {
             return
@@ -131,11 +131,11 @@ final class SQLiteWriter {
     private func restartLog(of connection: Connection, patience: Duration) {
         let deadline = ContinuousClock.now + patience
         while true {
-            // A checkpoint that fails would fail again: the disk is full, or does not answer.
+            // If a checkpoint fails, the next one would too: the disk is full, or does not answer.
             guard let isDone = try? connection.checkpoint(.restart), !isDone,
                 ContinuousClock.now < deadline
             else { return }
-            // Another process's checkpoint is not waited for by SQLite.
+            // SQLite does not wait for another process's checkpoint.
             usleep(1_000)
         }
     }

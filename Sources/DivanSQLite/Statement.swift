@@ -10,7 +10,7 @@ internal import DivanStorage
 /// sure that the statement is not run meanwhile.
 @safe
 final class Statement {
-    // SAFETY: the handle is valid from `init` to `deinit`, and reaches no one else.
+    // SAFETY: the handle is valid from `init` to `deinit`, and is never passed on.
     private let handle: OpaquePointer
     private let connection: Connection
 

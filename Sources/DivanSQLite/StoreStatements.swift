@@ -88,8 +88,8 @@ final class StoreStatements {
 
 /// One statement of each operation.
 ///
-/// Properties and not an array: taking one out and giving it back is most of what Divan adds to a
-/// short statement, and an array asks each time whether it is its only owner.
+/// Properties and not an array: taking a statement out and giving it back is most of what Divan
+/// adds to a short statement, and an array checks each time whether it is uniquely referenced.
 private struct KeptStatements {
     private var lookUp: Statement?
     private var replace: Statement?
@@ -136,7 +136,7 @@ private struct KeptStatements {
 }
 
 extension StoreStatements {
-    /// Whether an error may come of a table that does not exist any more.
+    /// Whether an error may come from a table that no longer exists.
     static func isMissingTable(_ error: StorageError) -> Bool {
         guard let cause = error.underlying as? SQLiteError else {
             return false

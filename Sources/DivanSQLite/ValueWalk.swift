@@ -37,7 +37,7 @@ struct ValueWalk {
         isOver = !hasRow
     }
 
-    /// Goes to the row after the last one, which may be gone by now.
+    /// Goes to the row after the last one, which may have been removed.
     private func resume(_ cursor: any StorageCursor) throws -> Bool {
         guard let last else { return try cursor.seekToFirst() }
         if kind == .integer {

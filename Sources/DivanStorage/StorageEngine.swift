@@ -127,7 +127,7 @@ public protocol StorageEngine: AnyObject, Sendable {
     /// - Throws: `StorageError` with code `.misuse` inside a transaction of this thread.
     func suspend() throws
 
-    /// Takes up again after `suspend()`; without one, nothing happens.
+    /// Resumes after `suspend()`; without one, nothing happens.
     ///
     /// - Throws: as opening the engine does; it is then still suspended.
     func resume() throws

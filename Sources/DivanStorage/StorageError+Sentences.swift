@@ -19,7 +19,7 @@ extension StorageError {
             .corrupted, "A stored value does not match its checksum.", store: store, key: key)
     }
 
-    /// A transaction, cursor or handle was used outside its life.
+    /// A transaction, cursor or handle was used outside its lifetime.
     package static func misuse(_ rule: String) -> StorageError {
         StorageError(.misuse, rule)
     }

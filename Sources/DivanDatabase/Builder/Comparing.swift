@@ -13,7 +13,7 @@ struct Comparing {
         self.left = try left.value(in: scope)
         self.right = try right.value(in: scope)
         collation = left.collation ?? right.collation ?? .raw
-        // Only what is constant may be a date or seconds.
+        // Only a constant may be a date or seconds.
         if left.isExpiration { self.right = self.right.map { Self.milliseconds($0) } }
         if right.isExpiration { self.left = self.left.map { Self.milliseconds($0) } }
     }
@@ -60,7 +60,7 @@ extension JSONValue {
     }
 }
 
-/// A form with wildcards, read once.
+/// A pattern with wildcards, read once.
 struct LikeForm {
     private enum Part: Equatable {
         case character(Character)
@@ -86,7 +86,7 @@ struct LikeForm {
         }
     }
 
-    /// What every text of the form begins with.
+    /// What every text that matches begins with.
     var prefix: String {
         var prefix = ""
         for case .character(let character) in parts.prefix(while: { $0 != .one && $0 != .many }) {
@@ -95,11 +95,12 @@ struct LikeForm {
         return prefix
     }
 
-    /// Whether a text has the form. Takes time in proportion to the lengths of both, at most.
+    /// Whether a text matches. Takes time in proportion to the lengths of both, at most.
     func matches(_ text: String) -> Bool {
         let text = Array(text)
         var (position, part) = (0, 0)
-        // Where to go on when what follows the last wildcard fails: with one character more in it.
+        // Where to go on when the part after the last wildcard does not match: with one more
+        // character in the wildcard.
         var retry: (position: Int, part: Int)?
         while position < text.count {
             if part < parts.count, parts[part] == .many {

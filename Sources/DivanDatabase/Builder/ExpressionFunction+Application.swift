@@ -21,7 +21,7 @@ extension ExpressionNode.Arithmetic {
         return result.isFinite ? .double(result) : .null
     }
 
-    /// The result as an integer; nil where it is none of 64 bits.
+    /// The result as an integer; nil where it is no 64-bit integer.
     private func integer(_ left: Int64, _ right: Int64) -> Int64? {
         let result: (partialValue: Int64, overflow: Bool)
         switch self {

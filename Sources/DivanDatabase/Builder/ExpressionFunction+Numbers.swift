@@ -92,7 +92,7 @@ private func rounded(_ x: Double, places: Double, _ rule: FloatingPointRoundingR
     let factor = pow(10, places.magnitude)
     guard places >= 0 else { return (x / factor).rounded(rule) * factor }
     let scaled = x * factor
-    // Beyond 2^53 a double has no decimal places that could go.
+    // Beyond 2^53 a double has no decimal places to round.
     guard scaled.magnitude < 0x1p53 else { return x }
     return scaled.rounded(rule) / factor
 }

@@ -3,7 +3,7 @@
 internal import DivanJSON
 
 extension ExpressionNode {
-    /// What indexes of a collation can tell of a condition on the documents of the first source.
+    /// What indexes of a collation can tell about a condition on the documents of the first source.
     ///
     /// - Parameters:
     ///   - collation: The collation of the indexes. Comparisons of another one are left out.
@@ -82,7 +82,7 @@ private struct Constraining {
         return inside(node, [interval], used)
     }
 
-    /// What has no value is nothing else either; a source that was joined is not looked at.
+    /// A missing value fulfils no other condition either; a joined source is not looked at.
     private func tested(_ node: ExpressionNode, _ intervals: [ValueInterval]) -> QueryConstraint {
         if case .property = node { return inside(node, intervals, collation) }
         return .anything
@@ -141,7 +141,7 @@ extension QueryConstraint {
 }
 
 extension ExpressionNode {
-    /// The value of what is the same for all documents.
+    /// The value of an expression that is the same for all documents.
     var constant: JSONValue? {
         if case .literal(let value) = uncollated { value } else { .none }
     }

@@ -3,7 +3,7 @@
 internal import DivanJSON
 
 extension ExpressionNode {
-    /// The same tree with some nodes put in the place of others.
+    /// The same tree with some nodes replaced by others.
     ///
     /// - Parameter replace: Gives what stands in a node's place; nil to look at its parts.
     /// - Returns: The other tree.

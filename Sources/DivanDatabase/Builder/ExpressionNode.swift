@@ -71,12 +71,12 @@ indirect enum ExpressionNode: Sendable, Equatable {
         }
     }
 
-    /// Whether it or a part of it is so.
+    /// Whether the condition holds for it or for a part of it.
     func contains(_ condition: (ExpressionNode) -> Bool) -> Bool {
         condition(self) || children.contains { $0.contains(condition) }
     }
 
-    /// The node without what says how it is compared.
+    /// The node without the part that says how it is compared.
     var uncollated: ExpressionNode {
         if case .collated(let node, _) = self { node.uncollated } else { self }
     }

@@ -6,7 +6,7 @@ internal import DivanPlatform
 
 /// What an expression is computed in: a document of each source, and what quantifiers go over.
 ///
-/// Used by the one thread that runs a query.
+/// Only the thread that runs the query uses it.
 final class ExpressionScope {
     let snapshot: Snapshot
     /// The document of the first source.

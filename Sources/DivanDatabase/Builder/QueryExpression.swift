@@ -126,11 +126,11 @@ public enum Meta {
 }
 
 extension PropertyPath {
-    /// A path; what cannot be one is kept as one that a query refuses.
+    /// A path; an invalid text is kept as a path that a query refuses.
     static func lenient(_ text: String) -> PropertyPath {
         (try? PropertyPath(text)) ?? PropertyPath(steps: [Step(key: "")])
     }
 
-    /// Whether the text that it was read from was none.
+    /// Whether the text that it was read from was invalid.
     var isInvalid: Bool { steps.contains { $0.key == "" } }
 }

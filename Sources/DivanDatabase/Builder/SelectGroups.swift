@@ -4,14 +4,14 @@ internal import DivanIndex
 internal import DivanJSON
 internal import DivanPlatform
 
-/// The groups of a query and what its aggregates have come to. Takes memory for each group, not for rows.
+/// The groups of a query and the state of its aggregates. Takes memory for each group, not for rows.
 ///
 /// The row with the least ID stands for a group, and groups come in the order of these rows; so documents
 /// may come in any order, as far as the aggregates allow it.
 ///
-/// Which group a row is of is told by bytes that are the same for equal values. They are made of the packed
+/// Bytes that are the same for equal values tell which group a row belongs to. They are made from the packed
 /// document in one buffer for all rows; only the first row of a group has its values unpacked. Where documents
-/// are counted by their properties, that is all that is needed of one: then no others are made.
+/// are only counted by their properties, no other document is made.
 struct SelectGroups {
     /// Makes the bytes that tell groups apart.
     static let coder = RowKeyCoder(.raw, strings: ICUCollator.root)
@@ -27,7 +27,7 @@ struct SelectGroups {
         /// What an expression is for the group.
         func value(_ node: ExpressionNode) throws -> JSONValue? {
             let node = folded(node)
-            // Without a row there is nothing but aggregates and constants.
+            // Without a row there are only aggregates and constants.
             guard let scope else { return node.constant }
             return try node.value(in: scope)
         }
@@ -143,7 +143,7 @@ struct SelectGroups {
         if isFirst(rowID.span, of: place) {
             all[place].scope = scope
             all[place].firstID = rowID.map(\.self)
-            // What the snapshot is needed for, while there is one.
+            // These need the snapshot, so they are computed while there is one.
             for node in columns where node.aggregates.isEmpty { _ = try node.value(in: scope) }
         }
         for slot in aggregates.indices {
@@ -169,7 +169,7 @@ private struct AggregateCall: Equatable {
     }
 }
 
-/// What of a document tells its group, and whether aggregates count it.
+/// The parts of a document that tell its group, and whether aggregates count it.
 private struct PackedColumns {
     var grouping: [PackedPath] = []
     /// For each aggregate what it counts; nil for rows.
@@ -200,7 +200,7 @@ private struct PackedColumns {
     }
 }
 
-/// What an aggregate of one group has come to.
+/// The state of an aggregate of one group.
 struct AggregateFold {
     private let aggregate: ExpressionNode.Aggregate
     private let order: ValueOrder

@@ -37,8 +37,8 @@ struct SelectPlan {
             + ordering.map(\.node)
     }
 
-    /// Whether groups come to the same in whatever order documents are read. A sum of fractions does not, nor
-    /// which of several equal values is the least.
+    /// Whether groups have the same result in whatever order documents are read. A sum of fractions has not,
+    /// and neither has the choice of the least among several equal values.
     var countsOnly: Bool {
         isGrouped
             && nodes.allSatisfy { node in
@@ -119,7 +119,7 @@ struct SelectPlan {
         return keys
     }
 
-    /// What stands in a node's place once parameters have values; nil for the node itself.
+    /// What replaces a node once parameters have values; nil for the node itself.
     private static func bound(
         _ node: ExpressionNode, _ parameters: JSONObject, _ names: [String]
     ) throws -> ExpressionNode? {

@@ -19,7 +19,8 @@ final class SelectRun {
     private let core: DatabaseCore
     private let examined: ExaminedDocuments?
     private let patterns = PatternCache()
-    /// The scope of the document that was looked at last: where, order and columns ask for the same.
+    /// The scope of the document that was looked at last: `where`, order and columns ask for the
+    /// same document.
     private var last: (document: DocumentID, sequence: SequenceNumber, isRow: Bool)?
     /// That scope. It serves the next document, too, unless a group has kept it.
     private var scope: ExpressionScope?
@@ -39,7 +40,7 @@ final class SelectRun {
     func runReporting() throws -> (rows: SelectRows, path: AccessPath) {
         let (values, report) = try perform()
         let rows = SelectRows(keys: keys, values: values, identifying: plan.identifyingColumns)
-        // When a document expires is not told by any row.
+        // No row of an index tells when a document expires.
         let isLasting = !plan.includesDeleted && !plan.nodes.contains(where: \.asksForExpiration)
         return (rows, isLasting ? report.path : .documents(.all))
     }
@@ -183,7 +184,7 @@ final class SelectRun {
             (groups, last, scope) = (SelectGroups(plan), nil, nil)
         }
         var planned = planned(isWindowed: false)
-        // A live query wants to know of each document.
+        // A live query needs to know each document.
         if plan.wantsAll, examined == nil, groups.takesDocumentsInPlace {
             planned.take = { try groups.add($0, $1) }
         }

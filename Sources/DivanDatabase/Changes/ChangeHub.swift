@@ -92,7 +92,8 @@ final class ChangeHub: Sendable {
 
     // MARK: - Following
 
-    /// Calls `handler` for all that is committed from now on, until the token is cancelled or let go.
+    /// Calls `handler` for all that is committed from now on, until the token is cancelled or
+    /// released.
     ///
     /// The handler may read, write, close the database, follow and cancel; others wait meanwhile.
     func follow(_ handler: @escaping Handler) -> HubToken {

@@ -18,7 +18,7 @@ struct ConflictSweep {
     /// Decides a conflict.
     typealias Decision = (Conflict) throws -> ConflictResolution
 
-    /// What one transaction takes on.
+    /// How many conflicts one transaction resolves.
     private static let pageSize = 100
     private static let pageBytes = 4 * 1_024 * 1_024
 
@@ -76,7 +76,7 @@ struct ConflictSweep {
                     if error.code == .conflict {
                         changed.append(conflict.id)
                     } else {
-                        // A failure that must not be passed over stops the commit, too.
+                        // A failure that must not be ignored stops the commit, too.
                         outcome.failures.append(
                             ConflictReport.Failure(id: conflict.id, error: error))
                     }

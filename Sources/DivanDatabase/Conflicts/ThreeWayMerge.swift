@@ -62,7 +62,7 @@ public enum ThreeWayMerge {
         for index in bodies.indices { bodies[index][attachments] = nil }
         var merged = members(base, bodies)
         let stubs = mergeAttachments(ancestor, sides, generation: generation)
-        // An empty object says that the winner's attachments are not to go on either.
+        // An empty object says that the winner's attachments are not carried over either.
         if sides.contains(where: { $0[attachments] != nil }) {
             merged[attachments] = .object(stubs)
         }
@@ -118,7 +118,7 @@ public enum ThreeWayMerge {
         return merged
     }
 
-    /// A stub without what tells only when it came.
+    /// A stub without `revpos`, which only says when the content came.
     private static func content(_ stub: JSONValue) -> JSONValue {
         guard var object = stub.object else { return stub }
         object["revpos"] = nil
@@ -133,7 +133,7 @@ public enum ThreeWayMerge {
 
     /// All keys, each once, in the order in which they are met.
     private static func keys(_ objects: [JSONObject]) -> [String] {
-        // As values, which are compared by their bytes; texts would be compared as they look.
+        // As values, which are compared by their bytes; Swift compares strings by how they look.
         var seen: Set<JSONValue> = []
         return objects.flatMap(\.keys).filter { seen.insert(.string($0)).inserted }
     }

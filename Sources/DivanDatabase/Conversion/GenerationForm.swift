@@ -4,13 +4,13 @@ internal import DivanStorage
 
 /// In what form a generation is kept: which engine, with which options, and how attachments lie.
 ///
-/// `GenerationRewriting` makes a generation of another form out of the current one. It knows nothing
-/// of what a form means: the options go to the engine as they are, `record` writes what the manifest
+/// `GenerationRewriting` makes a generation of another form out of the current one. It does not know
+/// what a form means: the options go to the engine as they are, `record` writes what the manifest
 /// has to say of the form, and `transfer` puts the content of one attachment in its place.
 struct GenerationForm {
     /// The engine.
     var engine: StorageEngineFactory
-    /// What the engine is told: durability, caches, and the key when there is one.
+    /// The engine's options: durability, caches, and the key when there is one.
     var options: StorageOptions
     /// The key of the data in this form; nil when they are not encrypted.
     var dataKey: DataKey? { options.encryptionKey as? DataKey }
@@ -49,7 +49,7 @@ struct GenerationForm {
     ///   - contents: The contents, and whether each must be there.
     ///   - store: Where they lie.
     ///   - dataPath: The directory of the generation, which gets a folder when there is any content.
-    ///   - transfer: How each gets there.
+    ///   - transfer: Puts each of them there.
     ///   - report: Gets the contents done and their number, before each and at the end.
     /// - Throws: `DatabaseError` with code `.corrupted` when one is missing that must be there,
     ///   `SystemError`, and what `transfer` and `report` throw.

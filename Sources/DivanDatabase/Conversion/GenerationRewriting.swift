@@ -53,7 +53,8 @@ struct GenerationRewriting {
             if let error = error as? SystemError { throw DatabaseError.io(error) }
             throw error
         }
-        // It counts from here on; what cannot be removed now is removed by the next opening.
+        // The new generation counts from here on; the next opening removes what cannot be removed
+        // now.
         try? Files.remove(directory.dataPath)
         Log.maintenance.info(
             "Converted the database at '\(directory.path)' from '\(directory.manifest.engine)' to "
@@ -92,7 +93,7 @@ struct GenerationRewriting {
         return core
     }
 
-    /// Refuses what came out damaged, before it replaces anything.
+    /// Refuses a damaged result, before it replaces anything.
     private func check(_ dataPath: String) throws {
         var storage = form.options
         storage.isReadOnly = true
@@ -133,7 +134,7 @@ struct GenerationRewriting {
         }
     }
 
-    /// Removes a generation that did not come about, unless the manifest names it already.
+    /// Removes an unfinished generation, unless the manifest names it already.
     ///
     /// That is so when the directory could not be forced to the disk after the rename. After a power
     /// failure either manifest may be the one that is found, so both generations stay.

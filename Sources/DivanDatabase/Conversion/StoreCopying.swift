@@ -8,8 +8,8 @@ internal import DivanStorage
 /// appending. Each value's checksum is verified by the engine that lends it and made anew by the one
 /// that keeps it, so damage is not carried over: it stops the copy.
 struct StoreCopying {
-    /// What goes into one transaction of the target: enough to make its commit cheap, little enough to
-    /// keep its dirty pages out of the way.
+    /// The bytes of one transaction of the target: enough to make its commit cheap, and few enough to
+    /// bound its dirty pages.
     private static let batchBytes = 16 << 20
     /// The rows between two reports.
     private static let reportStep = 10_000

@@ -9,7 +9,7 @@ internal import DivanStorage
 /// may lie in a package, belong to another user, or be on a medium that cannot be written. A database
 /// that is open, here or in another process, is read as by any reader, while writers go on.
 ///
-/// One that is encrypted needs its key, unless this process has it open and so has the key already.
+/// An encrypted database needs its key, unless this process has it open and so has the key already.
 enum CopySource {
     /// Lends the open core of the database in a directory.
     ///

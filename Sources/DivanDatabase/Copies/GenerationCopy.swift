@@ -8,7 +8,7 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Copies the data of one moment of an open database into a new directory, while others go on.
+/// Copies one snapshot of an open database into a new directory, while readers and writers go on.
 ///
 ///     source                          others                     the copy
 ///     takes attachments.lock shared                              data-1/
@@ -30,7 +30,7 @@ struct GenerationCopy {
         /// By copying: the files belong to another program, which may write into them.
         case copying
 
-        /// What does so with one content.
+        /// The function that does so for one content.
         fileprivate var ofContent: GenerationForm.ContentTransfer {
             switch self {
             case .linking: GenerationForm.link

@@ -19,8 +19,8 @@ internal import DivanJSON
 ///
 /// ## Identity
 ///
-/// Every copy begins a life of its own, with a new incarnation. A backup keeps the UUIDs: put back
-/// in its original's place, it is that database at an earlier time. All others are new databases.
+/// Every copy gets a new incarnation. A backup keeps the UUIDs: put back in its original's place,
+/// it is that database at an earlier time. All others are new databases.
 struct Installation {
     /// What the copy is to be.
     enum Purpose {
@@ -103,7 +103,7 @@ struct Installation {
         }
         let current = isOccupied ? try currentGeneration() : nil
         if !isOccupied || current != nil { try removeLeftovers(besides: current) }
-        // Nothing of a database whose manifest is damaged goes before the new one is whole.
+        // Nothing of a database whose manifest is damaged is removed before the new one is whole.
         let generation =
             (try Files.list(path).compactMap(DatabaseDirectory.generation).max() ?? 0) + 1
         do {
@@ -116,12 +116,13 @@ struct Installation {
             discard(generation, isOccupied: isOccupied)
             throw error
         }
-        // It counts from here on; what cannot be removed now is removed by the next opening.
+        // The new database counts from here on; the next opening removes what cannot be removed
+        // now.
         try? removeLeftovers(besides: generation)
     }
 
     /// The generation of the database that is to be replaced; nil when its manifest is damaged, which
-    /// is no reason to keep it.
+    /// does not prevent the replacement.
     private func currentGeneration() throws -> Int? {
         do { return try Manifest(at: path).generation } catch let error as DatabaseError {
             guard error.code == .corrupted else { throw error }
@@ -162,8 +163,8 @@ struct Installation {
 
     // MARK: - The place
 
-    /// Whether there is nothing at the path, or an empty directory, or what an attempt that did not
-    /// finish left of one.
+    /// Whether there is nothing at the path, or an empty directory, or the remains of an unfinished
+    /// attempt.
     private var isFree: Bool {
         guard Files.exists(path) else { return true }
         guard Files.isDirectory(path), let names = try? Files.list(path) else { return false }
@@ -179,25 +180,25 @@ struct Installation {
         }
     }
 
-    /// Removes a generation that did not come about, as far as that can be done.
+    /// Removes an unfinished generation, as far as that is possible.
     ///
     /// An error after the manifest's rename, when the directory cannot be forced to the disk, leaves
-    /// a manifest that names it. Then nothing goes: after a power failure either manifest may be the
-    /// one that is found, and each has its data.
+    /// a manifest that names it. Then nothing is removed: after a power failure either manifest may
+    /// be the one that is found, and each has its data.
     func discard(_ generation: Int, isOccupied: Bool) {
         if let manifest = try? Manifest(at: path), manifest.generation == generation { return }
         try? Files.remove(DatabaseDirectory.dataPath(path, generation))
         if !isOccupied { removeRest() }
     }
 
-    /// Removes what there is of a database that did not come about, as far as that can be done.
+    /// Removes the parts of an unfinished database, as far as that is possible.
     private func removeRest() {
         try? removeLeftovers(besides: nil)
         try? Files.remove(DatabaseDirectory.changesPath(path))
         try? Files.remove(DirectoryLock.path(path))
     }
 
-    /// Removes the directory that was made for a database which did not come about.
+    /// Removes the directory that was made for an unfinished database.
     private func removeEmptied() {
         if (try? Files.list(path))?.isEmpty == true { try? Files.remove(path) }
     }

@@ -56,7 +56,7 @@ public struct DocumentRow: Sendable {
 extension Snapshot {
     /// Enumerates `documents` in the order of IDs, which is bytewise.
     ///
-    /// Only conflicts are wanted: then `conflicts` leads, and each record is looked up.
+    /// Only conflicts are wanted: then `conflicts` is walked, and each record is looked up.
     func forEachDocument(_ options: AllDocumentsOptions, _ body: (DocumentRow) throws -> Void)
         throws
     {

@@ -48,9 +48,9 @@ extension Database {
     /// The UUID that checkpoints are made from; peers cannot guess it.
     public var privateUUID: String { core.identity.privateUUID }
 
-    /// Which life of the database this is: another one after each copying, installing and restoring.
+    /// The database's incarnation: a new one after each copying, installing and restoring.
     ///
-    /// A checkpoint that names another incarnation tells of sequences that mean nothing here. See
+    /// A checkpoint that names another incarnation refers to sequences that mean nothing here. See
     /// `DatabaseDirectory`.
     package var incarnation: String { core.identity.incarnation }
 

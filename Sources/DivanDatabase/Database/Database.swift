@@ -101,7 +101,7 @@ public final class Database: Sendable {
         manager?.forgetClosed()
     }
 
-    /// Closes it; its manager, which holds it, has let go of it when this is the last of it.
+    /// Closes it. Its manager holds a reference, and has released it when this is the last one.
     private func end() {
         if !isClosed {
             editors.saveDue()

@@ -61,7 +61,8 @@ public struct ScannedDocument: ~Copyable {
 /// Walks the current revisions of all live documents in the order of their sequences.
 ///
 /// The rows of `revisions` are merged with those of `superseded`, which name the rows to pass over.
-/// A row that says *consult the document* is looked up there; all others are the whole truth.
+/// A row that says *consult the document* is looked up there; all others are complete by
+/// themselves.
 ///
 ///     revisions     1  2  3  4  5  6        the walk gives 1, 4 and 6
 ///     superseded       2  3     5
@@ -100,7 +101,7 @@ final class SequenceScanner {
     func run(_ body: (borrowing ScannedDocument) throws -> Void) throws {
         let lent = ScannedDocument(scanner: self)
         nextMark = try marks.seekToFirst() ? marks.integerKey : .max
-        // What the closure itself saves in a batch comes behind this, and is not part of the scan.
+        // What the closure itself saves in a batch comes after this, and is not part of the scan.
         let last = try snapshot.state().lastSequence
         var found = try rows.seekToFirst()
         while found, rows.integerKey <= Int64(clamping: last) {

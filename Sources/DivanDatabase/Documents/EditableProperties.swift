@@ -119,7 +119,7 @@ extension JSONValue {
     /// The deepest nesting that is stored; deeper values could not be read back by other parsers.
     static let deepestStored = 512
 
-    /// Refuses what JSON cannot say: NaN, infinities, and nesting over the limit.
+    /// Refuses what JSON cannot hold: NaN, infinities, and nesting over the limit.
     func checkStorable(id: String, depth: Int = deepestStored) throws {
         guard isNested(atMost: depth) else {
             throw DatabaseError(

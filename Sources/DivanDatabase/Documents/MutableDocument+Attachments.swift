@@ -78,7 +78,7 @@ extension MutableDocument {
     /// Whether there is content to stage.
     var hasPendingContent: Bool { state.withLock { $0.pending != nil } }
 
-    /// Lets go of content that has been committed.
+    /// Releases content that has been committed.
     func releaseContent() { state.withLock { $0.settle() } }
 }
 

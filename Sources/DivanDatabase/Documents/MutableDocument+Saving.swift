@@ -48,13 +48,14 @@ struct UnsettledSaves {
         var formerStubs: PackedValue?
     }
 
-    /// The latest; the others, of batches around it, are rare, and only they need memory of their own.
+    /// The latest save; the others, of batches around it, are rare, and only they need memory of their
+    /// own.
     private var latest: Save?
     private var others: [Save] = []
 
     var isEmpty: Bool { latest == nil }
 
-    /// Notes a save; of several in one batch the first tells what to go back to.
+    /// Notes a save; the first of several in one batch tells what to go back to.
     mutating func add(_ save: Save) {
         if let latest {
             if latest.fate === save.fate { return }
@@ -68,7 +69,7 @@ struct UnsettledSaves {
         var undone: Save?
         while let save = latest {
             guard save.fate.isUndone else {
-                // Those before it are older parts of the same transaction.
+                // The saves before it are older parts of the same transaction.
                 if save.fate.isKept { self = UnsettledSaves() }
                 break
             }

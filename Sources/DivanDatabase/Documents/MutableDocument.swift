@@ -36,7 +36,7 @@ public final class MutableDocument: Sendable {
         var pending: PendingAttachments?
         /// The store of the database this came from, by number; 0 for none.
         var store: UInt32 = 0
-        /// Whether there is something to save that `base` does not say.
+        /// Whether there is something to save that `base` does not have.
         var hasChanges: Bool
         /// Counts the edits, so that a save can tell whether one came after it took its draft.
         var edits = 0

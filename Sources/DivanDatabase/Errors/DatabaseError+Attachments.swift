@@ -98,7 +98,7 @@ extension DatabaseError {
                 + "anew from its source.", documentID: id, revisionID: revision?.description)
     }
 
-    /// Content that was waited for, of a revision that went meanwhile.
+    /// Content that arrived for a revision that was removed meanwhile.
     static func attachmentUnwanted(_ id: String?) -> DatabaseError {
         DatabaseError(
             .documentNotFound,
@@ -106,7 +106,7 @@ extension DatabaseError {
                 + "or compacted meanwhile, and nothing was kept.", documentID: id)
     }
 
-    /// Content that cannot be let go of.
+    /// Content that cannot be given up.
     static func attachmentShared(_ id: String) -> DatabaseError {
         DatabaseError(
             .conflict,

@@ -6,7 +6,7 @@ internal import DivanPlatform
 internal import Synchronization
 
 /// Takes the content of an attachment that is not here as it arrives, straight into a temporary file of its
-/// database: what stands in memory is the piece.
+/// database: only the piece is in memory.
 ///
 /// ```swift
 /// let content = try AwaitedContent(of: attachment, in: database)
@@ -56,7 +56,7 @@ package final class AwaitedContent: Sendable {
 
     /// Compares the whole with its length and digest, and gives it to the revisions that wait for it.
     ///
-    /// - Parameter source: The other end, without credentials: what changes give as their source.
+    /// - Parameter source: The peer, without credentials: changes give it as their source.
     /// - Throws: `DatabaseError` with code `.invalidDocument` when it is another content,
     ///   `.documentNotFound` when no revision waits for it any more, `.storageFull`, `.io` or
     ///   `.databaseClosed`.

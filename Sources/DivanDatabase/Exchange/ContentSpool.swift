@@ -4,7 +4,7 @@ internal import DivanJSON
 internal import Synchronization
 
 /// Takes the content of an attachment as it arrives, piece by piece, straight into a database's
-/// temporary files: what stands in memory is the piece.
+/// temporary files: only the piece is in memory.
 ///
 /// ```swift
 /// let spool = try ContentSpool(for: database)

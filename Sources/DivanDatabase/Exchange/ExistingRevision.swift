@@ -44,10 +44,11 @@ package struct ExistingRevision: Sendable {
             id: id)
     }
 
-    /// Whether the stub of an attachment tells enough to download the content later and to know it then.
+    /// Whether the stub of an attachment holds enough to download the content later and to recognise it
+    /// then.
     package static func canDefer(_ stub: JSONObject) -> Bool {
         var stub = stub
-        // What cannot be is replaced when the revision is stored.
+        // A wrong `revpos` is replaced when the revision is stored.
         stub["revpos"] = 1
         guard let metadata = try? AttachmentMetadata(stub) else { return false }
         return AttachmentKey(ofStub: metadata.digest) != nil
@@ -96,7 +97,7 @@ extension Database {
 
     /// Runs `body` as the writer, off the calling task's thread, in the name of a replication.
     ///
-    /// `url` is the other end, without credentials: what changes give as their source. It throws as
+    /// `url` is the peer, without credentials: changes give it as their source. It throws as
     /// `write(_:)`.
     package func receive<T: Sendable>(
         from url: String, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> T
@@ -154,7 +155,8 @@ extension ReadTransaction {
     ///   - revision: A revision of the recent tree.
     ///   - tree: The recent tree.
     ///   - id: The document.
-    ///   - known: What the other one has. The history leads at least down to one of them, or as far as it is known.
+    ///   - known: Revisions that the peer has. The history leads at least down to one of them, or as far as it is
+    ///     known.
     /// - Returns: The IDs; none when the revision is not in the recent tree.
     /// - Throws: `DatabaseError` with code `.corrupted` or `.io`.
     package func history(
@@ -193,9 +195,10 @@ package final class CommitSignal: Sendable {
     /// Listens to a database from now on.
     package init(_ database: Database) { bell = CommitBell { database.core.hub.follow($0) } }
 
-    /// How often it has rung; read it before the feed.
+    /// How often it has signalled; read it before the feed.
     package var count: Int { bell.count }
 
-    /// Waits until it has rung more than `count` times, the database is closed, or the task cancelled.
+    /// Waits until it has signalled more than `count` times, the database is closed, or the task
+    /// cancelled.
     package func wait(after count: Int) async { await bell.wait(after: count) }
 }

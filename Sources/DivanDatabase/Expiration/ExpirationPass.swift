@@ -6,9 +6,9 @@ internal import DivanModel
 /// One purge of all documents whose time has come.
 ///
 /// The rows of `expirations` are in the order of time, so it reads what is due and nothing else. Each
-/// batch is one transaction, between which others read and write; a process that dies in between leaves
-/// whole documents only, and the rest for the next pass. Two processes that begin at the same moment
-/// take turns, and the second one finds nothing left.
+/// batch is one transaction, between which other threads read and write; a process that dies in between
+/// leaves whole documents only, and the rest for the next pass. Two processes that begin at the same
+/// moment take turns, and the second one finds nothing left.
 ///
 /// A damaged document does not hold up the others: when a batch meets one, the pass goes on one
 /// document at a time, leaves those that cannot be purged, and reports the first of them at its end.
@@ -21,7 +21,7 @@ struct ExpirationPass {
     let now: ExpirationTime
     let progress: ProgressHandler?
 
-    /// Purges what is due; returns how many documents went.
+    /// Purges what is due; returns how many documents were purged.
     func run() throws -> Int {
         try CancellationFlag.check()
         var purged = 0
@@ -57,7 +57,7 @@ struct ExpirationPass {
         return purged
     }
 
-    /// Looks before it takes the writer's turn, which is for nothing when another process was faster.
+    /// Looks before it takes the writer's turn, which is not needed when another process was faster.
     private func isDue(after position: ExpirationKey?) throws -> Bool {
         guard let next = try core.read({ try $0.nextExpiration(after: position) }) else {
             return false

@@ -15,12 +15,12 @@ internal import Synchronization
 ///
 /// There is one timer a database and it stands at the first row of `expirations`, so nothing is polled
 /// and a million dates cost as much as one. It follows the wall clock: when that is set forward, what
-/// is due by then goes at once. However far the date, the timer is never set for more than a week; it
-/// looks again then, so no number of milliseconds overflows anywhere.
+/// is due by then is purged at once. However far the date, the timer is never set for more than a
+/// week; it looks again then, so no number of milliseconds overflows anywhere.
 ///
-/// While there is no date, another process may set the first one. It would be much to watch every commit
-/// for that, so the file `changes` is asked for its times every five seconds, which costs a microsecond,
-/// and the database only when they have changed.
+/// While there is no date, another process may set the first one. Watching every commit for that would
+/// cost too much. So the timer reads the times of the file `changes` every five seconds, which costs a
+/// microsecond, and the database only when they have changed.
 ///
 /// A pass that fails (the disk is full, another process writes for long) is tried again after a second,
 /// and then after twice as long each time, up to five minutes.
@@ -50,7 +50,7 @@ final class ExpirationTimer: Sendable {
         var idleTimer: (any DispatchSourceTimer)?
         /// The stamp of `changes` when it was last asked for.
         var stamp: Files.Stamp?
-        /// How often the database is still to be looked at for that stamp.
+        /// How often this must still look at the database for that stamp.
         var idleLooks = 0
     }
 
@@ -67,7 +67,8 @@ final class ExpirationTimer: Sendable {
 
     /// Begins with a core that was just opened, and catches up with what expired meanwhile.
     ///
-    /// Without any date this costs one look for the first row. Damage there is no reason not to open.
+    /// Without any date this costs one look for the first row. Damage there does not prevent the
+    /// opening.
     func start(_ core: DatabaseCore) {
         state.withLock { state in
             state.core = core
@@ -145,7 +146,7 @@ final class ExpirationTimer: Sendable {
             }.run()
             try armForNext(core, after: now)
         } catch let error as DatabaseError where error.code == .corrupted {
-            // What could be purged was, and the log has the rest; it would fail again.
+            // All else was purged, and the log has the rest, which would fail again.
             do { try armForNext(core, after: now) } catch { retry(core, error) }
         } catch {
             retry(core, error)
@@ -246,7 +247,8 @@ final class ExpirationTimer: Sendable {
         do {
             if let next = try core.read({ try $0.nextExpiration() }) { arm(at: next.time) }
         } catch {
-            // Such as a damaged row, which the log has by now: tried again after the next commit.
+            // Such as a damaged row, which is logged by now. This tries again after the next
+            // commit.
             Log.expiration.verbose(
                 "The dates of expiration of the database '\(core.name)' cannot be read: \(error)")
         }

@@ -54,7 +54,7 @@ extension WriteContext {
         return (purged, due.last)
     }
 
-    /// Purges one document, if the row says what its record says; another row only goes away.
+    /// Purges one document, if the row says what its record says; any other row is only removed.
     private func purgeExpired(_ key: ExpirationKey) throws -> Bool {
         let (_, snapshot) = try transaction()
         guard let record = try snapshot.record(key.documentID), record.expiration == key.time

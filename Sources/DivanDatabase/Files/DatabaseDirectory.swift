@@ -19,9 +19,9 @@ internal import Darwin
 ///
 /// ## Creation
 ///
-/// It takes the lock exclusively and writes the manifest last, so a directory without a manifest is
-/// a creation that did not finish; the next one that may create starts it over. `DatabaseInstaller`
-/// makes a database from another one in the same way.
+/// Creation takes the lock exclusively and writes the manifest last, so a directory without a
+/// manifest is a creation that did not finish; the next opening that may create starts it over.
+/// `DatabaseInstaller` makes a database from another one in the same way.
 ///
 /// ## Lives
 ///
@@ -107,9 +107,10 @@ final class DatabaseDirectory: Sendable {
             if writable { try? Self.removeLeftovers(at: path) }
             lock = try Mutex(
                 DirectoryLock.takeShared(at: path, writable: writable, timeout: busyTimeout))
-            // Only now: while the lock was awaited, the database may have been deleted or replaced.
+            // Only now: while this waited for the lock, the database may have been deleted or
+            // replaced.
             guard Self.exists(at: path) else { throw DatabaseError.databaseNotFound(path) }
-            // Nor may its key be another one now, before anything of it is changed.
+            // Its key must still be the same, too, before anything of it is changed.
             let found = try Manifest(at: path)
             if access?.fits(found) != true {
                 access = try DatabaseAccess(found, key, path: path)
@@ -132,7 +133,8 @@ final class DatabaseDirectory: Sendable {
     /// Whether the directory still exists, whatever its name.
     var isInPlace: Bool { lock.withLock { $0?.isLinked ?? true } }
 
-    /// Whether the directory is what lies at its path, and not another one made or moved there since.
+    /// Whether the directory at the path is still this one, and not another one made or moved there
+    /// since.
     var isAtItsPath: Bool { isInPlace && Files.identity(of: path) == identity }
 
     /// The manifest as it is now, which other processes may have changed.
@@ -277,7 +279,7 @@ final class DatabaseDirectory: Sendable {
 
     /// Removes the directory; the exclusive lock must be held.
     ///
-    /// The manifest goes first: a crash midway leaves what counts as no database.
+    /// The manifest is removed first: what a crash midway leaves does not count as a database.
     func removeFiles() throws(SystemError) {
         try Files.remove(Self.manifestPath(path))
         try Files.remove(path)
@@ -317,8 +319,8 @@ extension DatabaseDirectory {
         name.afterBytePrefix("data-").flatMap { Int($0) }
     }
 
-    /// What lies in a directory and is none of a database's of that generation: other generations,
-    /// and files that were to replace others.
+    /// What lies in a directory and does not belong to a database of that generation: other
+    /// generations, and files that were to replace others.
     static func leftovers(at path: String, besides generation: Int?) throws(SystemError)
         -> [String]
     {

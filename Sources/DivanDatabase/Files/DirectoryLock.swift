@@ -11,8 +11,8 @@ internal import Darwin
 ///     lock             shared by every open handle, exclusive to create, replace, delete, tidy up
 ///     the directory    the gate: held to seek that exclusive lock, or to change the manifest
 ///
-/// Both are `flock`s, so they go with their process, and two in one process exclude each other like
-/// those of two processes.
+/// Both are `flock`s. So they end with their process, and two in one process exclude each other
+/// like those of two processes.
 ///
 /// The gate is needed because `flock` gives up the shared lock before it tries for the exclusive one:
 ///
@@ -24,20 +24,20 @@ internal import Darwin
 ///
 /// With the gate B would not have tried, and A always has its shared lock back at once.
 enum DirectoryLock {
-    /// How long taking a lock at once may take: another process that tidies up has it for a moment,
-    /// and so does a child between its fork and the start of its program.
+    /// How long taking a lock without waiting may take: another process that tidies up holds it for
+    /// a moment, and so does a child process between its fork and the start of its program.
     static let moment = Duration.milliseconds(100)
 
     static func path(_ directory: String) -> String { directory + "/lock" }
 
     /// Takes the lock on the lock file that is in the directory.
     ///
-    /// While it is awaited, the file may be deleted with its database and made again with the next
+    /// While this waits, the file may be deleted with its database and made again with the next
     /// one. A lock on the old file locks nothing, so then it starts over.
     ///
     /// - Returns: nil for a read-only directory without a lock file.
     /// - Throws: `DatabaseError` with code `.databaseBusy` after the timeout, `.databaseNotFound` when
-    ///   the directory went meanwhile; `SystemError`.
+    ///   the directory was deleted meanwhile; `SystemError`.
     static func takeShared(at directory: String, writable: Bool, timeout: Duration) throws
         -> FileHandle?
     {
@@ -67,7 +67,8 @@ enum DirectoryLock {
         return try body()
     }
 
-    /// As above, but without `body` once `isDone` holds, which others may bring about meanwhile.
+    /// As above, but does not run `body` once `isDone` holds, which another process may bring about
+    /// meanwhile.
     ///
     /// A thread that waits to create a database must not wait for another that has created and
     /// opened it.
@@ -123,7 +124,7 @@ enum DirectoryLock {
                 throw DatabaseError.busy(directory)
             }
             if lock.identity == Files.identity(of: path(directory)) { return lock }
-            // Without a directory there is nothing to wait for any more.
+            // Without a directory there is nothing left to wait for.
             guard Files.isDirectory(directory) else {
                 throw DatabaseError.databaseNotFound(directory)
             }

@@ -73,7 +73,7 @@ final class FileHandle: Sendable {
     /// The flags for a file that does not exist yet.
     static let newFile = O_RDWR | O_CREAT | O_EXCL
 
-    /// Makes a temporary file without a name, which goes with this handle.
+    /// Makes a temporary file without a name, which is removed with this handle.
     static func nameless() throws(SystemError) -> FileHandle {
         let folder = try Files.makeTemporaryDirectory(prefix: "divan-content-")
         let file = try FileHandle(path: folder + "/content", flags: O_RDWR | O_CREAT | O_EXCL)
@@ -83,7 +83,7 @@ final class FileHandle: Sendable {
 
     deinit { _ = close(descriptor) }
 
-    /// Takes an advisory lock; returns false when another holder is in the way.
+    /// Takes an advisory lock; returns false when another holder has it.
     func tryLock(exclusive: Bool) throws(SystemError) -> Bool {
         while flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
             if errno == EWOULDBLOCK { return false }
@@ -167,7 +167,8 @@ final class FileHandle: Sendable {
     /// all of it. Errors are told by `synchronise`.
     func beginWriting(_ range: Range<Int>) {
         #if canImport(Glibc)
-        // Linux writes what is dirty and keeps it in memory; only what it has written already may go.
+        // Linux writes dirty pages and keeps them in memory; it may drop only those that it has
+        // written already.
         _ = posix_fadvise(
             descriptor, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_DONTNEED)
         #endif

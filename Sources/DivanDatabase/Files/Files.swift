@@ -9,8 +9,8 @@ internal import Darwin
 
 /// The few file-system operations a database needs, as plain functions that throw.
 ///
-/// Every path is lent to its system call as a C string and not kept: that is what makes the calls
-/// marked `unsafe` here safe, besides what stands at each.
+/// Every path is lent to its system call as a C string and not kept: that makes the calls marked
+/// `unsafe` here safe, besides the reason given at each.
 enum Files {
     static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
@@ -90,7 +90,7 @@ enum Files {
         return path
     }
 
-    /// The most that `read` returns: what it is for are small files, such as manifests.
+    /// The most that `read` returns: it is meant for small files, such as manifests.
     private static let largestRead = 1 << 20
 
     /// Returns the content of a file, or its first megabyte.
@@ -119,7 +119,7 @@ enum Files {
         try synchroniseDirectory(parent(of: path))
     }
 
-    /// What stands in the name of a file that `replace` has not renamed yet.
+    /// A part of the name of a file that `replace` has not renamed yet.
     static let temporaryMark = ".new-"
 
     /// Makes an empty file, if there is none.
@@ -174,7 +174,7 @@ enum Files {
         return Int(status.st_size)
     }
 
-    /// What tells whether a file has been written since: its length, its times, which file it is.
+    /// What shows whether a file has been written since: its length, its times, and its identity.
     struct Stamp: Equatable {
         var length: Int
         var words: [Int]

@@ -53,7 +53,7 @@ struct FindBookmark {
     /// A short text that differs between queries whose pages do not go together (FNV-1a).
     static func fingerprint(_ parts: [String]) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        // As JSON, in which no part can be taken for two.
+        // As JSON, so that no two lists of parts have the same text.
         for byte in JSONValue.array(parts.map { .string($0) }).description.utf8 {
             hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
         }

@@ -6,8 +6,8 @@ internal import DivanModel
 
 /// Validation functions that stand in design documents, as CouchDB runs them: JavaScript in `validate_doc_update`.
 ///
-/// Nothing here runs that source. An app that has the same rules in Swift registers them under the ID of the
-/// design document, such as `_design/auth`; the document's function then counts as run.
+/// Divan does not run that source. An app that has the same rules in Swift registers them under the ID of
+/// the design document, such as `_design/auth`; the document's function then counts as run.
 enum DesignValidation {
     static let key = "validate_doc_update"
     static let prefix = "_design/"
@@ -18,11 +18,11 @@ enum DesignValidation {
         return value.kind != .null
     }
 
-    /// Warns of a revision whose function nothing runs. Each revision is stored once, so each is told of once.
+    /// Warns of a revision whose function is not run. Each revision is stored once, so it is warned of once.
     static func note(
         _ id: DocumentID, _ revision: RevisionID, _ content: RevisionContent, _ core: DatabaseCore
     ) {
-        // One byte tells almost every document.
+        // One byte decides for almost every document.
         guard id.text.utf8.first == UInt8(ascii: "_"), !content.isDeleted,
             id.isDesign, isIn(content.body),
             core.validations[id.text] == nil
@@ -35,7 +35,7 @@ enum DesignValidation {
 }
 
 extension Database {
-    /// Whether a body has a `validate_doc_update` that nothing runs as that of a design document.
+    /// Whether a body, as that of a design document, has a `validate_doc_update` that is not run.
     ///
     /// It counts as run where a validation function is registered under the document's ID; see
     /// ``setValidation(named:_:)``.

@@ -24,7 +24,7 @@ final class FunctionTable<Function: Sendable>: Sendable {
         }
     }
 
-    /// Lets go of all functions; what they hold goes outside the mutex.
+    /// Removes all functions; what they hold is released outside the mutex.
     func removeAll() {
         let removed = functions.withLock { functions in
             count.store(0, ordering: .releasing)

@@ -5,7 +5,7 @@ internal import DivanLogging
 internal import DivanModel
 internal import Synchronization
 
-/// Tells of a validation function that keeps the writer waiting.
+/// Logs a validation function that keeps the writer waiting.
 ///
 ///     writer   validate ──── the app's function ─────────────────────────► returns
 ///     timer                        0 s ··············· 5 s: one line, with its name and the ID
@@ -75,7 +75,7 @@ final class SlowFunctions: Sendable {
             let now = ContinuousClock.now
             for (ticket, call) in state.calls where now - call.since >= state.threshold {
                 slow.append(call)
-                // Told of once.
+                // Logged once.
                 state.calls[ticket] = nil
             }
             state.hasTimer = !state.calls.isEmpty
@@ -94,8 +94,8 @@ final class SlowFunctions: Sendable {
 }
 
 extension Database {
-    /// Sets after which time in a validation function `sink` gets a line; for tests, which have no
-    /// five seconds.
+    /// Sets after how long in a validation function `sink` gets a line; for tests, which must not
+    /// take five seconds.
     package func warnOfSlowValidation(
         after threshold: Duration, _ sink: @escaping @Sendable (String) -> Void
     ) {

@@ -16,7 +16,7 @@ extension WriteContext {
 
     /// Asks the app's validation functions; costs one load when there are none.
     ///
-    /// Every way to add a revision comes by here after its checks and before its first write.
+    /// Every function that adds a revision calls this after its checks and before its first write.
     func validate(_ record: DocumentRecord?, _ candidate: @autoclosure () -> Candidate) throws {
         let (_, snapshot) = try transaction()
         guard !snapshot.core.validations.isEmpty else { return }

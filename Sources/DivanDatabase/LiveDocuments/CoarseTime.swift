@@ -12,7 +12,7 @@ internal import Darwin
 struct CoarseTime: Sendable {
     private var milliseconds: Int = 0
 
-    /// The beginning of time.
+    /// Zero, before every other moment.
     init() {}
 
     /// This moment.
@@ -30,7 +30,7 @@ struct CoarseTime: Sendable {
         return now
     }
 
-    /// Whether it is no longer ago than this.
+    /// Whether it is at most this long ago.
     func isWithin(milliseconds limit: Int) -> Bool {
         CoarseTime.now.milliseconds - milliseconds <= limit
     }

@@ -59,7 +59,7 @@ extension Database {
 }
 
 extension LiveDocumentRegistry {
-    /// Runs a change; a conflict says that what was known before the transaction is out of date.
+    /// Runs a change; a conflict shows that what was known before the transaction is out of date.
     fileprivate func requiring<T>(
         _ id: DocumentID, _ context: WriteContext, _ body: () throws -> T
     ) throws -> T {

@@ -4,7 +4,7 @@ internal import DivanJSON
 internal import DivanModel
 internal import Synchronization
 
-/// What a live document remembers, and how it comes to that.
+/// What a live document keeps in memory, and how that is read.
 ///
 /// ```
 ///  a reader                           a commit of this process        the hub's queue

@@ -2,11 +2,11 @@
 
 internal import DivanModel
 
-/// What a registry hears of its database as long as there are live documents.
+/// What a registry is told of its database as long as there are live documents.
 ///
-/// Twice of each commit of this process: on the committing thread, where it only notes what is out
-/// of date, and on the hub's queue, where observers are told. Other processes' commits come by the
-/// hub only.
+/// It is told of each commit of this process twice: on the committing thread, where it only notes
+/// what is out of date, and on the hub's queue, where it tells observers. Only the hub tells it of
+/// other processes' commits.
 struct Following: Sendable {
     private let core: DatabaseCore
     private let registry: ObjectIdentifier

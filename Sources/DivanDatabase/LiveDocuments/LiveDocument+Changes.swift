@@ -42,8 +42,8 @@ extension LiveDocument {
         }
     }
 
-    /// Makes sure that what is shown next is of now: another process's commit may be told to a
-    /// listener before the registry has heard of it.
+    /// Makes sure that what is shown next is current: the hub may tell a listener of another
+    /// process's commit before it tells the registry.
     private func catchUp() {
         if let mark = try? database.core.committedMark() { cache.require(mark) }
     }

@@ -6,10 +6,10 @@ internal import Synchronization
 
 /// The live documents of one `Database`: one object for each ID as long as the app holds it.
 ///
-/// The registry holds the objects weakly and what they remember strongly, so that a commit can say
-/// "out of date" without touching an object that is just going away.
+/// The registry holds the objects weakly and their caches strongly, so that a commit can say "out
+/// of date" without touching an object that is just being released.
 ///
-/// An entry goes when its object does. Between the object's last release and its `deinit` another
+/// An entry is removed with its object. Between the object's last release and its `deinit` another
 /// thread may ask for the same ID and get a new object in a new entry; the tickets tell the two
 /// apart, so that the old object does not take the new one's entry away.
 ///
@@ -74,7 +74,7 @@ final class LiveDocumentRegistry: Sendable {
         }
     }
 
-    /// Drops the entry of an object that is going away.
+    /// Drops the entry of an object that is being released.
     func remove(_ id: DocumentID, ticket: UInt64) {
         let entry = state.withLock { state -> Entry? in
             guard state.entries[id]?.ticket == ticket else { return nil }

@@ -12,7 +12,7 @@ struct LiveSnapshot: Sendable {
     /// The winning revision, tombstones included; nil when there is no such document.
     var contents: RevisionContents?
 
-    /// Reads a document. Where it still stands as `old` says, what that has decoded is kept.
+    /// Reads a document. Where it has not changed since `old`, what `old` has decoded is kept.
     init(
         of id: DocumentID, from reader: Snapshot, replacing old: LiveSnapshot? = nil
     ) throws {

@@ -2,7 +2,7 @@
 
 internal import Synchronization
 
-/// A query by selector as the question of a live query.
+/// A query by selector as the source of a live query.
 struct FindLiveSource: LiveSource {
     let query: FindQuery
 

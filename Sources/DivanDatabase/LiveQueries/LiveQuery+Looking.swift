@@ -13,7 +13,7 @@ extension LiveQuery {
         var epoch: Int
     }
 
-    /// Looks whether the answer can have changed; if so, asks, compares and tells.
+    /// Looks whether the answer can have changed; if so, runs the query, compares and tells.
     func look(_ number: Int) {
         guard let work = take(number) else { return }
         defer { finish(number) }
@@ -93,13 +93,13 @@ extension LiveQuery {
             guard state.epoch == epoch else { return nil }
             state.dependency = nil
             defer { state.failure = error }
-            // A failure that lasts is told once.
+            // A lasting failure is told once.
             guard state.failure.map({ "\($0)" }) != "\(error)" else { return nil }
             state.generation += 1
             return Array(state.listeners.values)
         }
         if let listeners { notify(listeners) }
-        // What the query itself is to blame for, a commit or another query mends.
+        // A failure of the query itself ends with a commit or another query.
         guard Self.mayPass(error) else { return }
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.fetchAgain() }
     }
@@ -137,7 +137,7 @@ extension LiveQuery {
         }
     }
 
-    /// How to come from one result to the next.
+    /// How to get from one result to the next.
     func difference(from old: Rows?, to new: Rows) -> RowDifference {
         state.withLock { $0.source }.difference(from: old, to: new)
     }

@@ -28,7 +28,7 @@ extension LiveQuery: AsyncSequence {
         /// - Throws: what the query threw, such as `DatabaseError` with code `.invalidQuery`.
         public mutating func next() async throws -> Rows? {
             while true {
-                // Before looking, so that what comes meanwhile is not slept over.
+                // Before looking, so that a change that comes meanwhile is not missed.
                 let rung = live.bell.count
                 if Task.isCancelled { return nil }
                 switch live.news(after: generation, in: run) {

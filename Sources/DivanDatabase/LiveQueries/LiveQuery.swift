@@ -95,7 +95,7 @@ public final class LiveQuery<Rows: Sendable & Equatable>: Sendable {
     /// How often the query has run.
     var fetchCount: Int { state.withLock(\.fetchCount) }
 
-    /// How often it was looked whether the query must run.
+    /// How often this looked whether the query must run.
     var lookCount: Int { state.withLock(\.lookCount) }
 
     // MARK: - Life
@@ -126,7 +126,7 @@ public final class LiveQuery<Rows: Sendable & Equatable>: Sendable {
     }
 
     private func halt(_ phase: Phase) {
-        // Tokens are let go of outside the lock: that takes other locks.
+        // Tokens are released outside the lock: that takes other locks.
         let followings = state.withLock { state -> [any Sendable] in
             guard state.phase != .ended else { return [] }
             state.phase = phase
@@ -141,7 +141,8 @@ public final class LiveQuery<Rows: Sendable & Equatable>: Sendable {
         bell.ring()
     }
 
-    /// Follows everything that can change the answer, and only then asks for the first time.
+    /// Follows everything that can change the answer, and only then runs the query for the first
+    /// time.
     func follow(_ source: any LiveSource<Rows>, _ epoch: Int) {
         let hub = source.core.hub.follow { [weak self] event in
             switch event {
@@ -158,7 +159,7 @@ public final class LiveQuery<Rows: Sendable & Equatable>: Sendable {
         if isCurrent { fetchAgain() } else { hub.cancel() }
     }
 
-    /// Asks another question from now on.
+    /// Runs another query from now on.
     func replace(_ source: any LiveSource<Rows>) {
         let (old, isRunning, epoch) = state.withLock { state in
             state.source = source
@@ -175,12 +176,12 @@ public final class LiveQuery<Rows: Sendable & Equatable>: Sendable {
     // MARK: - Hearing of changes
 
     private func note(_ change: HubChange) {
-        // Of a handle that was closed only.
+        // Only a handle was closed.
         if change.documentIDs.isEmpty, state.withLock({ $0.source }).isClosed { return end() }
         schedule { $0.add(change) }
     }
 
-    /// Asks whatever changed.
+    /// Runs the query, whatever changed.
     func fetchAgain() {
         if state.withLock({ $0.source }).isClosed { return end() }
         schedule { $0 = .everything }

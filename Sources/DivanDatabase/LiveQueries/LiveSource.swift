@@ -2,30 +2,31 @@
 
 internal import DivanModel
 
-/// A question that a live query keeps asking.
+/// The query that a live query keeps running.
 protocol LiveSource<Rows>: Sendable {
     associatedtype Rows: Sendable & Equatable
 
     var core: DatabaseCore { get }
-    /// Whether nothing can be asked any more.
+    /// Whether it can no longer run.
     var isClosed: Bool { get }
 
-    /// Has `changed` called when the question itself means something else from now on, and whatever
-    /// the dependencies need kept, until the tokens go.
+    /// Has `changed` called when the meaning of the query itself changes, and keeps what the
+    /// dependencies need, until the tokens are released.
     func follow(_ changed: @escaping @Sendable () -> Void) -> [any Sendable]
     /// Asks.
     func fetch() throws -> LiveFetch<Rows>
-    /// How to come from one answer to the next; from nothing, all rows are inserted.
+    /// How to get from one answer to the next; from nothing, all rows are inserted.
     func difference(from old: Rows?, to new: Rows) -> RowDifference
 }
 
-/// An answer, and what it hangs on.
+/// An answer, and what it depends on.
 struct LiveFetch<Rows: Sendable>: Sendable {
     var rows: Rows
     var dependency: any LiveDependency
 }
 
-/// What an answer hangs on: tells whether a commit can have changed it, for less than asking again.
+/// What an answer depends on: tells whether a commit can have changed it, at a lower cost than
+/// running the query again.
 protocol LiveDependency: Sendable {
     /// Whether what was committed since the answer can have changed it, where `documentIDs` are the
     /// documents that changed or were purged, nil for any. If not, later calls need not look at it
@@ -33,7 +34,7 @@ protocol LiveDependency: Sendable {
     mutating func isTouched(by documentIDs: Set<DocumentID>?) throws -> Bool
 }
 
-/// Hangs on everything.
+/// Depends on everything.
 struct DependencyOnEverything: LiveDependency {
     func isTouched(by documentIDs: Set<DocumentID>?) -> Bool { true }
 }
@@ -45,7 +46,7 @@ struct LivePending: Sendable {
 
     /// The documents that changed; nil for any.
     private(set) var documentIDs: Set<DocumentID>? = []
-    /// Whether to ask whatever changed.
+    /// Whether to run the query, whatever changed.
     var mustFetch = false
     /// Whether all changes come from other processes or replications: those come in bursts.
     private(set) var isRemote = true
@@ -58,7 +59,7 @@ struct LivePending: Sendable {
         if change.source == .local { isRemote = false }
     }
 
-    /// Begins with asking.
+    /// Begins with a run.
     static var everything: LivePending {
         var pending = LivePending()
         pending.mustFetch = true

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// State: `ids`, guarded by its mutex.
 final class ExaminedDocuments: Sendable {
-    /// Beyond this, the result is taken to hang on every document.
+    /// Beyond this, the result is taken to depend on every document.
     private static let mostIDs = 10_000
 
     /// nil when they are too many.
@@ -29,14 +29,14 @@ final class ExaminedDocuments: Sendable {
     var all: Set<DocumentID>? { ids.withLock(\.self) }
 }
 
-/// What the answer of a selector or of a query of the builder hangs on: the rows of property indexes that
-/// were read, and the documents that were looked at.
+/// What the answer of a selector or of a query of the builder depends on: the rows of property indexes
+/// that were read, and the documents that were looked at.
 ///
 ///     read        rows "post" … "post" of the index on type          documents a, b, c
 ///     touched by  a row that comes into or leaves that range, or      a change of a, b or c
 ///     not by      a document of another type
 ///
-/// An answer that was not found by indexes alone hangs on everything.
+/// An answer that was not found by indexes alone depends on everything.
 struct PlannedDependency: LiveDependency {
     /// The ranges of an index, and where the index stood.
     private struct Reading {
@@ -51,13 +51,13 @@ struct PlannedDependency: LiveDependency {
     /// Keeps the steps of the indexes being kept.
     private let tokens: [IndexTouches.Token]
 
-    /// Makes the dependency of a run; nil when it hangs on everything.
+    /// Makes the dependency of a run; nil when it depends on everything.
     ///
     /// - Parameters:
     ///   - core: The database.
-    ///   - path: The way that was gone.
+    ///   - path: The way that was taken.
     ///   - examined: What was looked at.
-    ///   - tokens: Have had the indexes followed since before the run.
+    ///   - tokens: They have kept the indexes followed since before the run.
     init?(
         _ core: DatabaseCore, _ path: AccessPath, _ examined: ExaminedDocuments,
         _ tokens: [IndexTouches.Token]

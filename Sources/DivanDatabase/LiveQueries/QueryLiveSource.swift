@@ -4,7 +4,7 @@ internal import DivanIndex
 internal import DivanJSON
 internal import DivanModel
 
-/// A query of a view, or of all documents, as the question of a live query.
+/// A query of a view, or of all documents, as the source of a live query.
 struct QueryLiveSource: LiveSource {
     let query: Query
 
@@ -66,7 +66,7 @@ struct QueryLiveSource: LiveSource {
     }
 }
 
-/// Hangs on the rows of ranges of an index, and on the documents that came with them.
+/// Depends on the rows of ranges of an index, and on the documents that came with them.
 private struct IndexDependency: LiveDependency {
     let view: View
     var place: IndexTouches.Place
@@ -89,7 +89,7 @@ private struct IndexDependency: LiveDependency {
     }
 }
 
-/// Hangs on the documents whose IDs are in a range, or in a list.
+/// Depends on the documents whose IDs are in a range, or in a list.
 private struct DocumentsDependency: LiveDependency {
     let core: DatabaseCore
     let range: AllDocumentsRun.IDRange

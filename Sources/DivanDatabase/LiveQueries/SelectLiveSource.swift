@@ -4,7 +4,7 @@ public import Dispatch
 internal import DivanJSON
 internal import Synchronization
 
-/// A query of the builder as the question of a live query.
+/// A query of the builder as the source of a live query.
 struct SelectLiveSource: LiveSource {
     let query: SelectQuery
     let core: DatabaseCore

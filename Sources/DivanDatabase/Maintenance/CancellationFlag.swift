@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// Carries a task's cancellation to blocking work on another thread.
 ///
-/// Blocking forms know no task. Those that may take long ask the flag that their thread carries,
-/// if it carries one:
+/// Blocking calls know no task. Those that may take long ask the flag that their thread carries, if
+/// it carries one:
 ///
 /// ```swift
 /// try CancellationFlag.check()        // at each report of progress

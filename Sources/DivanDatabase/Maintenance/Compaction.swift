@@ -37,13 +37,15 @@ extension Database {
 
 /// One run of compaction.
 ///
-/// Dead bodies are listed in `superseded`, so the work is in proportion to what there is to delete.
-/// Then the oldest rows of `purges` go, but none that an index has yet to apply: its record is its mark.
-/// A follower that keeps no record reads purges soon after; if it has been away so long that one it
-/// needs is gone, `DatabaseState.forgottenPurge` says so, and it must look at everything anew.
+/// Dead bodies are listed in `superseded`, so the work is in proportion to what there is to delete. Then
+/// it removes the oldest rows of `purges`, but none that an index has yet to apply: the index's record
+/// is its mark. A follower that keeps no record reads purges soon after; if it has been away so long
+/// that one it needs is gone, `DatabaseState.forgottenPurge` says so, and it must read all documents
+/// again.
 ///
-/// Each batch is one transaction: rows of `revisions` go, the marks go, and the trees forget the
-/// sequences, each document's once: where one body of a document is dead, all its dead ones go.
+/// Each batch is one transaction. It removes rows of `revisions` and their marks, and makes the
+/// trees forget the sequences, once for each document: where one body of a document is dead, it
+/// removes all its dead ones.
 struct Compaction {
     /// Enough to make a transaction worth its commit, few enough that other writers wait for
     /// hundredths of a second.
@@ -108,8 +110,8 @@ struct Compaction {
 
     /// Deletes a dead body and all others of its document.
     ///
-    /// Revisions of one document lie far apart, so in the order of the marks its record would be
-    /// written anew for each of them.
+    /// Revisions of one document lie far apart. So in the order of the marks its record would be
+    /// written again for each of them.
     private func deleteBodies(
         besides sequence: SequenceNumber, _ context: WriteContext,
         _ deleted: inout Set<SequenceNumber>

@@ -62,7 +62,7 @@ extension Database {
     }
 }
 
-/// The words in which rows are shown.
+/// The text in which rows are shown.
 enum Inspection {
     static func key(_ key: Span<UInt8>, in store: String) -> String {
         if store == "largeBodies" { return KeyEncoding.hexadecimal(key) }

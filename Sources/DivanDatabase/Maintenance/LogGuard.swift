@@ -4,16 +4,17 @@ internal import DivanStorage
 
 /// Ends long work in one snapshot before the log that it holds up gets long.
 ///
-/// While a snapshot lives, what others commit stays in the engine's log. Feeds, exports and the
-/// indexer renew theirs; `verify`, `salvage` and `inspect` compare rows of several stores with each
-/// other, which is only true of rows of one moment. docs/decisions/0007 has the reasons.
+/// While a snapshot lives, what other threads and processes commit stays in the engine's log.
+/// Feeds, exports and the indexer renew their snapshots; `verify`, `salvage` and `inspect` compare
+/// rows of several stores with each other, which only works for rows of one moment.
+/// docs/decisions/0007 has the reasons.
 ///
 /// ```swift
 /// let log = LogGuard(core)
 /// try core.read { snapshot in … try log.check() … }
 /// ```
 struct LogGuard {
-    /// What others may always write meanwhile.
+    /// What other threads and processes may always write meanwhile.
     private static let leastAllowance = 64 << 20
 
     private let core: DatabaseCore
@@ -28,7 +29,8 @@ struct LogGuard {
 
     /// Looks at the size of the files; costs two system calls.
     ///
-    /// - Throws: `DatabaseError` with code `.databaseBusy` when others have written too much.
+    /// - Throws: `DatabaseError` with code `.databaseBusy` when other threads or processes have
+    ///   written too much.
     func check() throws {
         guard Self.size(core) <= limit else { throw DatabaseError.writtenTooFast(core.name) }
     }

@@ -50,7 +50,7 @@ extension Database {
             try core.read { try $0.propertyIndexes() }.map(\.definition) + texts.map(\.definition)
         try core.write { context in
             for name in names { _ = try context.dropIndex(IndexName(.view, name)) }
-            // These are known by their records, which stay.
+            // Property and full-text indexes are known by their records, which stay.
             for definition in kept {
                 _ = try context.makeIndex(
                     definition.name, signature: definition.signature, version: definition.version)
@@ -59,7 +59,7 @@ extension Database {
         if !kept.isEmpty {
             _ = try IndexPass(core: core, definitions: kept, progress: progress).run()
         }
-        // The first brings the others along.
+        // Updating the first brings the others up to date, too.
         for view in defined { try view.updateIndex(progress: progress) }
     }
 }

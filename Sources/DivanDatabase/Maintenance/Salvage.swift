@@ -51,7 +51,7 @@ extension Database {
         targetOptions.create = true
         targetOptions.encryptionKey = encryptionKey
         let copy = try open(at: destination, options: targetOptions)
-        // What has expired comes over, too; it goes when the copy is next opened.
+        // Expired documents are copied, too; they are purged when the copy is next opened.
         copy.core.expirationTimer.stop()
         defer { copy.close() }
         var result = try Salvage(from: damaged, to: copy, progress: progress).run()
@@ -132,7 +132,8 @@ final class Salvage {
         return result
     }
 
-    /// Refuses a database whose engine would follow damage wherever it leads.
+    /// Refuses a database whose structure is damaged, if its engine would not notice that while
+    /// reading.
     private func checkStructure() throws {
         guard !type(of: source.engine).noticesDamagedStructure else { return }
         let problems = try source.blaming(nil) {
@@ -166,7 +167,7 @@ final class Salvage {
         throws
     {
         var count = 0
-        // Where the older part cannot be read, the recent one comes over without.
+        // Where the older part cannot be read, the recent one is copied without it.
         let tree = attempt(id) { try snapshot.whole(record.tree, of: id) } ?? record.tree
         // Oldest first, so that each revision's history is there when it comes.
         for node in record.tree.nodes.sorted(by: { $0.id < $1.id }) {

@@ -6,7 +6,7 @@ internal import DivanStorage
 
 /// What the stored revisions refer to, as verification finds it in their bodies.
 struct AttachmentAudit {
-    /// Who refers to a content, and how long its file must be, where a stub says so.
+    /// The revisions that refer to a content, and how long its file must be, where a stub says so.
     struct Use {
         var documentID: DocumentID
         var fileLength: Int?
@@ -20,7 +20,7 @@ struct AttachmentAudit {
     private(set) var uses: [AttachmentKey: Use] = [:]
     /// The contents that were not here when a revision was stored.
     var absent: Set<AttachmentKey> = []
-    /// Those that were here.
+    /// The contents that were here.
     var stored: Set<AttachmentKey> = []
 
     /// Notes what a body refers to.
@@ -46,7 +46,7 @@ struct AttachmentAudit {
 }
 
 extension Verification {
-    /// Tells of attachments whose names other databases refuse. New edits refuse them here, too.
+    /// Notes attachments whose names other databases refuse. New edits refuse them here, too.
     func noteNames(in body: PackedValue, of id: DocumentID) {
         body["_attachments"]?.forEachProperty { name, _ in
             let isEmpty = name.isEmpty
@@ -128,7 +128,7 @@ extension Verification {
     private func isIntact(_ key: AttachmentKey) throws -> Bool {
         do throws(SystemError) {
             guard let file = try core.attachments.open(key) else { return true }
-            // What cannot be read is as bad as other bytes.
+            // Content that cannot be read is as bad as wrong content.
             let reader = FileReader(file, length: nil)
             return (try? KeyCheck.isContent(of: key, reader, by: core.digest)) ?? false
         } catch {

@@ -8,8 +8,8 @@ internal import DivanStorage
 extension Verification {
     /// Checks that every index is whole: its record, its rows, its partial counts.
     ///
-    /// Map and reduce functions are not asked, so rows that a changed map function would not emit any
-    /// more, and wrong reduced values, are not found.
+    /// It does not call map and reduce functions. So it does not find wrong reduced values, or rows
+    /// that a changed map function would no longer emit.
     func checkIndexes(_ snapshot: Snapshot) throws {
         var known = NameSet(Stores.names.map(\.name))
         for name in try attempt(nil, { try snapshot.indexNames() }) ?? [] {

@@ -140,10 +140,10 @@ final class Verification {
 
     func run() throws -> [VerificationProblem] {
         try checkStructure()
-        // What else is wrong cannot be found out without following the damage.
+        // Other problems cannot be found without following the damage.
         let isReadable = problems.isEmpty || type(of: core.engine).noticesDamagedStructure
         guard isReadable else { return problems }
-        // Read before the snapshot is taken, since others may commit meanwhile.
+        // Read before the snapshot is taken, since other processes may commit meanwhile.
         let mark = core.directory.flatMap { try? ChangeMark(Files.read($0.changesPath)) }
         let log = LogGuard(core)
         try core.read { snapshot in
@@ -200,7 +200,7 @@ final class Verification {
                 + "\(state.lastPurge).", nil)
     }
 
-    /// Checks the stores that no counter and no tree speaks of.
+    /// Checks the stores that no counter and no tree refers to.
     private func checkStores(_ snapshot: Snapshot) throws {
         try checkIndexes(snapshot)
         try forEachRow(of: core.stores.local, snapshot) { cursor in
@@ -323,7 +323,8 @@ final class Verification {
         }
     }
 
-    /// Checks whose row a sequence has; false when it has none, nil when it cannot be read.
+    /// Checks which document the row of a sequence belongs to; false when there is no row, nil when
+    /// it cannot be read.
     ///
     /// A pointer has no node, and its tombstone flag is the winner's of when it was written.
     @discardableResult

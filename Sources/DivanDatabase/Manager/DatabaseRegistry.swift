@@ -4,7 +4,8 @@ internal import DivanJSON
 internal import DivanStorage
 internal import Synchronization
 
-/// The databases open in this process: one engine a directory, however many managers and handles.
+/// The databases open in this process: one engine for each directory, however many managers and
+/// handles.
 ///
 /// A directory is known by its device and inode, so two paths to it are one database. One mutex
 /// guards the table; opening happens outside it, and a thread that loses a race to open the same
@@ -95,7 +96,7 @@ final class DatabaseRegistry: Sendable {
         core?.close()
     }
 
-    /// Lets go of a core that was closed for all of its handles.
+    /// Removes a core that was closed for all of its handles.
     func forget(_ core: DatabaseCore, at identity: FileIdentity) {
         entries.withLock { entries in
             if entries[identity]?.core === core { entries[identity] = nil }

@@ -51,7 +51,7 @@ extension Manager {
     /// Whether the manager is suspended.
     public var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
-    /// Does something to all, then throws the first failure.
+    /// Does something to all databases, then throws the first failure.
     private static func forEach(_ databases: [Database], _ body: (Database) throws -> Void) throws {
         var failure: (any Error)?
         for database in databases where !database.isClosed {

@@ -49,7 +49,7 @@ public final class Manager: Sendable {
         var isClosed = false
         var isSuspended = false
 
-        /// Removes the databases that are closed, by whichever handle, and returns them.
+        /// Removes the closed databases, whichever handle closed them, and returns them.
         mutating func takeClosed() -> [Database] {
             let closed = databases.filter { $0.value.isClosed }
             for name in closed.keys { databases[name] = nil }
@@ -156,7 +156,7 @@ public final class Manager: Sendable {
     public func openDatabase(named name: String, options: DatabaseOptions) throws -> Database {
         guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
         var closed: [Database] = []
-        // Outside the mutex: with the last of them goes what the app has put into them.
+        // Outside the mutex: releasing the last reference releases what the app has put into them.
         defer { withExtendedLifetime(closed) {} }
         let (database, followers): (Database, [@Sendable (Database) -> Void]) = try state.withLock {
             state in
@@ -241,7 +241,7 @@ public final class Manager: Sendable {
         for database in open { database.close() }
     }
 
-    /// Lets go of databases that are closed: a name that is used no more costs nothing.
+    /// Releases databases that are closed, so that a name that is no longer used costs nothing.
     ///
     /// A thread that closes does not wait for another thread's opening, which may take long; then
     /// the next opening does this.

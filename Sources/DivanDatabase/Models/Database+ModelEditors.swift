@@ -96,7 +96,7 @@ final class ModelEditors: Sendable {
     /// Carries out the automatic saves that are due.
     func saveDue() { for editor in all { editor.saveIfDue() } }
 
-    /// Tells what is lost with the database.
+    /// Logs which edits are lost with the database.
     func noteClosing() {
         for editor in all where editor.needsSave {
             Log.database.warning(

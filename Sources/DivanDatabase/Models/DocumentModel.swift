@@ -98,8 +98,8 @@ public struct ModelIdentity: Codable, Hashable, Sendable {
     }
 }
 
-// The coding that the compiler makes for a model calls these for its identity, since they are closer
-// than the general ones: in a document there is no such property.
+// The coding that the compiler makes for a model calls these for its identity, since they are more
+// specific than the general ones: a document has no such property.
 
 extension KeyedEncodingContainer {
     /// Leaves the identity of a model out of its document; other coders get it.

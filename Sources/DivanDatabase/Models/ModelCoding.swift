@@ -29,7 +29,7 @@ enum ModelCoding {
         }
         let identity = ModelIdentity(id: document.id, revisionID: document.revisionID)
         var model = try $identity.withValue(identity) { try document.decode(type) }
-        // A type that decodes itself need not know how.
+        // A type that decodes itself does not need to set the identity.
         model.identity = identity
         model.didLoad()
         return model

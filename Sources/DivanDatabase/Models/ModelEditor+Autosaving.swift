@@ -4,7 +4,7 @@ internal import DivanLogging
 internal import Observation
 internal import Synchronization
 
-/// When an editor saves by itself, and what came of it.
+/// When an editor saves by itself, and the outcome.
 struct AutosaveState {
     var isOn = false
     var delay = Duration.zero
@@ -68,7 +68,7 @@ extension ModelEditor {
             defer { state.due = nil }
             return state.due
         }
-        // Outside the mutex, for the task may be the last one to hold this.
+        // Outside the mutex, since the task may hold the last reference to this.
         due?.cancel()
     }
 

@@ -77,7 +77,7 @@ struct ModelEdits<Model: DocumentModel> {
         version += 1
     }
 
-    /// Shows another value in this copy of the state only, which says nothing to the editor.
+    /// Shows another value in this copy of the state only; the editor does not change.
     mutating func showForNow(_ current: Model) { value = current }
 
     /// Notes that the value of a version was saved in a batch, as a value with these properties.
@@ -85,7 +85,7 @@ struct ModelEdits<Model: DocumentModel> {
         of saved: Model, encoded: JSONObject?, version savedVersion: Int,
         sequence: SequenceNumber, in outcome: BatchFate
     ) {
-        // Of several saves in one batch the first tells what to go back to.
+        // The first of several saves in one batch tells what to go back to.
         if saves.last?.outcome !== outcome {
             saves.append(
                 Save(
@@ -100,7 +100,7 @@ struct ModelEdits<Model: DocumentModel> {
             value.identity = saved.identity
         }
         baseline = encoded
-        // Purges are counted apart, and a save is none.
+        // Purges are counted separately, and a save is none.
         mark = DatabaseMark(sequence: sequence, purge: mark.purge)
         version += 1
     }

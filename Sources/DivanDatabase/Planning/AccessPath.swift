@@ -2,7 +2,7 @@
 
 internal import DivanIndex
 
-/// A way to come by documents among which are all that a query finds.
+/// A way to get documents among which are all that a query finds.
 indirect enum AccessPath: Sendable {
     /// Nothing can be found.
     case nothing

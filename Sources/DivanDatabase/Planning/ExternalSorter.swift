@@ -9,8 +9,8 @@ internal import DivanModel
 ///     …               64 MB in memory ──► sorted, written as a run
 ///     forEach         the runs and what is in memory, merged
 ///
-/// The file has no name, is encrypted with a key that is nowhere else, and goes with the sorter. With a limit, what can not be among the first so many
-/// is dropped, and there is seldom anything to write.
+/// The file has no name, is encrypted with a key that is nowhere else, and is removed with the sorter. With a limit,
+/// items that cannot be among the first ones are dropped, so there is seldom anything to write.
 struct ExternalSorter {
     /// What is sorted: bytes to sort by, and what belongs to them.
     struct Item {
@@ -157,7 +157,7 @@ private struct SortedRun {
         return Array(buffer[offset..<offset + Int(length)])
     }
 
-    /// Has at least so many bytes at hand, as far as the run has them.
+    /// Makes at least this many bytes available, as far as the run has them.
     private mutating func fill(_ count: Int, isNeeded: Bool) throws {
         guard buffer.count - offset < count, let file else { return }
         buffer.removeFirst(offset)

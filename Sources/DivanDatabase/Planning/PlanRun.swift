@@ -37,7 +37,7 @@ final class PlanRun {
     /// Whether all documents are wanted, in any order: nothing stops the run. All are read faster in the
     /// order of their sequences, in which their bodies lie.
     var takesAllInAnyOrder = false
-    /// Gets each of all documents where it lies, first; those that it refuses are made. For a run of all
+    /// Gets each document where it lies, first; a document that it refuses is made. For a run of all
     /// documents in any order.
     var take: PlannedQuery.Take?
     private(set) var counters = Counters()
@@ -107,7 +107,7 @@ final class PlanRun {
                 ending = .overBudget
                 return false
             }
-            // A row is there for a document that is; should it not be, the index is damaged.
+            // A row belongs to a document that exists; if it does not exist, the index is damaged.
             guard let document = try snapshot.document(id) else {
                 throw IndexCorruption("A row belongs to no document.")
             }

@@ -7,7 +7,7 @@ internal import DivanModel
 /// What a run of a query found out about itself.
 struct QueryReport {
     var plan: QueryPlan
-    /// The way that was gone in the end.
+    /// The way that was taken in the end.
     var path: AccessPath
     var counters = PlanRun.Counters()
     /// Whether documents were sorted in memory.
@@ -97,7 +97,7 @@ extension PlannedQuery {
         return true
     }
 
-    /// Goes along a way that has the right order; false when it costs more than it may.
+    /// Takes a way that has the right order; false when it costs more than it may.
     private func stream(
         _ path: AccessPath, _ planner: Planner, _ budget: Int, _ report: inout QueryReport,
         _ body: (Document, Snapshot) throws -> Bool

@@ -53,7 +53,7 @@ extension PlannedQuery {
     private func isCurrent(_ maps: [PropertyIndexMap], _ snapshot: Snapshot) throws -> Bool {
         let state = try snapshot.state()
         return try maps.allSatisfy { map in
-            // An index that was deleted meanwhile is not waited for.
+            // This does not wait for an index that was deleted meanwhile.
             guard let record = try snapshot.indexRecord(map.index.indexName) else { return true }
             return record.signature.hasSameBytes(as: map.definition.signature)
                 && record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
@@ -66,7 +66,7 @@ extension PlannedQuery {
             guard let record = try snapshot.indexRecord(map.index.indexName),
                 record.signature.hasSameBytes(as: map.definition.signature)
             else { return nil }
-            // What is behind is used only by a query that asks for no more.
+            // An index that is behind is used only by a query that accepts old results.
             let isCurrent =
                 record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
             guard isCurrent || !updatesIndexes else { return nil }

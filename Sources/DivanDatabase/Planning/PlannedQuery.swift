@@ -5,8 +5,8 @@ internal import DivanJSON
 internal import DivanModel
 internal import DivanPlatform
 
-/// What a selector or a query of the builder comes down to: conditions for an index, an order, a
-/// window, and a test for what an index cannot tell.
+/// The common form of a selector and of a query of the builder: conditions for an index, an order,
+/// a window, and a test for what an index cannot tell.
 struct PlannedQuery {
     let core: DatabaseCore
     var constraint: QueryConstraint
@@ -20,8 +20,8 @@ struct PlannedQuery {
     var includesDeleted = false
     /// Whether all documents are wanted, in any order; then there is no order, window or start.
     var takesAllInAnyOrder = false
-    /// Takes a document where it lies while all are read in any order, without its being made; false if it
-    /// must be made. Only for a query that wants every document.
+    /// Takes a document where it lies while all are read in any order, so that it need not be made; false
+    /// if it must be made. Only for a query that wants every document.
     var take: Take?
     /// Where an earlier run ended.
     var start: QueryPosition?

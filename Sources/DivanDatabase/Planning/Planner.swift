@@ -3,10 +3,10 @@
 internal import DivanIndex
 internal import DivanJSON
 
-/// Chooses how a query comes by its documents.
+/// Chooses how a query gets its documents.
 ///
 /// There is no guessing: the partial reductions of an index count the rows of any range in O(log n), so
-/// each way that there is has a price in rows, and the cheapest is taken.
+/// each way has a price in rows, and the cheapest is taken.
 ///
 ///     type = "a" and (x = 1 or y > 5)         on "type"                 n rows
 ///                                             on "x" plus on "y"        k + m rows
@@ -100,7 +100,7 @@ struct Planner {
         guard !ranges.isEmpty else { return .nothing }
         let paths = ranges.map { AccessPath.documents($0) }
         let areSingle = ranges.allSatisfy(\.isSingleKey)
-        // How many IDs lie in a range is not known; it is no more than there are.
+        // The number of IDs in a range is not known; it is at most the number of all documents.
         return PricedAccess(
             path: paths.count == 1 ? paths[0] : .union(paths),
             rows: areSingle ? ranges.count : max(1, documentCount / 2), isBound: !areSingle)

@@ -11,11 +11,11 @@ struct OrderKey: Hashable, Sendable {
     var collation: Collation?
 }
 
-/// Turns what documents are sorted by into bytes that sort so.
+/// Turns what documents are sorted by into bytes that sort the same way.
 ///
 ///     component, component, …, then the ID of the document
 ///
-/// The bytes of what descends are turned around. Equal documents come in the order of their IDs,
+/// The bytes of descending parts are inverted. Equal documents come in the order of their IDs,
 /// which descends when everything does, as if an index were read backwards.
 struct OrderCoder: Sendable {
     let keys: [OrderKey]
@@ -38,7 +38,7 @@ struct OrderCoder: Sendable {
             if key.isDescending { Self.turn(&position, from: start) }
         }
         let start = position.count
-        // A zero ends the ID, so that turned around a shorter one still comes at its place.
+        // A zero ends the ID, so that a shorter one still sorts correctly when inverted.
         position.append(contentsOf: id.utf8)
         position.append(0)
         if isReversed { Self.turn(&position, from: start) }

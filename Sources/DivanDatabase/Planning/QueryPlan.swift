@@ -38,7 +38,7 @@ extension Planner {
         plan.considered = constraint.isNothing ? [] : try candidates(constraint) + [scan]
         guard !order.isEmpty else { return plan }
         let isDescending = order[0].isDescending
-        // Nothing to sort is nothing to plan.
+        // Without an order there is nothing more to plan.
         guard base.rows > 0, order.allSatisfy({ $0.isDescending == isDescending }),
             order.allSatisfy({ $0.collation == nil || $0.collation == collation })
         else { return plan }
@@ -49,7 +49,7 @@ extension Planner {
         }
         guard let ordered = try orderedAccess(constraint, order.map(\.path)) else { return plan }
         plan.considered.append(ordered)
-        // A price that is as good, without sorting, is better.
+        // At the same price, a way without sorting is better.
         if ordered.rows <= base.rows {
             plan.base = ordered
             plan.isBaseOrdered = true

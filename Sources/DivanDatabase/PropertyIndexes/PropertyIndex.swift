@@ -96,7 +96,7 @@ extension PropertyIndex {
 
     /// The parsed paths.
     ///
-    /// - Throws: `.invalidQuery` where one is none, or several are of elements.
+    /// - Throws: `.invalidQuery` where a path is invalid, or several are of elements.
     func components() throws -> [IndexComponent] {
         let components = try paths.map { text in
             do throws(PropertyPath.Failure) { return try IndexComponent(text) } catch {

@@ -13,8 +13,8 @@ internal import DivanStorage
 ///                  0     1  flags: 1 the content need not be here: it was not when the revision was
 ///                           stored, or `release` has given it up
 ///
-/// As long as there is one row for a content, its file stays. The rows of a revision come and go with
-/// the revision's own row, in one transaction.
+/// The file of a content is kept as long as there is a row for it. The rows of a revision come and go
+/// with the revision's own row, in one transaction.
 struct AttachmentReference: Equatable {
     static let absent: UInt8 = 1
     static let keyLength = AttachmentKey.byteCount + 8

@@ -50,8 +50,8 @@ struct DatabaseState: Equatable, Sendable {
         try check()
     }
 
-    /// Refuses what no database can have come to: counting on from it would overflow, or use a key
-    /// again.
+    /// Refuses counters that no database can have reached: counting on from them would overflow, or
+    /// use a key again.
     private func check() throws {
         let counters = [
             lastSequence, lastPurge, liveDocuments, deletedDocuments, conflictedDocuments,

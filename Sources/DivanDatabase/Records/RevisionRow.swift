@@ -16,8 +16,8 @@ internal import DivanModel
 ///
 /// *Consult the document* marks a row that alone does not tell how its document stands: the document
 /// has other leaves, this revision is not the winner, or the row carries no body and only moves the
-/// document to a new place in the feed. A scan reads the document's record for such a row; for all
-/// others the row is the whole truth, which is what makes scans sequential.
+/// document to a new place in the feed. A scan reads the document's record for such a row. All other
+/// rows are complete by themselves, which makes scans sequential.
 struct RevisionRow {
     struct Flags: OptionSet {
         let rawValue: UInt8

@@ -5,8 +5,8 @@ internal import DivanStorage
 /// A place among the rows of a store that keeps them in blocks: see ``BlockRows``.
 ///
 /// It stands on a row or nowhere, as a `StorageCursor` does. Seeking a row of the block that it stands
-/// in does not ask the engine, so it sees no change that is made to its store meanwhile: make a new one
-/// after changes.
+/// in does not ask the engine, so it sees no change that is made to its store meanwhile. Make a new
+/// cursor after changes.
 final class BlockCursor {
     private let blocks: any StorageCursor
     private var rows = BlockRows()

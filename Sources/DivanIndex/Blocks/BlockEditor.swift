@@ -13,7 +13,7 @@ internal import DivanStorage
 struct BlockEditor {
     /// The most bytes of a block's key and value: one that grows beyond is split. SQLite keeps up to
     /// 1,002 bytes of a row on a page of 4 kB, and half of that makes a change of single rows much
-    /// cheaper and a build hardly dearer.
+    /// cheaper and a build hardly more expensive.
     static let largestBlock = 640
     /// What rows are packed into where they become several blocks. The rest is room to grow: the next
     /// row that comes in between splits nothing.
@@ -23,7 +23,7 @@ struct BlockEditor {
     /// The key of the first block, which is below every row's.
     static let firstKey: [UInt8] = [0]
 
-    /// What became of an edit.
+    /// The outcome of an edit.
     enum Outcome: UInt8, Sendable {
         /// There was no such row, and now there is.
         case added
@@ -37,7 +37,7 @@ struct BlockEditor {
         case missing
     }
 
-    /// Gets what a row held before an edit: the place of the edit among all, and the value.
+    /// Gets the value that a row had before an edit, with the place of the edit among all.
     typealias Former = (_ edit: Int, _ value: Span<UInt8>) throws -> Void
 
     private let store: Store
@@ -74,9 +74,9 @@ struct BlockEditor {
     ///
     /// - Parameters:
     ///   - edits: The changes, sorted, each key once.
-    ///   - bytes: What they are made of.
+    ///   - bytes: The bytes that they are made of.
     ///   - former: Gets the value of each row that is there already, just before its edit.
-    /// - Returns: What became of each.
+    /// - Returns: The outcome of each.
     /// - Throws: `StorageError`, ``IndexCorruption``, and what `former` throws.
     func apply(
         _ edits: [BlockEdits.Edit], of bytes: Span<UInt8>, former: Former = { _, _ in }
@@ -170,7 +170,7 @@ struct BlockEditor {
             return true
         }
         if case .some(let end) = region.end { return end.map { compare(key, $0.span) < 0 } ?? true }
-        // Looking for the key's own block is no dearer than asking where this one ends.
+        // Looking for the key's own block costs no more than asking where this one ends.
         if region.isStored, let found = try block(of: key), found.key != region.key {
             region.following = found
             return false
@@ -222,7 +222,7 @@ struct BlockEditor {
         region.hasTakenBlocks = true
         region.following = nil
         region.end = .none
-        // Where the block after it begins is asked while it still stands there.
+        // Finds where the block after it begins, while it still stands there.
         let stored = (region.key, region.isStored)
         (region.key, region.isStored) = (next, true)
         _ = try end(of: &region)

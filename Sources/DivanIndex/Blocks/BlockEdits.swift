@@ -2,16 +2,16 @@
 
 /// Changes of the rows of a store, sorted by key, and the bytes that they are made of.
 ///
-/// A bulk build has hundreds of thousands of these, so one is a few numbers, and many are sorted without
-/// comparing them: by eight bytes of their keys, byte by byte, by counting, without those bytes that all
-/// have in common. Those that are alike in all eight stay in the order in which they came, which often is
-/// right, and else are sorted by the next eight.
+/// A bulk build has hundreds of thousands of edits. So an edit is a few numbers, and many edits are
+/// sorted without comparing them: by eight bytes of their keys, byte by byte, by counting, without the
+/// bytes that all have in common. Edits that are alike in all eight keep the order in which they came,
+/// which is often right; otherwise they are sorted by the next eight.
 struct BlockEdits {
-    /// So few are sorted where they stand.
+    /// At most this many are sorted in place.
     private static let mostInserted = 8
-    /// Fewer are compared.
+    /// Fewer than this are sorted by comparison.
     private static let leastCounted = 64
-    /// So many bytes are counted; keys that are alike that far are compared.
+    /// This many bytes are sorted by counting; keys that are alike that far are compared.
     private static let mostCounted = 64
 
     enum Kind: UInt8, Sendable {
@@ -71,7 +71,7 @@ struct BlockEdits {
     /// Sorts by key, unless they are sorted.
     mutating func sort(in bytes: [UInt8]) { sort(edits.indices, from: 0, in: bytes) }
 
-    /// Sorts those of a range, whose keys have so many first bytes in common.
+    /// Sorts the edits of a range, whose keys have a number of first bytes in common.
     private mutating func sort(_ range: Range<Int>, from depth: Int, in bytes: [UInt8]) {
         guard !isSorted(range, in: bytes) else { return }
         guard range.count > Self.mostInserted else { return insert(range, in: bytes) }
@@ -91,7 +91,7 @@ struct BlockEdits {
         }
     }
 
-    /// Sorts a few by moving each before those that it precedes.
+    /// Sorts a few edits by moving each before those that it precedes.
     private mutating func insert(_ range: Range<Int>, in bytes: [UInt8]) {
         for index in range.dropFirst() {
             var place = index
@@ -102,8 +102,8 @@ struct BlockEdits {
         }
     }
 
-    /// Sorts those of a range by eight bytes of their keys, and returns these; what has the same ones
-    /// keeps its order.
+    /// Sorts the edits of a range by eight bytes of their keys, and returns these bytes; edits with
+    /// the same ones keep their order.
     private mutating func sortByWord(
         _ range: Range<Int>, at depth: Int, in bytes: [UInt8]
     ) -> [UInt64] {

@@ -5,12 +5,12 @@ internal import DivanStorage
 
 /// Packs rows, given in order, into blocks and hands these on.
 ///
-/// Rows wait until it is known how many there are: those of one place in the store are spread evenly,
-/// so that a block that grew too large becomes two halves and not a full one and a scrap. At the end
-/// of the store blocks are filled, since rows that come in order are added there. Filled is not full:
-/// a block may grow by a third before it is split.
+/// Rows wait until their number is known: the rows of one place in the store are spread evenly, so
+/// that a block that grew too large becomes two halves and not a full one and a small rest. At the
+/// end of the store blocks are filled, since rows that come in order are added there. Filled is not
+/// full: a block may grow by a third before it is split.
 struct BlockPacker<Target: BlockTarget> {
-    /// So many bytes wait at most, so that a bulk build streams.
+    /// The most bytes that wait, so that a bulk build streams.
     private static var largestWait: Int { 64 << 10 }
 
     private(set) var target: Target
@@ -18,7 +18,7 @@ struct BlockPacker<Target: BlockTarget> {
     private var blockKey: [UInt8]
     private var bytes: [UInt8] = []
     private var places: [PackedRow] = []
-    /// What the waiting rows take.
+    /// The bytes of the waiting rows.
     private(set) var size = 0
     /// How many blocks were written.
     private(set) var written = 0
@@ -50,7 +50,7 @@ struct BlockPacker<Target: BlockTarget> {
     /// Whether what waits fits into one block.
     var fitsOneBlock: Bool { blockKey.count + size <= BlockEditor.largestBlock }
 
-    /// Whether so much waits that some should be written.
+    /// Whether enough rows wait that some should be written.
     var isFull: Bool { bytes.count > Self.largestWait }
 
     /// Hands on full blocks and keeps the last rows waiting.

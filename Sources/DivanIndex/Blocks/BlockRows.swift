@@ -28,8 +28,8 @@ internal import DivanStorage
 /// 3. The first block has the key 00, which is below every row's, unless that block became empty.
 /// 4. Key and value of a block have at most ``BlockEditor/largestBlock`` bytes, unless it has one row.
 ///
-/// Where blocks begin depends on the order in which rows came. The rows alone are what an index is:
-/// two with the same rows are equal.
+/// Where blocks begin depends on the order in which rows came. Only the rows make an index: two
+/// with the same rows are equal.
 struct BlockRows {
     /// Where a row lies in ``bytes``, and where the rest of its key and its value lay in the block.
     private struct Place {

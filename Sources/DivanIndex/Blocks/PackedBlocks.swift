@@ -17,7 +17,7 @@ struct StoredBlocks: BlockTarget {
     }
 }
 
-/// Blocks that are written later: they were packed where no transaction is.
+/// Blocks that are written later: they were packed outside a transaction.
 struct PackedBlocks: BlockTarget, Sendable {
     private var bytes: [UInt8] = []
     /// Where each block's key ends, and where the block does.

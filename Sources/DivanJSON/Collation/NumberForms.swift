@@ -3,9 +3,9 @@
 /// How the numbers of a value are written, as far as a row key does not tell.
 ///
 /// In a row key all numbers that are equal have the same bytes, and are read back as the plainest of
-/// them: an integer if 64 bits hold it, else a double, else the fewest digits. What was written in
-/// another way is listed here, and follows the document's ID in the key of a row, where it
-/// decides nothing that a query can see:
+/// them: an integer if 64 bits hold it, else a double, else the fewest digits. Numbers that were
+/// written in another way are listed here. The list follows the document's ID in the key of a row,
+/// where it decides nothing that a query can see:
 ///
 ///     [1, 1.0, "a", -0.0]       key   [1, 1, "a", 0]       forms   one number passed over, double
 ///                                                                  none passed over, -0.0

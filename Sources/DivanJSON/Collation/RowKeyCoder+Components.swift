@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The key of a property index is a fixed number of values one after the other, without an array
-// around them. A property that a document has not got is one byte below the tags of all types:
+// around them. A property that a document does not have is one byte below the tags of all types:
 //
 //     04         in place of a whole key: something in the document fits into no key
 //     08         a property that is missing
@@ -19,7 +19,7 @@ extension RowKeyCoder {
     /// that compare strings by bytes.
     package func appendTextPrefix(_ text: String, to key: inout [UInt8]) {
         append(.string(text), to: &key)
-        // Without its end it begins all that go on.
+        // Without its end, it is the beginning of all longer strings that begin with it.
         key.removeLast()
     }
 

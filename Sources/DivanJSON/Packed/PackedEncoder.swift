@@ -3,8 +3,8 @@
 /// Packs values that are in memory.
 ///
 /// It writes from the last byte to the first, so that the size of a container is known when its
-/// head is written, and nothing is moved or measured twice. Text is packed by
-/// ``PackedTextParser``, without values in between.
+/// head is written, and nothing is moved or measured twice. ``PackedTextParser`` packs text,
+/// without values in between.
 struct PackedEncoder: ~Copyable {
     private var sink = BackwardSink(capacity: 512)
 

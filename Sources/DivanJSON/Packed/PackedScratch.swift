@@ -58,13 +58,14 @@ struct PackedEntry {
 
     /// Returns a scratch for the next parse.
     static func give(_ scratch: PackedScratch) {
-        // Large ones are let go: one document of 50 MB should not cost as much for ever.
+        // Large ones are released: one document of 50 MB should not keep as much memory from then
+        // on.
         guard scratch.capacity == 2 * pooledText + 4096, scratch.entryCapacity <= 4096 else {
             return
         }
         // SAFETY: the retain goes with the address to the parse that takes it out.
         let address = unsafe UInt(bitPattern: Unmanaged.passRetained(scratch).toOpaque())
-        // Another parse may have ended in between: its scratch is let go.
+        // Another parse may have ended in between: its scratch is released.
         _ = unpooled(pool.exchange(address, ordering: .acquiringAndReleasing))
     }
 

@@ -9,10 +9,10 @@
 ///   result   01 C2 0E [03 age 5E] [04 name 03 Ann]      at its end an object is gathered, sorted
 /// ```
 ///
-/// It knows only the good case. At anything wrong or unusual it gives up (position -1), and
-/// ``PackedValue/init(parsing:options:)`` lets ``JSONParser`` have the text, which either
-/// finds the exact failure or packs what this one could not. So the two accept the same texts
-/// by construction, and no code here describes an error.
+/// It handles only the usual case. At anything wrong or unusual it gives up (position -1), and
+/// ``PackedValue/init(parsing:options:)`` gives the text to ``JSONParser``, which either finds the
+/// exact failure or packs what this one could not. So the two accept the same texts by
+/// construction, and no code here describes an error.
 ///
 /// ## Invariants
 /// 1. `text` points at `end` readable bytes; every read is below `end`.
@@ -148,7 +148,8 @@
 
     /// Counts bytes that are about to be moved.
     ///
-    /// - Returns: Whether they are still few for the length of the text: eight times it, that is.
+    /// - Returns: Whether they are still few for the length of the text: at most eight times its
+    ///   length.
     @inline(__always)
     mutating func mayMove(_ count: Int) -> Bool {
         moved += count

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Texts are looked through eight bytes at a time: a row's key ends each text with a zero, and nearly every
-// text is ASCII, which needs no look at its sequences.
+// Texts are scanned eight bytes at a time: a row's key ends each text with a zero, and nearly every text
+// is ASCII, whose sequences need no check.
 
 extension Span<UInt8> {
     private static var ones: UInt64 { 0x0101_0101_0101_0101 }
@@ -17,7 +17,7 @@ extension Span<UInt8> {
         var index = offset
         while index + 8 <= count {
             let word = word(at: index)
-            // The lowest of these bits is that of the first zero; only those above it may lie.
+            // The lowest of these bits is that of the first zero; only bits above it may be wrong.
             let zeros = (word &- Self.ones) & ~word & Self.highBits
             if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 }
             index += 8
@@ -64,7 +64,7 @@ extension String {
     package init?(validUTF8 bytes: Span<UInt8>) {
         // SAFETY: the bytes are copied before the closure returns.
         let text = unsafe bytes.withUnsafeBufferPointer { buffer in
-            // Decoding mends what is wrong, and in ASCII nothing is; it is several times as fast.
+            // Decoding repairs invalid bytes, and ASCII has none; it is several times as fast.
             bytes.isASCII
                 ? unsafe String(decoding: buffer, as: UTF8.self)
                 : unsafe String(validating: buffer, as: UTF8.self)

@@ -33,8 +33,8 @@ struct DecimalDigits {
 
     /// Takes apart a finite double as Java does.
     ///
-    /// Java's spelling has two digits at least, and where one would do it takes the nearest two:
-    /// the least double is `4.9E-324`. They differ from the shortest only among the smallest
+    /// Java writes at least two digits, and where one would be enough it takes the nearest two: the
+    /// least double is `4.9E-324`. They differ from the shortest only among the smallest
     /// subnormals, where one step is more than a hundredth.
     init(java value: Double) {
         self.init(value)

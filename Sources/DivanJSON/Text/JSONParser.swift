@@ -33,7 +33,7 @@ public enum JSONParser {
         /// Creates options with another depth.
         public init(maximumDepth: Int) { self.maximumDepth = maximumDepth }
 
-        /// The depth that holds after all.
+        /// The depth that is in force.
         var effectiveDepth: Int { min(max(maximumDepth, 0), JSONValue.maximumDepth) }
     }
 

@@ -59,7 +59,7 @@ extension ByteSink {
         append(number: number.magnitude)
     }
 
-    /// Appends a double; null if it is infinite or not a number, because JSON has no word for it.
+    /// Appends a double; null if it is infinite or not a number, because JSON cannot express it.
     mutating func append(_ value: Double, style: DoubleStyle) {
         guard value.isFinite else {
             append("null")

@@ -2,8 +2,8 @@
 
 /// A string compared by its bytes.
 ///
-/// Swift's own `==` holds `"é"` in one scalar and in two for the same text. In a database they are
-/// two keys, and neither may replace the other.
+/// To Swift's own `==`, `"é"` in one scalar and in two is the same text. In a database they are two
+/// keys, and neither may replace the other.
 package struct ExactString: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The string.
     package let text: String
@@ -42,7 +42,8 @@ extension StringProtocol {
         utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }
 
-    /// What follows a beginning; nil where the string has another one, byte for byte.
+    /// The rest of the string after a beginning; nil where the string begins otherwise, byte for
+    /// byte.
     package func afterBytePrefix(_ prefix: String) -> String? {
         hasBytePrefix(prefix)
             ? String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self) : nil

@@ -55,7 +55,7 @@ extension JSONValue {
         set {
             switch self {
             case .object(var properties):
-                // The old copy goes first, so that the change happens in place.
+                // The old copy is released first, so that the change happens in place.
                 self = .null
                 properties[key] = newValue
                 self = .object(properties)

@@ -7,8 +7,8 @@ package enum KeyDerivation {
     /// The bytes of every key.
     package static let keySize = 32
 
-    /// What scrypt costs: about 128 × `cost` × `blockSize` bytes of memory, `parallelism` times after
-    /// each other.
+    /// The cost of scrypt: about 128 × `cost` × `blockSize` bytes of memory, `parallelism` times
+    /// after each other.
     package struct ScryptCost: Equatable, Sendable {
         /// The number N, a power of two.
         package var cost: Int
@@ -29,7 +29,7 @@ package enum KeyDerivation {
     package static func scrypt(
         _ password: SecretBytes, salt: [UInt8], _ cost: ScryptCost
     ) -> SecretBytes? {
-        // Twice what the algorithm needs, which OpenSSL only compares with.
+        // Twice what the algorithm needs; OpenSSL only compares with it.
         let memory = UInt64(256 * cost.cost * cost.blockSize + (1 << 20))
         return key { out in
             password.withBytes { password in

@@ -69,7 +69,7 @@ package final class SealingCipher {
         return isGenuine ? bytes : nil
     }
 
-    /// Opens what is a secret itself, into memory for secrets.
+    /// Opens bytes that are a secret themselves, into memory for secrets.
     package func openSecret(
         _ sealed: Span<UInt8>, nonce: [UInt8], associated: [UInt8]
     ) -> SecretBytes? {

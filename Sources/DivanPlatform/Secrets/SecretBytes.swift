@@ -11,7 +11,7 @@ internal import COpenSSL
 package final class SecretBytes: Sendable {
     // Safe because the bytes are written in `init` only, before any other code has the reference.
     private nonisolated(unsafe) let start: UnsafeMutablePointer<UInt8>
-    /// How many there are.
+    /// The number of bytes.
     package let count: Int
 
     /// Makes bytes that `body` fills in; they are zeros before.

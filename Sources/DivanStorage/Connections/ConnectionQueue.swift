@@ -71,8 +71,9 @@ public final class ConnectionQueue<Resource>: Sendable {
         if isOwnedByCurrentThread {
             return try unsafe body(resource)
         }
-        // Dispatch lets go of what a suspending call's body held after the body, but still in its turn.
-        // Should that be the last of something that closes itself here, it would wait for itself.
+        // Dispatch releases what a suspending call's body held after the body, but still in its turn.
+        // If that were the last reference to something that closes itself here, it would wait for
+        // itself.
         if DispatchQueue.getSpecific(key: turnKey) == ObjectIdentifier(turns) {
             return try takeTurn(body)
         }
@@ -110,7 +111,7 @@ public final class ConnectionQueue<Resource>: Sendable {
     }
 }
 
-/// What a queue of turns knows itself by.
+/// What identifies a queue of turns.
 private let turnKey = DispatchSpecificKey<ObjectIdentifier>()
 
 /// Whether a task that waits for its turn has been cancelled.

@@ -44,8 +44,8 @@ public protocol StorageWriter: StorageReader {
 
     /// Makes every commit before this transaction survive a power loss.
     ///
-    /// For work outside of the engine that must not come to the disk before those commits do, such as
-    /// deleting files that their rows spoke of.
+    /// For work outside the engine that must not reach the disk before those commits do, such as
+    /// deleting files that their rows referred to.
     func syncEarlierCommits() throws
 }
 

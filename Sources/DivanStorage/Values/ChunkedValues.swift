@@ -16,8 +16,8 @@
 /// try bodies.withRange(0..<100, id: 7, in: reader) { part in … }
 /// ```
 public struct ChunkedValues: Sendable {
-    /// The bytes of a full chunk: large enough that its key and row cost nothing, small enough that
-    /// reading one byte of it does not.
+    /// The bytes of a full chunk: large enough that its key and row cost little, and small enough
+    /// that reading one byte of it does, too.
     public static let chunkSize = 64 << 10
 
     /// The store that holds the chunks.
