@@ -106,8 +106,7 @@ package struct IndexReader {
         return count
     }
 
-    /// The key of the row that has a given number of the range's rows before it; nil when there are
-    /// fewer.
+    /// The key of the row that has a given number of the range's rows before it; nil when there are fewer.
     package func key(at position: Int, in range: RowRange = .all) throws -> [UInt8]? {
         var before = 0
         var result: [UInt8]?

@@ -13,8 +13,7 @@ internal import DivanStorage
 /// before it, whose range it cuts or joins. Each dirty node is written once, and the nodes of a level in
 /// one pass. A node whose range has not changed is changed by the difference of its rows, where that is
 /// known (``AddingReducer``); other nodes are computed from the level below. If a node stays as it is,
-/// it is not written and the nodes above it are not computed: a row that moved a little changes no
-/// count.
+/// it is not written and the nodes above it are not computed: a row that moved a little changes no count.
 struct PartialUpdate {
     typealias Edit = IndexWriter.Edit
 

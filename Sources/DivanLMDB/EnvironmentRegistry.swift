@@ -3,8 +3,7 @@
 internal import DivanStorage
 internal import Synchronization
 
-/// The environments that are open in this process: one for each directory, however many engines use
-/// it.
+/// The environments that are open in this process: one for each directory, however many engines use it.
 ///
 /// Opening and closing happen under the mutex, since a file must never be open twice: see
 /// `LMDBEnvironment`.

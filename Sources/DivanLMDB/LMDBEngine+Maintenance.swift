@@ -112,8 +112,7 @@ extension LMDBEngine {
         return ["LMDB: no first page of the file tells of its newest state."]
     }
 
-    /// The same for the newest snapshot; `nil` when other writers have committed too fast to check
-    /// it.
+    /// The same for the newest snapshot; `nil` when other writers have committed too fast to check it.
     private func verifySnapshot(progress: StorageProgressHandler?) throws -> [String]? {
         var problems: [String]? = []
         try read { (reader: any StorageReader) throws -> Void in

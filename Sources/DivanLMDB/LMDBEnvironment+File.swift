@@ -101,8 +101,7 @@ extension LMDBEnvironment {
 
     // MARK: - Replacing the file
 
-    /// Puts another file in the place of this one, if no other engine has it open. Runs on the
-    /// writer.
+    /// Puts another file in the place of this one, if no other engine has it open. Runs on the writer.
     ///
     /// - Parameter make: Makes the other file at a path.
     /// - Returns: Whether it was done.

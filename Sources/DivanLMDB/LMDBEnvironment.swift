@@ -198,8 +198,7 @@ final class LMDBEnvironment: Sendable {
         guard try openHandles(of: loaded) else { return nil }
         known.withLock { known in
             guard id > known.through else { return }
-            // This process has not seen the commits between; the former catalogue tells nothing of
-            // them.
+            // This process has not seen the commits between; the former catalogue tells nothing of them.
             if known.catalogue != loaded || id != known.through &+ 1 {
                 known.catalogue = loaded
                 known.from = id

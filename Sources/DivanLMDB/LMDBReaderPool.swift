@@ -27,8 +27,7 @@ internal import Darwin
 /// instructions; one taking of it lends a transaction, another gives it back.
 final class LMDBReaderPool: Sendable {
     // Safe because a loan's transaction is used only by the thread that borrowed it: it is idle while
-    // its owner is 0, and owners change under the mutex. Only `interrupt()` is called from other
-    // threads.
+    // its owner is 0, and owners change under the mutex. Only `interrupt()` is called from other threads.
     private struct Loan: @unchecked Sendable {
         let transaction: LMDBTransaction
         var owner: UInt

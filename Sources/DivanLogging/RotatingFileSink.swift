@@ -21,8 +21,7 @@ internal import Darwin
 /// An entry that cannot be written (the disk is full, the folder is gone, permissions are missing) is
 /// lost and counted; the next entry tries again, and the first one that succeeds is preceded by a line
 /// with the count. The sink never throws and never ends the process. A file that another program
-/// renamed or deleted is made anew. Several processes may write to one file: each line is appended
-/// whole.
+/// renamed or deleted is made anew. Several processes may write to one file: each line is appended whole.
 ///
 /// State: `state`, guarded by its mutex.
 public final class RotatingFileSink: LogSink {

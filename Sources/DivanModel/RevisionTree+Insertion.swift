@@ -8,8 +8,7 @@ extension RevisionTree {
     /// ```
     ///
     /// The edit must be based on a leaf, or create a document where there is none. Otherwise
-    /// another writer was faster and the edit is refused, unless `allowConflict` asks for a new
-    /// branch.
+    /// another writer was faster and the edit is refused, unless `allowConflict` asks for a new branch.
     ///
     /// ```
     /// 1-a ─ 2-b        insert 3-c over 2-b     1-a ─ 2-b ─ 3-c

@@ -204,8 +204,7 @@ extension ASCIISortKeys {
         return String(validUTF8: text.span.extracting(0..<count))
     }
 
-    /// Makes capitals of the letters that are capitals; false when the cases do not fit their
-    /// number.
+    /// Makes capitals of the letters that are capitals; false when the cases do not fit their number.
     private func setCases(
         _ key: Span<UInt8>, from start: Int, of text: inout Characters, _ count: Int
     ) -> Bool {

@@ -15,8 +15,7 @@ internal import Synchronization
 /// still be borrowed; it is taken before the mutex, never under it.
 final class ReaderPool: Sendable {
     // Safe because a loan's transaction is used only by the thread that borrowed it: it is idle while
-    // its owner is 0, and owners change under the mutex. Only `interrupt()` is called from other
-    // threads.
+    // its owner is 0, and owners change under the mutex. Only `interrupt()` is called from other threads.
     private struct Loan: @unchecked Sendable {
         let transaction: SQLiteTransaction
         var owner: UInt

@@ -3,8 +3,7 @@
 public import DivanStorage
 
 extension SQLiteEngine {
-    /// The pages moved in one write transaction of `compact`: about 10 ms, so other writers hardly
-    /// wait.
+    /// The pages moved in one write transaction of `compact`: about 10 ms, so other writers hardly wait.
     private static let compactionStep = 500
 
     /// Returns the bytes the engine occupies on disk; 0 in memory. See `StorageEngine`.
@@ -114,8 +113,7 @@ extension SQLiteEngine {
     /// Checks the engine's structure and the checksum of every value. See `StorageEngine`.
     ///
     /// SQLite's own check is one statement in one snapshot. Values do not depend on each other, so
-    /// the walk over them takes another snapshot every 10,000 rows, and the log can be emptied in
-    /// between.
+    /// the walk over them takes another snapshot every 10,000 rows, and the log can be emptied in between.
     public func verifyStructure(progress: StorageProgressHandler?) throws -> [String] {
         var problems: [String] = []
         var names: [StoreName] = []

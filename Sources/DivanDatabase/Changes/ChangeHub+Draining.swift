@@ -55,8 +55,7 @@ extension ChangeHub {
                 mark = piece.end
                 isAtEnd = piece.isAtEnd
                 move(to: mark)
-                // Only now, after reading, the transactions in flight of this process are certainly
-                // known.
+                // Only now, after reading, the transactions in flight of this process are certainly known.
                 let sources = state.withLock { $0.sources }
                 for change in piece.changes(by: sources) { tell(change) }
             }

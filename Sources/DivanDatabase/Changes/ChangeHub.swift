@@ -4,8 +4,7 @@ internal import Dispatch
 internal import DivanModel
 internal import Synchronization
 
-/// Tells the followers in this process what was committed to one database, by this or another
-/// process.
+/// Tells the followers in this process what was committed to one database, by this or another process.
 ///
 ///     this process                          another process
 ///       writer: commit                        writer: commit
@@ -92,8 +91,7 @@ final class ChangeHub: Sendable {
 
     // MARK: - Following
 
-    /// Calls `handler` for all that is committed from now on, until the token is cancelled or
-    /// released.
+    /// Calls `handler` for all that is committed from now on, until the token is cancelled or released.
     ///
     /// The handler may read, write, close the database, follow and cancel; others wait meanwhile.
     func follow(_ handler: @escaping Handler) -> HubToken {
@@ -147,8 +145,7 @@ final class ChangeHub: Sendable {
     }
 
     func remove(_ number: Int) {
-        // The handler is released outside the lock: it may hold the last reference to another
-        // token.
+        // The handler is released outside the lock: it may hold the last reference to another token.
         let (follower, watcher) = state.withLock { state in
             let follower = state.removeFollower(number)
             count.store(state.followers.count, ordering: .relaxed)

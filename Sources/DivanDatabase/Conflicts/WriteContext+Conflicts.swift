@@ -85,8 +85,7 @@ extension WriteContext {
         let bodies = try separate(&new.tree, of: id)
         guard let winner = new.tree.winner else { throw DatabaseError.documentNotFound(id) }
         for row in plan.rows {
-            // There are tombstones beside the winner, so no row alone tells how the document
-            // stands.
+            // There are tombstones beside the winner, so no row alone tells how the document stands.
             try writeRevision(
                 row.sequence, id, row.revision, row.content, consultDocument: true, writer,
                 snapshot.core)

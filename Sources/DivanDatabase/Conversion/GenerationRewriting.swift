@@ -53,8 +53,7 @@ struct GenerationRewriting {
             if let error = error as? SystemError { throw DatabaseError.io(error) }
             throw error
         }
-        // The new generation counts from here on; the next opening removes what cannot be removed
-        // now.
+        // The new generation counts from here on; the next opening removes what cannot be removed now.
         try? Files.remove(directory.dataPath)
         Log.maintenance.info(
             "Converted the database at '\(directory.path)' from '\(directory.manifest.engine)' to "

@@ -116,8 +116,7 @@ struct Installation {
             discard(generation, isOccupied: isOccupied)
             throw error
         }
-        // The new database counts from here on; the next opening removes what cannot be removed
-        // now.
+        // The new database counts from here on; the next opening removes what cannot be removed now.
         try? removeLeftovers(besides: generation)
     }
 
@@ -163,8 +162,7 @@ struct Installation {
 
     // MARK: - The place
 
-    /// Whether there is nothing at the path, or an empty directory, or the remains of an unfinished
-    /// attempt.
+    /// Whether there is nothing at the path, or an empty directory, or the remains of an unfinished attempt.
     private var isFree: Bool {
         guard Files.exists(path) else { return true }
         guard Files.isDirectory(path), let names = try? Files.list(path) else { return false }

@@ -4,8 +4,7 @@ public import FoundationEssentials
 
 // Copies of whole databases; docs/copies-and-backups.md has the guide.
 extension Manager {
-    /// Installs a database that was made elsewhere under a name here, also in the place of another
-    /// database.
+    /// Installs a database that was made elsewhere under a name here, also in the place of another database.
     ///
     /// ```swift
     /// // At the first launch:

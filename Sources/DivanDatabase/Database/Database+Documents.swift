@@ -72,8 +72,7 @@ extension Database {
     ///
     /// The handler gets the document to save and the current revision (nil when that is deleted). It
     /// edits the document so that it holds what should be stored and returns true, or returns false
-    /// to leave the database as it is. It runs inside the write transaction, so what it sees is
-    /// current.
+    /// to leave the database as it is. It runs inside the write transaction, so what it sees is current.
     ///
     /// - Returns: nil when the handler returned false.
     @discardableResult

@@ -5,8 +5,7 @@ internal import DivanModel
 
 // Listening to changes: of all documents or one, as a sequence or by a callback.
 extension Database {
-    /// What is committed from now on, by this or another process, as a sequence with one element a
-    /// transaction.
+    /// What is committed from now on, by this or another process, as a sequence with one element a transaction.
     ///
     /// ```swift
     /// let changes = try database.databaseChanges
@@ -66,8 +65,7 @@ extension Database {
         return ListenerToken { listener.remove() }
     }
 
-    /// Calls a closure with each change of one document from now on; the document need not exist
-    /// yet.
+    /// Calls a closure with each change of one document from now on; the document need not exist yet.
     ///
     /// - Parameters:
     ///   - id: The document's ID.

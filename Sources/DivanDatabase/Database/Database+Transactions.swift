@@ -36,8 +36,7 @@ extension Database {
     ///
     /// A batch is atomic (an error undoes all of it) and isolated (no other thread or process sees a
     /// part of it), and far faster than single saves. The calls must be made by the thread that runs
-    /// `body`; what another thread or task does meanwhile is not part of the batch and waits for its
-    /// end.
+    /// `body`; what another thread or task does meanwhile is not part of the batch and waits for its end.
     ///
     /// - Throws: as `write(_:)`.
     @discardableResult

@@ -49,8 +49,7 @@ public struct DatabaseOptions: Sendable {
     public var mappedSize: Int?
 
     /// The bytes of documents and rows that building indexes holds in memory before it writes them, all
-    /// indexes of a pass together; default 32 MB. A smaller number makes pieces smaller and the whole
-    /// slower.
+    /// indexes of a pass together; default 32 MB. A smaller number makes pieces smaller and the whole slower.
     public var indexingMemory = 32 * 1_024 * 1_024
 
     /// The key of the data, once `encryptionKey` has given it.

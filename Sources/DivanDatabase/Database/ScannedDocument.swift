@@ -61,8 +61,7 @@ public struct ScannedDocument: ~Copyable {
 /// Walks the current revisions of all live documents in the order of their sequences.
 ///
 /// The rows of `revisions` are merged with those of `superseded`, which name the rows to pass over.
-/// A row that says *consult the document* is looked up there; all others are complete by
-/// themselves.
+/// A row that says *consult the document* is looked up there; all others are complete by themselves.
 ///
 ///     revisions     1  2  3  4  5  6        the walk gives 1, 4 and 6
 ///     superseded       2  3     5

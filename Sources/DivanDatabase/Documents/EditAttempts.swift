@@ -3,8 +3,7 @@
 /// Repeats an edit that is made outside a transaction until no other writer was faster.
 ///
 /// A closure that itself saves the document that it edits would conflict each time. So the attempts are
-/// counted: their limit is far above what many writers of one document need, and ends such an edit in a
-/// second.
+/// counted: their limit is far above what many writers of one document need, and ends such an edit in a second.
 enum EditAttempts {
     static let limit = 1_000
 

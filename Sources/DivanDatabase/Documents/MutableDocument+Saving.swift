@@ -48,8 +48,7 @@ struct UnsettledSaves {
         var formerStubs: PackedValue?
     }
 
-    /// The latest save; the others, of batches around it, are rare, and only they need memory of their
-    /// own.
+    /// The latest save; the others, of batches around it, are rare, and only they need memory of their own.
     private var latest: Save?
     private var others: [Save] = []
 

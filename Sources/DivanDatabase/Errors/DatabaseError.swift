@@ -38,8 +38,7 @@ public struct DatabaseError: Error, Sendable {
         case invalidQuery
         /// A validation function refused the change.
         case forbidden
-        /// The key is wrong, or missing for an encrypted database, or given for one that is not
-        /// encrypted.
+        /// The key is wrong, or missing for an encrypted database, or given for one that is not encrypted.
         case unauthorized
         /// No database has this name or path.
         case databaseNotFound

@@ -44,8 +44,7 @@ package struct ExistingRevision: Sendable {
             id: id)
     }
 
-    /// Whether the stub of an attachment holds enough to download the content later and to recognise it
-    /// then.
+    /// Whether the stub of an attachment holds enough to download the content later and to recognise it then.
     package static func canDefer(_ stub: JSONObject) -> Bool {
         var stub = stub
         // A wrong `revpos` is replaced when the revision is stored.
@@ -198,7 +197,6 @@ package final class CommitSignal: Sendable {
     /// How often it has signalled; read it before the feed.
     package var count: Int { bell.count }
 
-    /// Waits until it has signalled more than `count` times, the database is closed, or the task
-    /// cancelled.
+    /// Waits until it has signalled more than `count` times, the database is closed, or the task cancelled.
     package func wait(after count: Int) async { await bell.wait(after: count) }
 }

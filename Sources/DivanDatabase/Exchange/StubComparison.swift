@@ -3,8 +3,7 @@
 internal import DivanJSON
 internal import DivanModel
 
-// Whether the stub of a revision that was made elsewhere refers to content that its document has here
-// already.
+// Whether the stub of a revision that was made elsewhere refers to content that its document has here already.
 //
 //     the nearest ancestor here   "photo": {"digest": "sha1-…", "length": 5}
 //     the revision that arrives   "photo": {"digest": "md5-…",  "length": 5, "revpos": 0}

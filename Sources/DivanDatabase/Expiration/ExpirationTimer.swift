@@ -67,8 +67,7 @@ final class ExpirationTimer: Sendable {
 
     /// Begins with a core that was just opened, and catches up with what expired meanwhile.
     ///
-    /// Without any date this costs one look for the first row. Damage there does not prevent the
-    /// opening.
+    /// Without any date this costs one look for the first row. Damage there does not prevent the opening.
     func start(_ core: DatabaseCore) {
         state.withLock { state in
             state.core = core
@@ -247,8 +246,7 @@ final class ExpirationTimer: Sendable {
         do {
             if let next = try core.read({ try $0.nextExpiration() }) { arm(at: next.time) }
         } catch {
-            // Such as a damaged row, which is logged by now. This tries again after the next
-            // commit.
+            // Such as a damaged row, which is logged by now. This tries again after the next commit.
             Log.expiration.verbose(
                 "The dates of expiration of the database '\(core.name)' cannot be read: \(error)")
         }

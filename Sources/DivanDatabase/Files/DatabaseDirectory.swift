@@ -107,8 +107,7 @@ final class DatabaseDirectory: Sendable {
             if writable { try? Self.removeLeftovers(at: path) }
             lock = try Mutex(
                 DirectoryLock.takeShared(at: path, writable: writable, timeout: busyTimeout))
-            // Only now: while this waited for the lock, the database may have been deleted or
-            // replaced.
+            // Only now: while this waited for the lock, the database may have been deleted or replaced.
             guard Self.exists(at: path) else { throw DatabaseError.databaseNotFound(path) }
             // Its key must still be the same, too, before anything of it is changed.
             let found = try Manifest(at: path)
@@ -133,8 +132,7 @@ final class DatabaseDirectory: Sendable {
     /// Whether the directory still exists, whatever its name.
     var isInPlace: Bool { lock.withLock { $0?.isLinked ?? true } }
 
-    /// Whether the directory at the path is still this one, and not another one made or moved there
-    /// since.
+    /// Whether the directory at the path is still this one, and not another one made or moved there since.
     var isAtItsPath: Bool { isInPlace && Files.identity(of: path) == identity }
 
     /// The manifest as it is now, which other processes may have changed.

@@ -67,8 +67,7 @@ enum DirectoryLock {
         return try body()
     }
 
-    /// As above, but does not run `body` once `isDone` holds, which another process may bring about
-    /// meanwhile.
+    /// As above, but does not run `body` once `isDone` holds, which another process may bring about meanwhile.
     ///
     /// A thread that waits to create a database must not wait for another that has created and
     /// opened it.

@@ -18,8 +18,7 @@ struct SystemError: Error, CustomStringConvertible {
         self.number = number
     }
 
-    /// The error of an encrypted file that is not what was written, or that holds another file's
-    /// content.
+    /// The error of an encrypted file that is not what was written, or that holds another file's content.
     static func notGenuine(_ path: String) -> SystemError {
         SystemError("decrypt", path, number: EBADMSG)
     }

@@ -103,8 +103,7 @@ enum Files {
     /// Writes a file so that a crash leaves either the old content or the new, whole and on disk.
     ///
     /// The new content is written under a name of its own, so that two threads or processes that
-    /// replace one file at the same time do not write into the same file; the last one to rename
-    /// wins.
+    /// replace one file at the same time do not write into the same file; the last one to rename wins.
     static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
         let temporary = path + temporaryMark + SeededRandom.shared.uuid()
         do throws(SystemError) {

@@ -81,8 +81,8 @@ extension Database {
     /// over five seconds is logged, with its name and the document's ID.
     ///
     /// Functions hold for every handle on the database in this process, until they are removed or the
-    /// last handle is closed. They are not stored. Other processes have their own. They are not asked
-    /// about purges and local documents.
+    /// last handle is closed. They are not stored. Other processes have their own. Functions are not
+    /// asked about purges and local documents.
     ///
     /// A function under the ID of a design document, such as `_design/auth`, takes the place of the
     /// `validate_doc_update` in that document, which Divan does not run; see ``unrunValidations()``.

@@ -51,8 +51,7 @@ final class IndexDefinition: Sendable {
             reduces: reducer != nil)
     }
 
-    /// What an index is built with as one text, which differs for any other definition, byte for
-    /// byte.
+    /// What an index is built with as one text, which differs for any other definition, byte for byte.
     ///
     ///     5 unicode 153.120 map * 1             no type, and a version in ASCII
     ///     6 unicode 153.120 map 4:post =1       a type has its count before it, so that it ends there

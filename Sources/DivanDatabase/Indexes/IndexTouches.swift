@@ -4,8 +4,7 @@ internal import DivanIndex
 internal import DivanModel
 internal import Synchronization
 
-/// Which rows of an index changed lately, for live queries that ask whether their rows are among
-/// them.
+/// Which rows of an index changed lately, for live queries that ask whether their rows are among them.
 ///
 ///     place of the index      12 ──────► 15 ──────► 19          (its last sequence and purge)
 ///     step                        k1 k7       k3

@@ -37,8 +37,7 @@ struct LentMapping {
     private var targets: [Target] = []
     /// How many documents have passed.
     private var count = 0
-    /// The ID of the current document, as an index has it. The ID of a design document is kept as its
-    /// text.
+    /// The ID of the current document, as an index has it. The ID of a design document is kept as its text.
     private var id: [UInt8] = []
 
     /// Whether there are indexes that want documents.

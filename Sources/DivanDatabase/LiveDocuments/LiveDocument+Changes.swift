@@ -2,8 +2,7 @@
 
 public import Dispatch
 
-// As `Database.documentChanges(of:)`. A listener that is told of a change is shown no older
-// revision.
+// As `Database.documentChanges(of:)`. A listener that is told of a change is shown no older revision.
 extension LiveDocument {
     /// The changes of the document from now on, by this or another process, as a sequence.
     ///

@@ -135,8 +135,7 @@ extension LiveDocument {
     /// `update` instead. Of a document in conflict this deletes the winner, and the
     /// best of the others becomes current.
     ///
-    /// - Returns: The tombstone. It is no error when another writer has deleted the document
-    ///   already.
+    /// - Returns: The tombstone. It is no error when another writer has deleted the document already.
     /// - Throws: `DatabaseError` with code `.conflict` when another writer has changed the document
     ///   meanwhile, `.documentNotFound` when there is none, or as `Database.write(_:)`.
     @discardableResult

@@ -12,8 +12,7 @@ internal import Synchronization
 /// ```
 ///
 /// A live query begins when it is first iterated or listened to, or by ``start()``. It sees every
-/// commit: of this program, a replication, another process. A result that equals the one before is not
-/// told.
+/// commit: of this program, a replication, another process. A result that equals the one before is not told.
 ///
 ///     detect    the hub tells of a commit. The index is brought up to date, which says whose rows
 ///               changed; where none is in the queried range, that is all
@@ -141,8 +140,7 @@ public final class LiveQuery<Rows: Sendable & Equatable>: Sendable {
         bell.ring()
     }
 
-    /// Follows everything that can change the answer, and only then runs the query for the first
-    /// time.
+    /// Follows everything that can change the answer, and only then runs the query for the first time.
     func follow(_ source: any LiveSource<Rows>, _ epoch: Int) {
         let hub = source.core.hub.follow { [weak self] event in
             switch event {

@@ -40,8 +40,7 @@ extension Database {
 /// Dead bodies are listed in `superseded`, so the work is in proportion to what there is to delete. Then
 /// it removes the oldest rows of `purges`, but none that an index has yet to apply: the index's record
 /// is its mark. A follower that keeps no record reads purges soon after; if it has been away so long
-/// that one it needs is gone, `DatabaseState.forgottenPurge` says so, and it must read all documents
-/// again.
+/// that one it needs is gone, `DatabaseState.forgottenPurge` says so, and it must read all documents again.
 ///
 /// Each batch is one transaction. It removes rows of `revisions` and their marks, and makes the
 /// trees forget the sequences, once for each document: where one body of a document is dead, it

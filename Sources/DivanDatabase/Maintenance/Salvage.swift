@@ -132,8 +132,7 @@ final class Salvage {
         return result
     }
 
-    /// Refuses a database whose structure is damaged, if its engine would not notice that while
-    /// reading.
+    /// Refuses a database whose structure is damaged, if its engine would not notice that while reading.
     private func checkStructure() throws {
         guard !type(of: source.engine).noticesDamagedStructure else { return }
         let problems = try source.blaming(nil) {

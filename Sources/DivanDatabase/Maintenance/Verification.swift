@@ -42,8 +42,7 @@ extension Database {
     /// It reads every row: the engine's structure and checksums, each document's tree and bodies, the
     /// marks, the counters. It changes nothing and runs beside readers and writers: what it compares
     /// is of one moment. The space of what other threads and processes commit meanwhile cannot be
-    /// reclaimed before it is done. So it gives up when that is more than half the database and 64
-    /// MB.
+    /// reclaimed before it is done. So it gives up when that is more than half the database and 64 MB.
     ///
     /// - Parameter progress: Gets reports; throwing stops the work.
     /// - Returns: The problems; empty when all is well. At most 1,000.
@@ -67,8 +66,7 @@ extension Database {
         try verificationReport(readsAttachments: readsAttachments, progress: progress).problems
     }
 
-    /// As `verify(readsAttachments:progress:)`, with notices of what is no damage but worth
-    /// knowing.
+    /// As `verify(readsAttachments:progress:)`, with notices of what is no damage but worth knowing.
     ///
     /// - Parameters:
     ///   - readsAttachments: Whether the content of attachments is read and compared with its digest.

@@ -4,8 +4,7 @@ internal import DivanJSON
 internal import DivanStorage
 internal import Synchronization
 
-/// The databases open in this process: one engine for each directory, however many managers and
-/// handles.
+/// The databases open in this process: one engine for each directory, however many managers and handles.
 ///
 /// A directory is known by its device and inode, so two paths to it are one database. One mutex
 /// guards the table; opening happens outside it, and a thread that loses a race to open the same

@@ -25,8 +25,7 @@ internal import DivanModel
 ///
 /// The properties of the type are those of the document, by `Codable`. `identity` is not among them:
 /// it says which document this is and which revision the value was read from or saved as, so a save
-/// over another writer's newer edit is refused with `.conflict`. It travels with copies of the
-/// value.
+/// over another writer's newer edit is refused with `.conflict`. It travels with copies of the value.
 ///
 /// ## Rules
 /// 1. Properties of the document that the type does not name are kept by every save, and so are the

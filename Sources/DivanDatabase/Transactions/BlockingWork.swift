@@ -15,8 +15,7 @@ enum BlockingWork {
         return try await run(carrying: CancellationFlag(), body)
     }
 
-    /// Runs work that may take long: the parts of it that can stop midway stop when the task is
-    /// cancelled.
+    /// Runs work that may take long: the parts of it that can stop midway stop when the task is cancelled.
     ///
     /// - Throws: as `run(_:)`, and `CancellationError` when the task is cancelled meanwhile.
     static func runCancellably<T: Sendable>(_ body: @escaping @Sendable () throws -> T)

@@ -180,8 +180,9 @@ final class DatabaseCore: Sendable {
         // Inside a batch of this thread the engine goes at once, and the batch fails.
         if !writer.isOwnedByCurrentThread {
             // A writer that gets its turn from here on finds the database closed, so that no
-            // transaction loses its connection. The engine goes outside the turn: closing waits for
-            // reads, and one of them may be waiting for a batch that has not had its turn yet.
+            // transaction loses its connection. The engine is closed outside the turn: closing
+            // waits for reads, and one of them may be waiting for a batch that has not had its turn
+            // yet.
             writer.sync { _ in }
         }
         engine.close()
@@ -301,8 +302,7 @@ final class DatabaseCore: Sendable {
     /// not show it, and inside a map or reduce function.
     ///
     /// Every write calls this before it changes a file. Otherwise code that reads, finds what it read
-    /// outdated and reads again would never end inside a snapshot. A read inside a batch is no such
-    /// place.
+    /// outdated and reads again would never end inside a snapshot. A read inside a batch is no such place.
     ///
     /// - Throws: `DatabaseError` with code `.readOnly` or `.invalidQuery`.
     func checkMayWrite() throws {
@@ -312,8 +312,7 @@ final class DatabaseCore: Sendable {
 
     /// Runs `body` in a transaction, or in a savepoint of the one this thread has open.
     ///
-    /// `source` says where the changes come from; inside another transaction the outermost one
-    /// decides.
+    /// `source` says where the changes come from; inside another transaction the outermost one decides.
     func batch<T>(source: ChangeSource = .local, _ body: (WriteContext) throws -> T) throws -> T {
         try perform { context in
             guard context.isNested else {

@@ -18,8 +18,7 @@ extension WriteContext {
 
     /// Saves an edit made from `base`, a revision read earlier, or of a new document.
     ///
-    /// A caller that has just read the document's record passes it as `known`, which saves a
-    /// look-up.
+    /// A caller that has just read the document's record passes it as `known`, which saves a look-up.
     func save(
         _ id: DocumentID, base: RevisionID?, _ content: RevisionContent, staleness: Staleness,
         known: DocumentRecord? = nil

@@ -96,8 +96,7 @@ extension WriteContext {
             let number = RevisionBlock.number(ofParents: root.generation - 1)
             let isCut = try snapshot.olderBlock(number, of: id)?.ancestors(of: root).isEmpty
             guard isCut == false else { return (tree, history) }
-            // A history that goes back farther than the tree has ancestors that are not known here
-            // yet.
+            // A history that goes back farther than the tree has ancestors that are not known here yet.
             guard try last == root || snapshot.isOlder(last, tree, of: id) else {
                 return (try snapshot.whole(tree, of: id), history)
             }

@@ -188,8 +188,7 @@ final class WriteContext {
             if let count = touched?.count { touched?.removeLast(count - (before.touched ?? 0)) }
             fate.undo()
             views = [:]
-            // Half an operation is undone with the batch; what the storage itself has undone is not
-            // known.
+            // Half an operation is undone with the batch; what the storage itself has undone is not known.
             if !(doom is StorageError) { doom = before.doom }
             throw error
         }

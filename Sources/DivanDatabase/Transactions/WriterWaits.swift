@@ -83,7 +83,6 @@ final class WriterWaits: Sendable {
 }
 
 extension Database {
-    /// Sets after how long a wait for the writer is logged; for tests, which must not take ten
-    /// seconds.
+    /// Sets after how long a wait for the writer is logged; for tests, which must not take ten seconds.
     package func warnOfWaits(after threshold: Duration) { core.waits.setThreshold(threshold) }
 }

@@ -58,8 +58,7 @@ struct PackedEntry {
 
     /// Returns a scratch for the next parse.
     static func give(_ scratch: PackedScratch) {
-        // Large ones are released: one document of 50 MB should not keep as much memory from then
-        // on.
+        // Large ones are released: one document of 50 MB should not keep as much memory from then on.
         guard scratch.capacity == 2 * pooledText + 4096, scratch.entryCapacity <= 4096 else {
             return
         }

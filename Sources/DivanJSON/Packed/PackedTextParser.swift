@@ -148,8 +148,7 @@
 
     /// Counts bytes that are about to be moved.
     ///
-    /// - Returns: Whether they are still few for the length of the text: at most eight times its
-    ///   length.
+    /// - Returns: Whether they are still few for the length of the text: at most eight times its length.
     @inline(__always)
     mutating func mayMove(_ count: Int) -> Bool {
         moved += count

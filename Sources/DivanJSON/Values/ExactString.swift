@@ -42,8 +42,7 @@ extension StringProtocol {
         utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }
 
-    /// The rest of the string after a beginning; nil where the string begins otherwise, byte for
-    /// byte.
+    /// The rest of the string after a beginning; nil where the string begins otherwise, byte for byte.
     package func afterBytePrefix(_ prefix: String) -> String? {
         hasBytePrefix(prefix)
             ? String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self) : nil

@@ -4,8 +4,7 @@ internal import COpenSSL
 
 /// AES-256-GCM with one key: seals bytes, so that they are neither read nor changed without it.
 ///
-/// A nonce must never be used twice with one key; the caller makes sure of that. One thread at a
-/// time.
+/// A nonce must never be used twice with one key; the caller makes sure of that. One thread at a time.
 @safe
 package final class SealingCipher {
     /// The bytes of a nonce.

@@ -72,8 +72,7 @@ public final class ConnectionQueue<Resource>: Sendable {
             return try unsafe body(resource)
         }
         // Dispatch releases what a suspending call's body held after the body, but still in its turn.
-        // If that were the last reference to something that closes itself here, it would wait for
-        // itself.
+        // If that were the last reference to something that closes itself here, it would wait for itself.
         if DispatchQueue.getSpecific(key: turnKey) == ObjectIdentifier(turns) {
             return try takeTurn(body)
         }
