@@ -18,7 +18,7 @@ public import DivanJSON
 /// revision's digest covers the stub, so ``stub`` also gives back the properties that have no
 /// meaning here.
 public struct AttachmentMetadata: Sendable, Hashable {
-    /// The media type, such as `image/jpeg`. `nil` if nobody said.
+    /// The media type, such as `image/jpeg`. `nil` when it is unknown.
     @ByBytes public var contentType: String?
 
     /// The algorithm and digest of the content as stored, such as `sha1-qvTG…=`.

@@ -152,8 +152,7 @@ enum Lie: CaseIterable {
             let isHere = place == -1
             var items = values.map { text($0, &place, &random) }
             if isHere, !items.isEmpty {
-                random.oneIn(2)
-                    ? items.append(items[0]) : items.removeLast()
+                if random.oneIn(2) { items.append(items[0]) } else { items.removeLast() }
             }
             return "[" + items.joined(separator: ",") + "]"
         case .object(let members):

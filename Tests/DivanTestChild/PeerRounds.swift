@@ -87,7 +87,8 @@ struct PeerRounds {
     private func fill(_ here: Database) throws {
         try here.save(MutableDocument(["n": 1], id: "mine"))
         let attached = MutableDocument(["n": 2], id: "attached here")
-        try attached.setAttachment(named: "b.txt", .data(Array("hello".utf8)))
+        attached.setAttachment(
+            named: "b.txt", contentType: "text/plain", .bytes(Array("hello".utf8)))
         try here.save(attached)
     }
 

@@ -73,7 +73,7 @@ struct Installation {
     ///   does not allow to replace, `.databaseBusy` when the database to be replaced is open; and what
     ///   `make` throws. The directory is then as it was.
     func run(making make: Making) throws {
-        // Nothing is made in a directory that is somebody's.
+        // Nothing is made in a directory that already holds something; only a database may be replaced.
         guard isFree || (purpose == .replacement && DatabaseDirectory.exists(at: path)) else {
             throw DatabaseError.databaseExists(path)
         }
@@ -96,7 +96,7 @@ struct Installation {
     typealias Making = (_ dataPath: String) throws -> (Manifest, DataKey?)
 
     private func replace(by make: Making) throws {
-        // Somebody may have been faster since the first look.
+        // Another thread or process may have made a database since the first look.
         let isOccupied = DatabaseDirectory.exists(at: path)
         guard purpose == .replacement || !isOccupied else {
             throw DatabaseError.databaseExists(path)

@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanHTTP
+internal import DivanJSON
 
 /// One request on its way through a handler: what was asked, of what, by whom.
 ///

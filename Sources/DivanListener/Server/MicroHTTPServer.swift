@@ -317,7 +317,7 @@ final class MicroHTTPServer: HTTPServer {
     /// Whether the other side of a socket sends no more, and all that it has sent was read.
     private static func hasEnded(_ descriptor: Int32) -> Bool {
         var byte: UInt8 = 0
-        let flags = Int32(clamping: MSG_PEEK.rawValue) | Int32(clamping: MSG_DONTWAIT.rawValue)
+        let flags = Int32(clamping: MSG_PEEK) | Int32(clamping: MSG_DONTWAIT)
         // SAFETY: there is room for the one byte that is looked at.
         return unsafe recv(descriptor, &byte, 1, flags) == 0
     }

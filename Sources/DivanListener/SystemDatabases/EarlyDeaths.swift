@@ -138,7 +138,7 @@ final class EarlyDeaths: Sendable {
 private final class RecordsOfThisProcess: Sendable {
     static let shared = RecordsOfThisProcess()
 
-    private let paths = Mutex<Set<String>>([])
+    private let paths = Mutex<NameSet>([])
 
     private init() {
         atexit {

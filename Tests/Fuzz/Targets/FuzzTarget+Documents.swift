@@ -35,8 +35,8 @@ extension FuzzTarget {
                 #"{"a":{"$elemMatch":{"$eq":1}},"b":{"$regex":"^a.*"},"c":{"$mod":[2,0]},"d":{"$all":[1]}}"#,
             ]
         ) { bytes in
-            guard let object = try? JSONParser.parse(bytes).object else { return }
-            _ = try? FuzzedDatabase.shared.find(selector: object).run()
+            guard let value = try? JSONParser.parse(bytes) else { return }
+            _ = try? FuzzedDatabase.shared.find(selector: value).run()
         },
     ]
 
@@ -120,7 +120,8 @@ private enum FuzzedDatabase {
             try database.save(
                 MutableDocument(["n": 1, "a": ["x", 2], "b": ["c": "text"]], id: "a"))
             let attached = MutableDocument(["n": 2], id: "b")
-            try attached.setAttachment(named: "x.txt", .data(Array("hello".utf8)))
+            attached.setAttachment(
+                named: "x.txt", contentType: "text/plain", .bytes(Array("hello".utf8)))
             try database.save(attached)
             database.view(named: "d/v").setMap(version: "1") { document, emit in emit(document["n"])
             }

@@ -70,7 +70,7 @@ extension FuzzTarget {
     ]
 
     private static var trees: [[UInt8]] {
-        var tree = RevisionTree()
+        let tree = RevisionTree()
         var bytes: [UInt8] = []
         tree.encode(to: &bytes)
         return [bytes, [1, 1, 0, 0], [2, 1, 97, 0, 0, 1, 98, 0, 0]]
