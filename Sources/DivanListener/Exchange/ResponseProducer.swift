@@ -27,6 +27,9 @@ package protocol ResponseProducer: AnyObject, Sendable {
     /// - Throws: any error, which breaks the answer off: the client sees that it is not whole.
     func next() throws -> Production
 
+    /// Whether it follows changes, and so may be one of hundreds that a commit wakes at once.
+    var isFeed: Bool { get }
+
     /// Hands over what to call when there may be more after `.wait`.
     func whenReady(_ wake: @escaping @Sendable () -> Void)
 
@@ -49,12 +52,16 @@ protocol ResponseSteps: Sendable {
     /// See `ResponseProducer`.
     mutating func next() throws -> Production
     /// See `ResponseProducer`.
+    var isFeed: Bool { get }
+    /// See `ResponseProducer`.
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void)
     /// See `ResponseProducer`.
     mutating func cancel()
 }
 
 extension ResponseSteps {
+    /// Most answer what there is.
+    var isFeed: Bool { false }
     /// Most never wait.
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {}
     /// Most hold nothing.
@@ -65,10 +72,14 @@ extension ResponseSteps {
 ///
 /// State: the value, guarded by its mutex, which is held while a step is made.
 final class SteppedProducer<Steps: ResponseSteps>: ResponseProducer {
+    let isFeed: Bool
     private let steps: Mutex<Steps>
 
     /// Makes a producer of its steps.
-    init(_ steps: Steps) { self.steps = Mutex(steps) }
+    init(_ steps: Steps) {
+        isFeed = steps.isFeed
+        self.steps = Mutex(steps)
+    }
 
     func next() throws -> Production { try steps.withLock { try $0.next() } }
     func whenReady(_ wake: @escaping @Sendable () -> Void) {

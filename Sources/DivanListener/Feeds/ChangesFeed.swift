@@ -20,6 +20,8 @@ internal import DivanModel
 /// from its start, so that nothing is missed. A feed that waits ends when its database is deleted.
 struct ChangesFeed: ResponseSteps {
     private static let stepSize = 1_000
+    /// A piece ends behind the row that makes it longer: what lies ready for a client that does not take it.
+    private static let pieceBytes = 64 << 10
     private let call: Call
     private let database: Database
     private let request: ChangesRequest
@@ -45,6 +47,8 @@ struct ChangesFeed: ResponseSteps {
         format = request.format
         left = request.limit ?? .max
     }
+
+    var isFeed: Bool { request.mode != .normal }
 
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {
         self.wake = wake
@@ -151,14 +155,17 @@ struct ChangesFeed: ResponseSteps {
             if request.descending, request.mode == .normal {
                 return try stepBack(transaction, &text)
             }
-            let batch = try transaction.changes(since: position, limit: Self.stepSize)
+            // Of rows with documents, fewer fit into a piece.
+            let limit = request.includeDocuments ? Self.stepSize / 10 : Self.stepSize
+            let batch = try transaction.changes(since: position, limit: limit)
             for change in batch.changes {
                 position = change.sequence
                 try tell(change, transaction, &text)
                 if left == 0 { return true }
+                if text.bytes.count >= Self.pieceBytes { return false }
             }
             position = max(position, batch.lastSequence)
-            return batch.changes.count < Self.stepSize
+            return batch.changes.count < limit
         }
     }
 
@@ -175,6 +182,7 @@ struct ChangesFeed: ResponseSteps {
             position = change.sequence
             try tell(change, transaction, &text)
             if left == 0 { return true }
+            if text.bytes.count >= Self.pieceBytes { return false }
         }
         return changes.count < Self.stepSize
     }

@@ -4,7 +4,6 @@ package import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
-internal import Dispatch
 internal import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -170,7 +169,7 @@ final class TaskList: Sendable {
         var total: Int?
     }
 
-    private static let queue = DispatchQueue(label: "divan.listener.tasks", attributes: .concurrent)
+    private static let workers = WorkerPool("divan.listener.tasks", width: 4)
     private let tasks = Mutex<[Int: Task]>([:])
     private let count = Atomic<Int>(0)
 
@@ -193,7 +192,7 @@ final class TaskList: Sendable {
             return true
         }
         guard isNew else { return }
-        Self.queue.async {
+        Self.workers.run {
             defer { self.tasks.withLock { _ = $0.removeValue(forKey: number) } }
             do {
                 try work { completed, total in

@@ -292,12 +292,18 @@ final class Exchange: Sendable {
         }
         if case .later = piece {
             suspend()
-            server.readers.run { [self] in produce() }
+            makeMore()
         }
         return piece
     }
 
     // MARK: - Producing, on a worker
+
+    /// Has a worker make the next piece.
+    private func makeMore() {
+        let isFeed = state.withLock { $0.producer?.isFeed ?? false }
+        server.producing(isFeed).run { [self] in produce() }
+    }
 
     private func produce() {
         guard let producer = state.withLock({ $0.producer }) else { return deliver(.end) }
@@ -342,7 +348,7 @@ final class Exchange: Sendable {
             return false
         }
         guard !mustLook else {
-            server.readers.run { [self] in produce() }
+            makeMore()
             return
         }
         server.deadlines.set(number, after: duration) { [weak self] in self?.wake() }
@@ -363,7 +369,7 @@ final class Exchange: Sendable {
         }
         guard mustLook else { return }
         server.deadlines.remove(number)
-        server.readers.run { [self] in produce() }
+        makeMore()
     }
 
     /// Ends it: the client is gone, or the server stops.

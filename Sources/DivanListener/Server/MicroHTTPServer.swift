@@ -111,7 +111,8 @@ final class MicroHTTPServer: HTTPServer {
     let isSecure: Bool
     private let clientCertificates: ListenerClientCertificates?
     let port: UInt16
-    let readers: WorkerPool
+    private let readers: WorkerPool
+    private let feeders: WorkerPool
     private let writers: WorkerPool
     private let waiters: WorkerPool
     private let signers: WorkerPool
@@ -134,6 +135,8 @@ final class MicroHTTPServer: HTTPServer {
         isSecure = tls != nil
         port = socket.port
         readers = WorkerPool("divan.listener.readers", width: limits.workers)
+        // Hundreds of feeds have something to tell at the same moment.
+        feeders = WorkerPool("divan.listener.feeders", width: max(2, Self.processors / 2))
         writers = WorkerPool("divan.listener.writers", width: max(2, limits.workers / 4))
         waiters = WorkerPool("divan.listener.waiters", width: limits.workers * 4)
         heavy = WorkerPool("divan.listener.heavy", width: max(2, limits.workers / 4))
@@ -175,6 +178,9 @@ final class MicroHTTPServer: HTTPServer {
         case .signingIn: signers
         }
     }
+
+    /// The threads that make the pieces of answers; those of feeds come after each other, and hold up no other answer.
+    func producing(_ isFeed: Bool) -> WorkerPool { isFeed ? feeders : readers }
 
     private static func start(
         _ socket: ListeningSocket, _ limits: ListenerLimits, _ tls: ListenerTLS?,

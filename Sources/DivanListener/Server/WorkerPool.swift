@@ -6,25 +6,29 @@ internal import Synchronization
 /// Runs blocking work on a bounded number of threads; the rest waits in order, and what would wait behind too much is
 /// not taken.
 ///
+/// The threads are its own. The concurrent queues of Dispatch share theirs, of which no more are at work than there are
+/// processors, so one pool with much to do would keep every other one, and every task, from beginning anything. A serial
+/// queue gets a thread of its own while it has work.
+///
 /// State: `state`, guarded by its mutex.
 final class WorkerPool: Sendable {
     fileprivate struct State {
-        var running = 0
+        /// The places in `threads` that have nothing to do.
+        var idle: [Int]
         var waiting: [@Sendable () -> Void] = []
         /// Where the waiting begin; those before it were taken.
         var first = 0
     }
 
-    private let width: Int
     private let mostWaiting: Int
-    private let queue: DispatchQueue
-    private let state = Mutex(State())
+    private let threads: [DispatchQueue]
+    private let state: Mutex<State>
 
     /// Makes a pool of at most `width` threads, for which at most so much waits.
     init(_ label: String, width: Int, mostWaiting: Int = .max) {
-        self.width = max(1, width)
         self.mostWaiting = mostWaiting
-        queue = DispatchQueue(label: label, attributes: .concurrent)
+        threads = (0..<max(1, width)).map { _ in DispatchQueue(label: label) }
+        state = Mutex(State(idle: Array(threads.indices)))
     }
 
     /// Runs work as soon as a thread is free.
@@ -32,35 +36,32 @@ final class WorkerPool: Sendable {
     /// - Returns: false when too much waits; the work is not taken then.
     @discardableResult
     func run(_ work: @escaping @Sendable () -> Void) -> Bool {
-        let (isTaken, mayStart) = state.withLock { state in
-            guard state.running >= width else {
-                state.running += 1
-                return (true, true)
-            }
-            guard state.waiting.count - state.first < mostWaiting else { return (false, false) }
+        let (isTaken, thread): (Bool, Int?) = state.withLock { state in
+            if let thread = state.idle.popLast() { return (true, thread) }
+            guard state.waiting.count - state.first < mostWaiting else { return (false, nil) }
             state.waiting.append(work)
-            return (true, false)
+            return (true, nil)
         }
-        if mayStart { queue.async { self.work(work) } }
+        if let thread { threads[thread].async { self.work(work, on: thread) } }
         return isTaken
     }
 
-    private func work(_ first: @escaping @Sendable () -> Void) {
+    private func work(_ first: @escaping @Sendable () -> Void, on thread: Int) {
         var next: (@Sendable () -> Void)? = first
         while let work = next {
             work()
-            next = state.withLock { $0.next() }
+            next = state.withLock { $0.next(on: thread) }
         }
     }
 }
 
 extension WorkerPool.State {
     /// What has waited longest; nil when nothing waits, and then the thread is given back.
-    fileprivate mutating func next() -> (@Sendable () -> Void)? {
+    fileprivate mutating func next(on thread: Int) -> (@Sendable () -> Void)? {
         guard first < waiting.count else {
             waiting.removeAll(keepingCapacity: waiting.count < 1_000)
             first = 0
-            running -= 1
+            idle.append(thread)
             return nil
         }
         let work = waiting[first]

@@ -36,6 +36,8 @@ struct DatabaseUpdatesFeed: ResponseSteps {
         }
     }
 
+    var isFeed: Bool { mode != .normal }
+
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {
         self.wake = wake
         if mode != .normal { follower = site.updates.follow(wake) }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Divan
+import DivanHTTP
+import DivanJSON
+import Foundation
+import Synchronization
+import Testing
+
+@testable import DivanListener
+
+/// Feeds that have much to tell, beside clients that want something else.
+@Suite struct FeedLoadTests {
+    /// Feeds whose filter waits at a gate, so that each has a worker for as long as the test wants.
+    private final class Gate: Sendable {
+        let entered = DispatchSemaphore(value: 0)
+        private let isOpen = Mutex(false)
+        private let opened = DispatchSemaphore(value: 0)
+
+        func pass() -> Bool {
+            entered.signal()
+            if !isOpen.withLock({ $0 }) { opened.wait() }
+            opened.signal()
+            return true
+        }
+
+        func open() {
+            isOpen.withLock { $0 = true }
+            opened.signal()
+        }
+    }
+
+    @Test func `documents are read, listed and saved while every worker of feeds is busy`() throws {
+        let site = try TestSite()
+        let database = try site.manager.database(named: "db")
+        _ = try database.put("first", ["a": 1], parent: nil)
+        let gate = Gate()
+        database.setFilter(named: "waits") { _, _ in gate.pass() }
+        var options = ListenerOptions()
+        options.access = .everybodyOnLoopback
+        let listener = Listener(site.manager, options)
+        try listener.start()
+        defer { listener.stop() }
+        defer { gate.open() }
+        let port = try #require(listener.port)
+        // More feeds than there are workers of any kind.
+        let count = options.limits.workers + max(2, ProcessInfo.processInfo.activeProcessorCount)
+        let feeds = try (0..<count).map { _ in
+            let feed = try RawClient(port: port)
+            feed.request("GET", "/db/_changes?feed=continuous&filter=waits&heartbeat=60000")
+            return feed
+        }
+        #expect(gate.entered.wait(timeout: .now() + 60) == .success)
+        for feed in feeds { #expect(feed.read(until: "\r\n\r\n") != nil) }
+
+        let client = try RawClient(port: port)
+        client.request("PUT", "/db/second", [], Array("{}".utf8))
+        #expect(client.answer()?.status == 201)
+        client.request("GET", "/db/_all_docs")
+        let list = try #require(client.answer())
+        #expect(String(decoding: list.body, as: UTF8.self).contains("second"))
+        gate.open()
+        for feed in feeds { #expect(feed.read(until: "\"id\":\"second\"") != nil) }
+    }
+
+    @Test func `a pool begins its work while another has every processor busy for long`() {
+        let (busy, other) = (
+            WorkerPool("busy", width: Self.busyThreads), WorkerPool("other", width: 1)
+        )
+        let (flag, ended) = (Flag(), DispatchGroup())
+        let limit = ContinuousClock.now + .seconds(60)
+        for _ in 0..<(2 * Self.busyThreads) {
+            ended.enter()
+            busy.run {
+                while !flag.isSet.load(ordering: .relaxed), ContinuousClock.now < limit {}
+                ended.leave()
+            }
+        }
+        let begun = DispatchSemaphore(value: 0)
+        other.run { begun.signal() }
+        #expect(begun.wait(timeout: .now() + 60) == .success)
+        flag.isSet.store(true, ordering: .relaxed)
+        ended.wait()
+    }
+
+    private final class Flag: Sendable {
+        let isSet = Atomic(false)
+    }
+
+    private static let busyThreads = 2 * ProcessInfo.processInfo.activeProcessorCount
+
+    @Test(arguments: ["normal", "continuous"], ["false", "true"])
+    func `a piece of a feed is 64 kB and no more than the rest of its last row`(
+        mode: String, descending: String
+    ) throws {
+        let site = try TestSite()
+        let database = try site.manager.database(named: "db")
+        try database.write { transaction in
+            for number in 0..<600 {
+                let text = String(repeating: "y", count: 1_000)
+                _ = try transaction.put("d\(number)", ["text": .string(text)], parent: nil)
+            }
+        }
+        let target =
+            "/db/_changes?include_docs=true&feed=\(mode)&descending=\(descending)&heartbeat=60000"
+        let head = RequestHead(method: "GET", target: target, headers: ["Host": "localhost"])
+        let response = site.router.respond(ListenerRequest(head))
+        guard case .stream(let producer, _) = response.body else {
+            Issue.record("It has no stream.")
+            return
+        }
+        defer { producer.cancel() }
+        #expect(producer.isFeed == (mode == "continuous"))
+        var text: [UInt8] = []
+        reading: while true {
+            switch try producer.next() {
+            case .bytes(let piece):
+                #expect(piece.count < (64 << 10) + 2_000)
+                text += piece
+            case .wait(.zero): continue
+            case .wait, .end: break reading
+            }
+        }
+        let told = String(decoding: text, as: UTF8.self)
+        #expect((0..<600).allSatisfy { told.contains("\"id\":\"d\($0)\"") })
+    }
+}
