@@ -161,6 +161,13 @@ extension HTTPURL {
             }
         }
         guard !host.isEmpty else { throw Failure(description: "The URL names no host.") }
+        // Another colon, as in `host:80:`, would be taken for a port when the URL is read again.
+        let isBracketed =
+            host.utf8.first == UInt8(ascii: "[") && host.utf8.last == UInt8(ascii: "]")
+        guard isBracketed || !host.utf8.contains(UInt8(ascii: ":")) else {
+            throw Failure(
+                description: "The host in the URL has a colon; an IPv6 address stands in brackets.")
+        }
         return (host.lowercased(), port)
     }
 
