@@ -64,32 +64,6 @@ import Testing
         for feed in feeds { #expect(feed.read(until: "\"id\":\"second\"") != nil) }
     }
 
-    @Test func `a pool begins its work while another has every processor busy for long`() {
-        let (busy, other) = (
-            WorkerPool("busy", width: Self.busyThreads), WorkerPool("other", width: 1)
-        )
-        let (flag, ended) = (Flag(), DispatchGroup())
-        let limit = ContinuousClock.now + .seconds(60)
-        for _ in 0..<(2 * Self.busyThreads) {
-            ended.enter()
-            busy.run {
-                while !flag.isSet.load(ordering: .relaxed), ContinuousClock.now < limit {}
-                ended.leave()
-            }
-        }
-        let begun = DispatchSemaphore(value: 0)
-        other.run { begun.signal() }
-        #expect(begun.wait(timeout: .now() + 60) == .success)
-        flag.isSet.store(true, ordering: .relaxed)
-        ended.wait()
-    }
-
-    private final class Flag: Sendable {
-        let isSet = Atomic(false)
-    }
-
-    private static let busyThreads = 2 * ProcessInfo.processInfo.activeProcessorCount
-
     @Test(arguments: ["normal", "continuous"], ["false", "true"])
     func `a piece of a feed is 64 kB and no more than the rest of its last row`(
         mode: String, descending: String

@@ -14,7 +14,7 @@ import Testing
     func `no answer of a server ends the process, holds it up, or disturbs another replication`()
         async throws
     {
-        let rounds = Soak.rounds(test: 300, soak: 100_000)
+        let rounds = Soak.rounds(test: 200, soak: 100_000)
         let arguments = ["\(rounds.lowerBound)", "\(rounds.upperBound)", "\(Soak.seed)"]
         let (last, status) = try await offPool {
             let child = try TestChild("peers", arguments: arguments)
