@@ -81,7 +81,9 @@ int moment_now(sealing_moment *moment) {
 
 int epoch_is_over(const sealing_epoch *epoch, const sealing_moment *now) {
     return epoch->count >= largest_count || epoch->process != now->process
-        || now->seconds < epoch->began || now->seconds - epoch->began >= longest_seconds;
+        || now->seconds < epoch->began
+        // Unsigned, since a signed difference of any two times may overflow.
+        || (uint64_t)now->seconds - (uint64_t)epoch->began >= longest_seconds;
 }
 
 int divan_codec_epoch_is_over(uint32_t count, int64_t began, int64_t now) {
