@@ -61,9 +61,9 @@ import Testing
         view.documentType = otherType
         view.setMap(version: otherVersion) { document, emit in emit(document["_id"]) }
         let after = try view.query().run().map(\.documentID)
-        let isOneText = type == otherType
-        #expect(before == (isOneText ? ["one", "other"] : ["one"]))
-        #expect(after == (isOneText ? ["one", "other"] : ["other"]))
+        // Types are compared by their bytes, also those that look the same.
+        #expect(before == ["one"])
+        #expect(after == ["other"])
         #expect(try !view.isStale)
     }
 
