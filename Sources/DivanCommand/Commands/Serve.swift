@@ -48,6 +48,8 @@ extension Command {
         let manager = try Manager(directory: directory, options: managerOptions)
         defer { manager.close() }
         let listener = Listener(manager, options)
+        // It ends by Control-C, or as a service is told to end; also when that comes while it starts.
+        invocation.interruption.listenToTermination()
         try listener.start()
         defer { listener.stop() }
         for url in listener.urls { try invocation.output.line(url.absoluteString) }
@@ -55,8 +57,6 @@ extension Command {
             try invocation.output.line("certificate SHA-256: \(fingerprint)")
         }
         try invocation.output.out.flush()
-        // It ends by Control-C, or as a service is told to end.
-        invocation.interruption.listenToTermination()
         await withCheckedContinuation { continuation in
             invocation.interruption.onRequest { continuation.resume() }
         }

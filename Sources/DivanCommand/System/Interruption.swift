@@ -44,7 +44,7 @@ final class Interruption: Sendable {
         if requested.exchange(true, ordering: .relaxed) {
             SystemCalls.exitImmediately(ExitCode.interrupted.rawValue)
         }
-        action.withLock { $0 }?()
+        takeAction()?()
     }
 
     func check() throws(CommandFailure) {
@@ -54,6 +54,14 @@ final class Interruption: Sendable {
     /// Runs `action` at the first Control-C, for work that waits and cannot look.
     func onRequest(_ newAction: @escaping @Sendable () -> Void) {
         action.withLock { $0 = newAction }
-        if isRequested { newAction() }
+        if isRequested { takeAction()?() }
+    }
+
+    /// The action, once: both of those that may run it ask here.
+    private func takeAction() -> (@Sendable () -> Void)? {
+        action.withLock { action in
+            defer { action = nil }
+            return action
+        }
     }
 }
