@@ -58,7 +58,7 @@ final class Exchange: Sendable {
         var lag = Duration.zero
     }
 
-    private unowned let server: MicroHTTPServer
+    private let server: MicroHTTPServer
     private let target: String
     private let connection: Connection
     private let open: OpenConnection
