@@ -34,7 +34,7 @@ enum FileSystem {
     }
 
     /// Whether there is something at a path that is no regular file, such as a pipe, at which opening or reading would
-    /// wait for ever.
+    /// wait without end.
     static func isStrange(_ path: String) -> Bool {
         var status = stat()
         // SAFETY: the structure is filled in during the call and read only when that succeeded.

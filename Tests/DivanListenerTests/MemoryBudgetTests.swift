@@ -138,7 +138,7 @@ import Testing
         let budget = site.router.site.memory
         let held = budget.tryReserve(budget.capacity)
         #expect(held != nil)
-        // What costs little waits for nobody.
+        // What costs little does not wait.
         #expect(site.send("PUT", "/db/a", "{\"a\":1}").status == 201)
         budget.close()
         let answer = site.send(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DivanSQLite
 
-/// A database of another program, whose SQL and pages may be made to keep its reader busy for ever.
+/// A database of another program, whose SQL and pages may be made to keep its reader busy without end.
 @Suite struct ForeignDatabaseTests {
     private let folder: ScratchDirectory
 

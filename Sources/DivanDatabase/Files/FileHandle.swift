@@ -51,7 +51,7 @@ final class FileHandle: Sendable {
     /// Opens a regular file or a directory; `flags` are those of `open(2)`, `O_CLOEXEC` is added.
     ///
     /// A database's directory, and what is imported, may come from another program. A pipe or a device in the place of
-    /// a file would make `open` or a read wait for ever, so opening does not wait, and only what has a length is read.
+    /// a file would make `open` or a read wait without end, so opening does not wait, and only what has a length is read.
     init(path: String, flags: Int32, mode: mode_t = 0o644) throws(SystemError) {
         // SAFETY: the path is lent to the call as a C string.
         let descriptor = unsafe open(path, flags | O_CLOEXEC | O_NONBLOCK, mode)

@@ -22,7 +22,7 @@
 /// 1. No record is said to be true before the probes are done.
 /// 2. A record is multicast at most once a second, but in answer to a probe.
 /// 3. What waits to be answered is bounded by the records of the service, whatever is asked. Answers to single hosts are at most
-///    `unicastsPerSecond`, so that nobody can be flooded through it.
+///    `unicastsPerSecond`, so that a stranger cannot flood another host through it.
 package struct Responder: Sendable {
     /// What its driver is to do.
     package enum Action: Sendable, Equatable {

@@ -24,7 +24,7 @@ package struct DNSType: Hashable, Sendable, RawRepresentable {
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 }
 
-/// What somebody on the link says of a name, and for how long it holds (RFC 6762, 10).
+/// What a host on the link says of a name, and for how long it holds (RFC 6762, 10).
 ///
 /// A *unique* record stands for all that its sender knows of that name and kind, so it takes the place of what was known
 /// (the *cache-flush* bit). A *shared* one, such as the pointer from a type to one of its instances, stands beside those of others.

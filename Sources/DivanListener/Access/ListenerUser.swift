@@ -61,7 +61,7 @@ public struct DocumentWrite: Sendable {
 /// sent or changed: also those in lists, feeds and replications. A document that a user may not read is answered as one that
 /// does not exist, whatever the request, and is neither listed nor counted. What stays visible: a document cannot
 /// be made under an ID that is taken (409), and sequences and sizes grow with every change. Reduced views, which show documents
-/// to nobody in particular, are refused while there is a `reading` function, and lists of local documents are for
+/// to no one user, are refused while there is a `reading` function, and lists of local documents are for
 /// administrators of the database. Nothing is asked for `_purge` and `_purged_infos`, which are for administrators.
 public struct ListenerAuthorization: Sendable {
     /// Whether a request is served at all. Gets the method and the decoded components of the path.

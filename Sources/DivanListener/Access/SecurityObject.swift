@@ -83,7 +83,7 @@ extension Call {
         get throws { try user.isAdmin || security.isAdmin(user) }
     }
 
-    /// Refuses a client that is nobody in particular, before a database is looked for: such a client may use none, and
+    /// Refuses a client without credentials, before a database is looked for: such a client may use none, and
     /// does not learn which there are.
     func checkStranger(_ route: Route) throws {
         guard route.access != .anyone, user.name == nil, user.roles.isEmpty else { return }

@@ -12,7 +12,7 @@ internal import DivanJSON
 ///                             parse again: a batch, save it, the next batch, …
 ///
 /// Everything is parsed before anything is saved: what stands beside the documents often comes behind them, and a
-/// text that breaks off saves nothing. A batch is parsed before its transaction is opened, so nobody who writes to the
+/// text that breaks off saves nothing. A batch is parsed before its transaction is opened, so no other client that writes to the
 /// database waits for a parser.
 struct BulkBody {
     /// A batch ends when its documents have so many bytes of text, or are so many.

@@ -25,11 +25,11 @@ internal import Synchronization
 /// 1. What is reserved adds up to at most `capacity`.
 /// 2. A request reserves once, for the most that it may cost, and only gives back afterwards. One that needs more gives
 ///    everything back before it asks again. So no request waits for another one that waits for it.
-/// 3. Reservations are granted in the order in which they were asked for, so a large one is not overtaken for ever by
+/// 3. Reservations are granted in the order in which they were asked for, so a large one is not overtaken without end by
 ///    small ones.
 /// 4. A reservation ends with its last reference, however the request ends.
 ///
-/// Up to `free` bytes nothing is reserved: that is what each worker may take, and small requests wait for nobody.
+/// Up to `free` bytes nothing is reserved: that is what each worker may take, and small requests do not wait.
 ///
 /// State: `state`, guarded by its mutex.
 package final class MemoryBudget: Sendable {
@@ -105,7 +105,7 @@ package final class MemoryBudget: Sendable {
         return MemoryReservation(self, bytes)
     }
 
-    /// Reserves bytes if there is room now and nobody waits for it; nil otherwise.
+    /// Reserves bytes if there is room now and no request waits for it; nil otherwise.
     package func tryReserve(_ bytes: Int) -> MemoryReservation? {
         let isTaken = state.withLock { state in
             guard state.waiting.isEmpty, !state.isClosed, bytes <= capacity - state.reserved

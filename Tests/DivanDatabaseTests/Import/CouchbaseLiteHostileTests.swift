@@ -11,7 +11,7 @@ import Glibc
 import Darwin
 #endif
 
-/// Databases made to keep an import busy for ever: it ends, and says why.
+/// Databases made to keep an import busy without end: it ends, and says why.
 @Suite(.timeLimit(.minutes(10))) struct CouchbaseLiteHostileTests {
     private let directory: TestDirectory
     private let manager: Manager
