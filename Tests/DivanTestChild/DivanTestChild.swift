@@ -29,6 +29,7 @@ import FoundationEssentials
 ///     DivanTestChild databases DIRECTORY ROUNDS      makes and deletes databases, and says what stays behind
 ///     DivanTestChild conversations DIRECTORY ROUNDS  begins and ends replications and feeds, and says what stays
 ///     DivanTestChild peers FROM TO SEED              replicates with a server that lies, and says each round
+///     DivanTestChild golden FOLDER KEEPING           makes a database that later releases must read; see scripts/golden
 ///     DivanTestChild shared DIRECTORY                asks for the shared manager from many threads
 ///
 /// It reports on its output, a line each; trouble goes to the error output and ends it with 1.
@@ -62,6 +63,7 @@ enum DivanTestChild {
                 var writer = try ContentWriter(arguments)
                 try writer.run()
             case "serve": try Servant(arguments).run()
+            case "golden": try GoldenDatabase.make(arguments)
             case "fixture": try DamageFixture.make(in: arguments.argument(0))
             case "judge": try DamageJudge(arguments).run()
             case "replace":

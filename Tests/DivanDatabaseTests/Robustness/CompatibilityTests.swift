@@ -5,158 +5,184 @@ import DivanTestChild
 import FoundationEssentials
 import Testing
 
+@testable import DivanDatabase
+
 /// Databases that earlier releases wrote are read as they were, and written on.
 ///
-/// Each format has a folder in Tests/Compatibility with a database and what it must answer. The README
-/// there says how a new one is made.
+/// Each format has a folder in Tests/Compatibility with a database and what it must answer. A folder that is added there
+/// takes part by itself; the README there says how one is made.
 @Suite struct CompatibilityTests {
-    /// The key of the encrypted ones.
-    private static func key(of format: String) throws -> EncryptionKey? {
-        ["2", "4"].contains(format) ? try EncryptionKey(rawBytes: (0..<32).map { $0 }) : nil
+    /// One of the folders.
+    struct Golden: CustomTestStringConvertible, Sendable {
+        static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Compatibility").standardized
+        static let all: [Golden] = {
+            let folder = Golden.folder.path(percentEncoded: false)
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return names.filter { $0.hasPrefix("format-") }.sorted().map(Golden.init)
+        }()
+        static let encrypted = all.filter { (try? $0.isEncrypted) ?? false }
+
+        let name: String
+        var testDescription: String { name }
+
+        private var place: URL { Self.folder.appending(path: name) }
+        var manifest: Manifest {
+            get throws { try Manifest(at: place.appending(path: "app.divan")) }
+        }
+        var isEncrypted: Bool { get throws { try manifest.encryption != nil } }
+        /// The format that it has once it was opened for writing.
+        var upgradedFormat: Int { get throws { try isEncrypted ? 4 : 3 } }
+        var answers: [String] {
+            get throws {
+                try String(contentsOf: place.appending(path: "answers.txt"), encoding: .utf8)
+                    .split(separator: "\n").map(String.init)
+            }
+        }
+
+        /// Copies the database to where a test may write to it, and returns its path.
+        func copy(to directory: TestDirectory) throws -> String {
+            let path = directory.path("app.divan")
+            try FileManager.default.copyItem(
+                atPath: place.appending(path: "app.divan").path(percentEncoded: false), toPath: path
+            )
+            return path
+        }
+
+        func open(_ path: String, readOnly: Bool = false) throws -> Database {
+            var options = DatabaseOptions()
+            options.readOnly = readOnly
+            if try isEncrypted { options.encryptionKey = try GoldenDatabase.key() }
+            return try Database.open(at: URL(filePath: path), options: options)
+        }
+
+        func expectAnswers(of database: Database, sourceLocation: SourceLocation = #_sourceLocation)
+            throws
+        {
+            let (now, then) = (try GoldenDatabase.answers(database), try answers)
+            for (now, then) in zip(now, then) {
+                #expect(now == then, sourceLocation: sourceLocation)
+            }
+            #expect(now.count == then.count, sourceLocation: sourceLocation)
+        }
     }
 
-    private static func open(
-        _ path: String, _ format: String, _ adjust: (inout DatabaseOptions) -> Void
-    ) throws -> Database {
-        var options = DatabaseOptions()
-        options.encryptionKey = try key(of: format)
-        if options.encryptionKey != nil { options.storageEngine = .sqlite }
-        adjust(&options)
-        return try Database.open(at: URL(filePath: path), options: options)
+    @Test func `every format has a database of it`() throws {
+        let formats = try Golden.all.map { try $0.manifest.format }
+        for format in 1...Manifest.currentFormat { #expect(formats.contains(format)) }
+        for golden in Golden.all {
+            #expect(golden.name.hasPrefix("format-\(try golden.manifest.format)"))
+        }
     }
 
-    @Test func `an encrypted database of an earlier release is read with its key alone`() throws {
-        let folder = Self.folder.appending(path: "format-2")
+    @Test(arguments: Golden.all)
+    func
+        `a database of each format gives the answers it gave then, and stays of its format while it is read`(
+            _ golden: Golden
+        ) throws
+    {
         let directory = try TestDirectory("compatibility")
-        let path = directory.path("app.divan")
-        try FileManager.default.copyItem(
-            atPath: folder.appending(path: "app.divan").path(percentEncoded: false), toPath: path)
-        let expected = try String(
-            contentsOf: folder.appending(path: "answers.txt"), encoding: .utf8)
-        let database = try Self.open(path, "2") { $0.readOnly = true }
-        #expect(database.isEncrypted)
-        #expect(try Self.answers(database) == expected.split(separator: "\n").map(String.init))
+        let path = try golden.copy(to: directory)
+        let manifest = try Data(contentsOf: directory.url("app.divan/manifest"))
+        let database = try golden.open(path, readOnly: true)
+        #expect(database.isEncrypted == (try golden.isEncrypted))
+        try golden.expectAnswers(of: database)
         database.close()
-        let other = try EncryptionKey(rawBytes: [UInt8](repeating: 1, count: 32))
-        #expect(code { try Self.open(path, "2") { $0.encryptionKey = other } } == .unauthorized)
-        #expect(code { try Self.open(path, "1") { $0.readOnly = true } } == .unauthorized)
+        #expect(try Data(contentsOf: directory.url("app.divan/manifest")) == manifest)
     }
 
-    @Test(arguments: [1, 2])
-    func `a database of an earlier format gives the answers it gave then`(_ format: Int) throws {
-        let folder = Self.folder.appending(path: "format-\(format)")
+    @Test(arguments: Golden.all)
+    func `the first writer brings a database of each format to the newest, and writes on`(
+        _ golden: Golden
+    ) throws {
         let directory = try TestDirectory("compatibility")
-        try FileManager.default.copyItem(
-            atPath: folder.appending(path: "app.divan").path(percentEncoded: false),
-            toPath: directory.path("app.divan"))
-        let expected = try String(
-            contentsOf: folder.appending(path: "answers.txt"), encoding: .utf8)
-        let database = try Self.open(directory.path("app.divan"), "\(format)") { _ in }
-        defer { database.close() }
-        let answers = try Self.answers(database)
-        for (now, then) in zip(answers, expected.split(separator: "\n")) { #expect(now == then) }
-        #expect(answers.count == expected.split(separator: "\n").count)
+        let path = try golden.copy(to: directory)
+        let database = try golden.open(path)
+        #expect(try Manifest(at: directory.url("app.divan")).format == golden.upgradedFormat)
+        try golden.expectAnswers(of: database)
         // Written on, it stays sound, and sequences go on where they were.
         let last = try database.lastSequence
-        #expect(
-            try database.save(MutableDocument(["n": 1], id: "new")).document.sequence == last + 1)
+        let new = MutableDocument(["n": 1], id: "new")
+        new.setAttachment(named: "a", contentType: nil, .bytes([1, 2, 3]))
+        #expect(try database.save(new).document.sequence == last + 1)
+        for n in 0..<40 { try database.update("edited") { $0["n"] = Fragment(100 + n) } }
         try database.update("numbers") { $0["more"] = true }
         try database.compact()
         #expect(try database.verify().isEmpty)
-    }
-
-    @Test(
-        .enabled(
-            if: ProcessInfo.processInfo.environment["DIVAN_WRITE_COMPATIBILITY"] != nil,
-            "It writes a fixture, when DIVAN_WRITE_COMPATIBILITY names its format."))
-    func `a database of the current format is written anew`() throws {
-        let format = ProcessInfo.processInfo.environment["DIVAN_WRITE_COMPATIBILITY"] ?? ""
-        let folder = Self.folder.appending(path: "format-\(format)")
-        try? FileManager.default.removeItem(at: folder)
-        let path = folder.appending(path: "app.divan").path(percentEncoded: false)
-        let database = try Self.open(path, format) { $0.create = true }
-        try Self.fill(database)
-        let answers = try Self.answers(database).joined(separator: "\n") + "\n"
+        let count = try database.documentCount
         database.close()
-        try Data(answers.utf8).write(to: folder.appending(path: "answers.txt"))
+        // What was written is of the newest format in all its parts.
+        let again = try golden.open(path, readOnly: true)
+        defer { again.close() }
+        #expect(try again.verify().isEmpty)
+        #expect(try again.documentCount == count)
+        #expect(try again.document(withID: "edited")?["n"].int64 == 139)
+        #expect(try again.document(withID: "new")?.attachment(named: "a")?.content() == [1, 2, 3])
     }
 
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Compatibility").standardized
-
-    /// One of every kind of value, ID and row.
-    private static func fill(_ database: Database) throws {
-        let numbers = """
-            {"zero":0,"negativeZero":-0.0,"integer":9007199254740993,"least":-9223372036854775808,
-            "unsigned":18446744073709551615,"big":123456789012345678901234567890,"double":0.1,
-            "whole":1.0,"tiny":5e-324,"huge":1.7976931348623157e308,"beyond":1e400}
-            """
-        try database.save(MutableDocument(json: numbers, id: "numbers"))
-        let texts =
-            #"{"":"empty key","é":"é","𝄞":"𝄞 \u0000 \n \" \\","nested":[[],{},[null,true,false,[{"a":{"b":[1]}}]]]}"#
-        try database.save(MutableDocument(json: texts, id: "text ✓ é"))
-        try database.save(MutableDocument([:], id: "empty"))
-        try database.save(MutableDocument(["n": 1], id: "01234567-89ab-7def-8123-456789abcdef"))
-        try database.save(MutableDocument(["views": [:]], id: "_design/example"))
-        var wide: JSONObject = [:]
-        for n in 0..<40 { wide["key-\(n)"] = .integer(Int64(n)) }
-        try database.save(MutableDocument(wide, id: "wide"))
-        let long = String(repeating: "abcdefghijklmno ", count: 1_026)
-        try database.save(MutableDocument(["long": .string(long)], id: "large"))
-        for n in 0..<25 {
-            try database.put(
-                "edited", ["n": .integer(Int64(n))],
-                parent: database.document(withID: "edited")?.revisionID)
-        }
-        try database.save(MutableDocument(["n": 1], id: "deleted"))
-        try database.delete("deleted")
-        try database.save(MutableDocument(["n": 1], id: "conflict"))
-        try database.update("conflict") { $0["n"] = 2 }
-        try database.putExistingRevision("conflict", history: ["2-abc", "1-other"], ["n": 3])
-        try database.putExistingRevision(
-            "conflict", history: ["3-ff", "2-ee", "1-other"], isDeleted: true, [:])
-        try database.save(MutableDocument(["n": 1], id: "purged"))
-        try database.purge("purged")
-        try database.putLocalDocument("checkpoint", ["seq": 7])
-        try database.setMaxRevTreeDepth(15)
-    }
-
-    /// What a database says, a line for each answer.
-    private static func answers(_ database: Database) throws -> [String] {
-        var lines = ["UUIDs \(database.publicUUID) \(database.privateUUID)"]
-        lines.append(
-            "last sequence \(try database.lastSequence), \(try database.documentCount) documents")
-        lines.append(
-            "depth \(try database.maxRevTreeDepth), conflicts \(try database.hasConflicts())")
-        lines.append("problems \(try database.verify())")
-        var options = AllDocumentsOptions()
-        options.includeDeleted = true
-        for row in try database.allDocuments(options) {
-            lines.append("document \(row.id) \(row.revisionID) at \(row.sequence)")
-            let tree = try database.revisionTree(of: row.id)
-            for node in tree?.nodes ?? [] {
-                lines.append(
-                    "  \(node.id) \(node.isTombstone) \(node.isLeaf) \(node.sequence ?? 0)")
-            }
-            for leaf in try database.leafRevisions(of: row.id) {
-                lines.append("  \(leaf.revisionID) \(Self.short(leaf.toJSON()))")
+    @Test(arguments: Golden.encrypted)
+    func
+        `an encrypted database of each format is opened by its key alone, also once it is upgraded`(
+            _ golden: Golden
+        ) throws
+    {
+        let directory = try TestDirectory("compatibility")
+        let path = try golden.copy(to: directory)
+        let other = try EncryptionKey(rawBytes: [UInt8](repeating: 1, count: 32))
+        for isUpgraded in [false, true] {
+            if isUpgraded { try golden.open(path).close() }
+            for key in [nil, other] {
+                for readOnly in [true, false] {
+                    var options = DatabaseOptions()
+                    options.encryptionKey = key
+                    options.readOnly = readOnly
+                    #expect(
+                        code { try Database.open(at: URL(filePath: path), options: options) }
+                            == .unauthorized)
+                }
             }
         }
-        for change in try database.changes().changes {
-            lines.append(
-                "change \(change.sequence) \(change.id) \(change.revisions) \(change.isDeleted)")
-        }
-        let local = try database.localDocument("checkpoint")
-        lines.append("local \(local.map { "\(JSONValue.object($0))" } ?? "none")")
-        return lines
+        try golden.expectAnswers(of: golden.open(path, readOnly: true))
     }
 
-    /// A text, or the beginning of a long one with its length and a sum over all of it (FNV-1a).
-    private static func short(_ text: String) -> String {
-        guard text.utf8.count > 1_000 else { return text }
-        let sum = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
-            ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+    @Test(arguments: Golden.all)
+    func `a database of a later format is refused as such, and left as it is`(_ golden: Golden)
+        throws
+    {
+        let directory = try TestDirectory("compatibility")
+        let path = try golden.copy(to: directory)
+        let format = try golden.manifest.format
+        let later = Manifest.currentFormat + 1
+        try rewriteManifest(at: directory.url("app.divan/manifest")) {
+            $0.replacing("\"format\":\(format),", with: "\"format\":\(later),")
         }
-        return "\(text.prefix(40)) and so on, \(text.utf8.count) bytes, \(String(sum, radix: 16))"
+        let manifest = try Data(contentsOf: directory.url("app.divan/manifest"))
+        for readOnly in [true, false] {
+            let error = #expect(throws: DatabaseError.self) {
+                try golden.open(path, readOnly: readOnly)
+            }
+            #expect(error?.code == .unsupportedVersion)
+            let message = error?.message ?? ""
+            #expect(message.contains("format \(later)"))
+            #expect(message.contains("up to \(Manifest.currentFormat)"))
+            #expect(message.contains("newer release"))
+        }
+        #expect(try Data(contentsOf: directory.url("app.divan/manifest")) == manifest)
+    }
+
+    /// Changes the first line of a manifest, and lets its checksum be right.
+    private func rewriteManifest(at url: URL, _ change: (String) -> String) throws {
+        let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
+        let line = change(String(lines[0]))
+        #expect(line != lines[0])
+        try Data("\(line)\n\(ManifestChecksum.text(of: line))\n".utf8).write(to: url)
+    }
+}
+
+extension Manifest {
+    /// Reads the manifest of a database's directory.
+    fileprivate init(at directory: URL) throws {
+        let bytes = try Data(contentsOf: directory.appending(path: "manifest"))
+        try self.init(Array(bytes), path: directory.path(percentEncoded: false))
     }
 }
