@@ -30,10 +30,18 @@ import Testing
 
     private func isHere(_ id: String) throws -> Bool { try here.contains(id) }
 
+    /// Sets the kind, and lets it save its last checkpoint however busy the machine is.
+    private func kind(isContinuous: Bool) -> (inout ReplicationConfiguration) -> Void {
+        return { settings in
+            settings.isContinuous = isContinuous
+            settings.timeToStop = .seconds(600)
+        }
+    }
+
     /// Pulls everything, and gives how many changes were compared.
     private func pull(isContinuous: Bool) async throws -> Int {
-        let pull = here.createPullReplication(from: there) { $0.isContinuous = isContinuous }
-        return try await examined(pull)
+        try await examined(
+            here.createPullReplication(from: there, configure: kind(isContinuous: isContinuous)))
     }
 
     private func examined(_ replication: Replication) async throws -> Int {
@@ -67,8 +75,10 @@ import Testing
         continuousFirst: Bool
     ) async throws {
         try fill(0..<5, in: here)
-        let first = here.createPushReplication(to: there) { $0.isContinuous = continuousFirst }
-        let second = here.createPushReplication(to: there) { $0.isContinuous = !continuousFirst }
+        let first = here.createPushReplication(
+            to: there, configure: kind(isContinuous: continuousFirst))
+        let second = here.createPushReplication(
+            to: there, configure: kind(isContinuous: !continuousFirst))
         #expect(first.checkpointID == second.checkpointID)
         #expect(try await examined(first) == 5)
         #expect(try await second.pendingDocumentIDs().isEmpty)

@@ -125,6 +125,45 @@ import struct Divan.Attachment
         await push.stopAndWait()
     }
 
+    @Test func `a replication that is stopped has as long as it is told for its last checkpoint`()
+        async throws
+    {
+        let isSaving = Mutex(false)
+        let server = try serve { request, _ in
+            guard request.method == "PUT", request.target.contains("/_local/") else { return false }
+            isSaving.withLock { $0 = true }
+            // A server that is slow; longer than a replication waits that is told nothing.
+            usleep(3_000_000)
+            return false
+        }
+        defer { server.stop() }
+        try here.put("a", [:], parent: nil)
+        let push = here.createPushReplication(to: url(server)) {
+            $0.isContinuous = true
+            $0.timeToStop = .seconds(300)
+        }
+        push.start()
+        try await eventually { push.activity == .idle }
+        #expect(!isSaving.withLock { $0 })
+        await push.stopAndWait()
+        #expect(isSaving.withLock { $0 })
+        #expect(push.report.checkpointed != nil)
+        let next = here.createPushReplication(to: url(server))
+        #expect(try await next.run().examined == 0)
+        // One that has no time is broken off, whatever the server does.
+        try here.put("b", [:], parent: nil)
+        let hasty = here.createPushReplication(to: url(server)) {
+            $0.isContinuous = true
+            $0.timeToStop = .zero
+        }
+        hasty.start()
+        try await eventually { hasty.activity == .idle }
+        let saved = hasty.report.checkpointed
+        await hasty.stopAndWait()
+        #expect(hasty.report.checkpointed == saved)
+        #expect(hasty.failure == nil)
+    }
+
     @Test func `connections that die at random delay a replication and no more`() async throws {
         let random = Mutex(SeededRandom(seed: Soak.seed))
         let isWild = Mutex(true)

@@ -161,13 +161,13 @@ public final class Replication: Sendable {
 
     /// Begins to end it, and returns at once; see `stopAndWait()`.
     ///
-    /// What is being stored is still stored, and a last checkpoint saved, for two seconds at most.
+    /// What is being stored is still stored, and a last checkpoint saved, for as long as `timeToStop` at most.
     public func stop() {
         let stop = state.withLock { state -> StopSignal? in
             guard let task = state.task else { return nil }
             if state.patience == nil {
-                state.patience = Task {
-                    guard (try? await Task.sleep(for: Self.grace)) != nil else { return }
+                state.patience = Task { [settings] in
+                    guard (try? await Task.sleep(for: settings.timeToStop)) != nil else { return }
                     task.cancel()
                 }
             }
@@ -177,8 +177,6 @@ public final class Replication: Sendable {
         stop.give()
         wakeUp.withLock { $0 }.give()
     }
-
-    private static let grace = Duration.seconds(2)
 
     /// Ends it, as `stop()` does, and waits until it has ended.
     public func stopAndWait() async {

@@ -181,6 +181,9 @@ public struct ReplicationConfiguration: Sendable {
     public var retry = RetryPolicy()
     /// How often a checkpoint is saved while it runs.
     public var checkpointInterval = Duration.seconds(5)
+    /// How long a replication that is stopped may still take, to store what is on its way and to save a last checkpoint at
+    /// both ends; what is not done by then is broken off, and the next run does it again.
+    public var timeToStop = Duration.seconds(2)
     /// In whose name the database is used; nil for the app's own.
     package var localAccess: PeerAccess?
     /// In whose name a database of this process at the other end is used; nil for the app's own.
