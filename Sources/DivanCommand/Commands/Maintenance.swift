@@ -90,7 +90,8 @@ extension Command {
             summary: "Copy every readable document of a damaged database to a new one.",
             discussion: """
                 The source is only read. What could not be copied is listed, a line each; the exit \
-                code is 5 if there is any such thing.
+                code is 5 if there is any such thing. What interrupts it leaves no database behind, and \
+                it can be run again.
                 """,
             arguments: [
                 ArgumentSchema(
@@ -104,9 +105,6 @@ extension Command {
     ) { invocation in
         let source = try Invocation.location(try invocation.arguments.argument("SOURCE"))
         let destination = try Invocation.location(try invocation.arguments.argument("DEST"))
-        if FileManager.default.fileExists(atPath: destination) {
-            throw CommandFailure(.conflict, "There is something at \(destination) already.")
-        }
         let result = try invocation.withProgress("Salvaging") { progress in
             try Database.salvage(
                 from: URL(filePath: source), to: URL(filePath: destination),

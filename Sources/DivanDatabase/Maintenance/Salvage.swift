@@ -24,15 +24,17 @@ extension Database {
     /// The source is only read. Documents are found by their records first; those whose records are
     /// damaged are rebuilt from their stored leaves, each then without its history. A salvage does
     /// not need the manifest, so that may be damaged or missing; the copy gets one of its own, with
-    /// new UUIDs.
+    /// new UUIDs. It takes its name in one step when it is whole; what interrupts a salvage leaves no database, and the
+    /// next one to the same place removes what is left of it.
     ///
     /// - Parameters:
     ///   - source: The damaged database's directory.
-    ///   - destination: Where the new database goes; nothing may be there.
+    ///   - destination: Where the new database goes: a path where nothing is yet, an empty directory, or what an interrupted
+    ///     salvage has left.
     ///   - encryptionKey: The key of the damaged database; nil when it is not encrypted. The copy is
     ///     encrypted with it, too. Without a manifest nothing can be read, since the manifest has the key of
     ///     the data.
-    ///   - progress: Gets reports; throwing stops the work and leaves what was copied by then.
+    ///   - progress: Gets reports; throwing stops the work, and nothing of it is left.
     /// - Returns: What was copied, and what could not be read.
     /// - Throws: `DatabaseError` with code `.databaseExists` when something is at `destination`; as
     ///   opening the source, when it cannot be opened at all; `.databaseBusy` when others write too much
@@ -41,22 +43,44 @@ extension Database {
         from source: URL, to destination: URL, encryptionKey: EncryptionKey? = nil,
         progress: ProgressHandler? = nil
     ) throws -> SalvageResult {
-        let target = destination.path(percentEncoded: false)
-        guard !Files.exists(target) else {
-            throw DatabaseError.databaseExists(target)
-        }
         let (damaged, manifestProblem) = try openDamaged(at: source, encryptionKey)
         defer { damaged.close() }
-        var targetOptions = DatabaseOptions()
-        targetOptions.create = true
-        targetOptions.encryptionKey = encryptionKey
-        let copy = try open(at: destination, options: targetOptions)
-        // Expired documents are copied, too; they are purged when the copy is next opened.
-        copy.core.expirationTimer.stop()
-        defer { copy.close() }
-        var result = try Salvage(from: damaged, to: copy, progress: progress).run()
+        let engine = KnownEngines.standard
+        var result = SalvageResult()
+        try Installation(
+            path: destination.directoryPath, purpose: .copy, transfer: .copying, progress: progress
+        ).run { dataPath in
+            let access = try DatabaseAccess(making: encryptionKey)
+            var manifest = Manifest(engine: engine.identifier)
+            manifest.encryption = access.wrapping
+            let copy = try newData(at: dataPath, engine, access.dataKey)
+            defer { copy.close() }
+            result = try Salvage(from: damaged, to: copy, progress: progress).run()
+            try copy.sync()
+            return (manifest, access.dataKey)
+        }
         if let manifestProblem { result.problems.insert(manifestProblem, at: 0) }
         return result
+    }
+
+    /// Makes the data of a database that has no manifest yet.
+    private static func newData(
+        at dataPath: String, _ engine: StorageEngineFactory, _ dataKey: DataKey?
+    ) throws -> Database {
+        let options = DatabaseOptions().unlocked(dataKey)
+        do {
+            try Files.makeDirectory(dataPath)
+            try DatabaseCore.openEngine(
+                at: dataPath, named: engine.identifier, options, creating: true
+            ).close()
+        } catch let error as SystemError { throw DatabaseError.io(error) }
+        let core = try DatabaseCore(
+            name: "salvaged", directory: nil,
+            engine: DatabaseCore.openEngine(at: dataPath, named: engine.identifier, options),
+            options: options, dataPath: dataPath)
+        // Expired documents are copied, too; they are purged when the copy is first opened.
+        core.expirationTimer.stop()
+        return Database(name: "salvaged", core: core, readOnly: false, registration: nil)
     }
 
     /// Opens a database read-only, if need be by its newest data without the manifest.

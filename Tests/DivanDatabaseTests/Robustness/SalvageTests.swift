@@ -148,6 +148,28 @@ import Testing
         #expect(try copy.verify().isEmpty)
     }
 
+    @Test func `a salvage that is interrupted leaves no database, and can be run again`() throws {
+        let directory = try TestDirectory("salvage-again")
+        try directory.makeDatabase("app.divan", documents: 40)
+        let (source, target) = (directory.url("app.divan"), directory.url("copy"))
+        struct Enough: Error {}
+        #expect(throws: Enough.self) {
+            try Database.salvage(from: source, to: target) { _ in throw Enough() }
+        }
+        #expect(!FileManager.default.fileExists(atPath: directory.path("copy")))
+        // What a kill leaves: data that no manifest names.
+        try FileManager.default.createDirectory(
+            at: directory.url("copy/data-1"), withIntermediateDirectories: true)
+        try Data("half".utf8).write(to: directory.url("copy/data-1/\(TestEngine.mainFile)"))
+        try Data().write(to: directory.url("copy/lock"))
+        #expect(try Database.salvage(from: source, to: target).documentsCopied == 40)
+        let copy = try Database.forTest(at: directory.path("copy"))
+        defer { copy.close() }
+        #expect(try copy.verify().isEmpty)
+        #expect(try copy.localDocument("local")?["n"] == 1)
+        #expect(code { try Database.salvage(from: source, to: target) } == .databaseExists)
+    }
+
     @Test func `what cannot be opened at all is refused and leaves nothing behind`() throws {
         let directory = try TestDirectory("salvage-garbage")
         try directory.makeDatabase("app.divan")
