@@ -237,7 +237,7 @@ let package = Package(
             name: "DivanCommandTests",
             dependencies: [
                 "DivanCommand", "DivanGettingStarted", "DivanListener", "Divan", "DivanHTTP",
-                "DivanTestSupport",
+                "DivanTestSupport", "DivanTestChild",
             ]
         ),
     ]

@@ -7,7 +7,7 @@ import Foundation
 ///
 /// Outputs go to files and not to pipes: nothing can fill up, and no other child of the test
 /// process can hold an end open.
-final class TestTool {
+final class TestTool: Sendable {
     struct Result {
         var status: Int32
         var out: String
