@@ -212,8 +212,8 @@ let package = Package(
         .testTarget(
             name: "DivanDatabaseTests",
             dependencies: [
-                "Divan", "DivanLogging", "DivanPlatform", "DivanStorage", "DivanSQLite",
-                "DivanLMDB",
+                "Divan", "DivanHTTP", "DivanLogging", "DivanPlatform", "DivanStorage",
+                "DivanSQLite", "DivanLMDB",
                 "DivanStorageConformance", "DivanTestSupport", "DivanTestChild",
             ]
         ),

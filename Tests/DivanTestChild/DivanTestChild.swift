@@ -30,6 +30,8 @@ import FoundationEssentials
 ///     DivanTestChild conversations DIRECTORY ROUNDS  begins and ends replications and feeds, and says what stays
 ///     DivanTestChild peers FROM TO SEED              replicates with a server that lies, and says each round
 ///     DivanTestChild golden FOLDER KEEPING           makes a database that later releases must read; see scripts/golden
+///     DivanTestChild hoard ANSWER                    replicates with a server that wants its memory
+///     DivanTestChild weigh FORM TEXT BYTES           parses a text and says what that took
 ///     DivanTestChild shared DIRECTORY                asks for the shared manager from many threads
 ///
 /// It reports on its output, a line each; trouble goes to the error output and ends it with 1.
@@ -85,6 +87,8 @@ enum DivanTestChild {
             case "shared": try SharedManager(arguments).run()
             case "databases": try DatabaseRounds(arguments).run()
             case "conversations": try ConversationRounds(arguments).run()
+            case "hoard": try HoardRounds(arguments).run()
+            case "weigh": try ParsingWeight(arguments).run()
             case "peers": try PeerRounds(arguments).run()
             case "flip": try FlipRounds(arguments).run()
             default: throw WrongArguments()

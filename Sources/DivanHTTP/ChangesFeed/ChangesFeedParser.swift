@@ -77,7 +77,7 @@ package struct ChangesFeedParser: Sendable {
     /// - Parameters:
     ///   - form: How the feed is written.
     ///   - maximumRowLength: The longest row in bytes: 96 MB unless set, enough for documents of 64 MB that
-    ///     come along.
+    ///     come along. A row without its document is longer than some kilobytes only if it has thousands of leaves.
     package init(_ form: Form, maximumRowLength: Int = 96 << 20) {
         reader =
             switch form {
@@ -91,6 +91,9 @@ package struct ChangesFeedParser: Sendable {
 
     /// Takes in the next bytes. Call ``next()`` until it answers `nil` before pushing more.
     package mutating func push(_ bytes: [UInt8]) { input.append(bytes[...]) }
+
+    /// How many bytes of the feed were read.
+    package var position: Int { input.consumed }
 
     /// Takes in the next bytes. See ``push(_:)-([UInt8])``.
     package mutating func push(_ bytes: ArraySlice<UInt8>) { input.append(bytes) }
@@ -142,8 +145,8 @@ extension ChangesFeedParser {
     }
 
     /// Throws what a server says went wrong, if this is it.
-    static func throwRefusal(in object: JSONValue) throws(Failure) {
-        guard let error = object["error"]?.string, object["id"] == nil else { return }
-        throw .refused(error: error, reason: object["reason"]?.string ?? "")
+    static func throwRefusal(error: String?, _ reason: String?, isRow: Bool) throws(Failure) {
+        guard let error, !isRow else { return }
+        throw .refused(error: error, reason: reason ?? "")
     }
 }

@@ -16,7 +16,7 @@ package struct ChangesFeedRow: Sendable, Equatable {
     /// Sync Gateway's names of channels that the document left, in the revision given; empty otherwise.
     package var removedFrom: [String]
     /// The document itself, with `include_docs=true`.
-    package var document: JSONValue?
+    package var document: PackedValue?
     /// What of the row cannot be understood, as a sentence; `nil` for nothing. The rest of the row is what can be.
     package var problem: String?
 
@@ -24,18 +24,32 @@ package struct ChangesFeedRow: Sendable, Equatable {
     ///
     /// Sync Gateway also sends rows about users and roles (`_user/ann`), which are no documents; they are
     /// read like others.
-    package init?(_ json: JSONValue) {
-        guard let object = json.object, let id = object["id"]?.string else { return nil }
+    init?(_ row: PackedValue) {
+        guard row.isObject, let id = row["id"]?.string else { return nil }
         documentID = id
-        sequence = object["seq"].flatMap { $0.isNull ? nil : $0 }
-        let changes = object["changes"]?.array ?? []
-        revisions = changes.compactMap { $0["rev"]?.string }
-        isDeleted = object["deleted"]?.bool ?? false
-        removedFrom = object["removed"]?.array?.compactMap(\.string) ?? []
-        document = object["doc"].flatMap { $0.isNull ? nil : $0 }
-        if changes.isEmpty || revisions.count < changes.count {
+        sequence = row["seq"].flatMap(Self.sequence)
+        var (count, named, channels) = (0, [String](), [String]())
+        row["changes"]?.forEachElement { change in
+            count += 1
+            if let revision = change["rev"]?.string { named.append(revision) }
+        }
+        row["removed"]?.forEachElement { name in
+            if let name = name.string { channels.append(name) }
+        }
+        (revisions, removedFrom) = (named, channels)
+        isDeleted = row["deleted"]?.bool ?? false
+        document = row["doc"].flatMap { $0.isNull ? nil : PackedValue(bytes: $0.bytes) }
+        if count == 0 || revisions.count < count {
             problem = "Its row of the changes feed names no revision, or something that is none."
         }
+    }
+
+    /// The longest sequence in packed form: servers that list their shards in it take some kilobytes.
+    private static let longestSequence = 64 << 10
+
+    /// A sequence; nil for null, and for what is too long to be one.
+    static func sequence(_ value: PackedValue) -> JSONValue? {
+        value.isNull || value.bytes.count > longestSequence ? nil : value.jsonValue()
     }
 
     /// What can be told of a row that cannot be read.
@@ -57,16 +71,18 @@ extension ChangesFeedRow {
     ///
     /// - Throws: ``ChangesFeedParser/Failure/refused(error:reason:)`` when it says what went wrong.
     package init(parsing text: [UInt8]) throws(ChangesFeedParser.Failure) {
-        let json: JSONValue
-        do { json = try JSONParser.parse(text) } catch {
+        let packed: PackedValue
+        do throws(JSONParser.Failure) { packed = try PackedValue(parsing: text) } catch {
             self.init(unreadable: text, "Its row of the changes feed is no JSON. \(error)")
             return
         }
-        if let row = ChangesFeedRow(json) {
+        if let row = ChangesFeedRow(packed) {
             self = row
             return
         }
-        try ChangesFeedParser.throwRefusal(in: json)
+        try ChangesFeedParser.throwRefusal(
+            error: packed["error"]?.string, packed["reason"]?.string,
+            isRow: packed["id"] != nil)
         self.init(unreadable: text, "A row of the changes feed names no document.")
     }
 }

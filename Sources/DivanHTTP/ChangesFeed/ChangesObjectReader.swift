@@ -5,7 +5,10 @@ internal import DivanJSON
 /// Reads the normal form of a changes feed: one object, whose member `results` is an array of rows.
 struct ChangesObjectReader: Sendable {
     private var stream: JSONObjectStream
+    /// The members beside the rows that mean something; a server may send any others, of any length.
     private var others = JSONObject()
+    private static let names: NameSet = ["error", "id", "last_seq", "pending", "reason"]
+    private static let longest = 64 << 10
 
     init(limit: Int) { stream = JSONObjectStream(array: "results", limit: limit, skipsLong: true) }
 
@@ -22,7 +25,10 @@ struct ChangesObjectReader: Sendable {
             case .longElement(let text):
                 return .row(
                     ChangesFeedRow(unreadable: text, "Its row of the changes feed is too long."))
-            case .member(let name, let text): others[name] = try ChangesFeedParser.parse(text[...])
+            case .member(let name, let text):
+                guard Self.names.contains(name) else { continue }
+                guard text.count <= Self.longest else { throw .malformed }
+                others[name] = try ChangesFeedParser.parse(text[...])
             case .ended: return try end()
             }
         }
@@ -38,7 +44,8 @@ struct ChangesObjectReader: Sendable {
     }
 
     private func end() throws(ChangesFeedParser.Failure) -> ChangesFeedParser.Event {
-        try ChangesFeedParser.throwRefusal(in: .object(others))
+        try ChangesFeedParser.throwRefusal(
+            error: others["error"]?.string, others["reason"]?.string, isRow: others["id"] != nil)
         guard stream.hasArray else { throw .malformed }
         return .ended(
             others["last_seq"], pending: others["pending"]?.int64.map { Int(clamping: $0) })

@@ -80,6 +80,9 @@ package struct JSONObjectStream: Sendable {
         self.patience = patience
     }
 
+    /// The bytes of the element or member that is coming in.
+    package var heldBytes: Int { piece.count }
+
     /// Whether the object has begun.
     package var hasBegun: Bool { state != .beforeObject }
 

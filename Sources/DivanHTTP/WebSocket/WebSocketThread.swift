@@ -14,7 +14,7 @@ internal import DivanJSON
 /// State: what it shares with the task that reads, in `state`; all else is the thread's own.
 final class WebSocketThread: Sendable {
     /// The longest message.
-    private static let messageLimit = 96 << 20
+    private static let messageLimit = 16 << 20
     private static let pieceSize = 64 * 1_024
 
     private let request: HTTPRequest

@@ -76,7 +76,7 @@ extension ReplicationEngine {
         while stores.count < limits.stores, !ready.isEmpty {
             let batch = Array(ready.prefix(limits.revisionsPerStore))
             ready.removeFirst(batch.count)
-            readyBytes -= batch.reduce(0) { $0 + $1.document.body.byteCount }
+            readyBytes -= batch.reduce(0) { $0 + $1.document.heldBytes }
             stores[nextRequest] = batch
             actions.append(.store(nextRequest, batch.map(\.document)))
             nextRequest += 1

@@ -47,7 +47,7 @@ extension ReplicationEngine {
             let completion = Completion(place: place, revision: fetched.revision)
             // Fetched once more for its attachments, it is still one.
             if !completions.contains(completion) { counts.read += 1 }
-            readyBytes += document.body.byteCount
+            readyBytes += document.heldBytes
             ready.append(
                 Ready(unit: unit, document: document, id: fetched.id, revision: fetched.revision))
         case .gone: finish(place) { _ in }

@@ -48,7 +48,7 @@ package struct ReplicationEngine: Sendable {
         package var revisionsPerStore = 1_000
         /// Stores at a time.
         package var stores = 1
-        /// Packed bytes of fetched bodies, before no further fetch begins.
+        /// Bytes of fetched documents in memory, before no further fetch begins.
         package var readyBytes = 8 << 20
         /// Changes after which a checkpoint is due, whatever the time.
         package var changesPerCheckpoint = 20_000
@@ -280,6 +280,8 @@ package struct ReplicationEngine: Sendable {
     /// A page with each document once: a feed that is followed may tell of one twice.
     private static func merged(_ changes: [PeerChange]) -> [PeerChange] {
         var places: [DocumentID: Int] = [:]
+        // The revisions of documents that come twice: a server may name any number of them.
+        var known: [Int: Set<RevisionID>] = [:]
         var merged: [PeerChange] = []
         for change in changes {
             guard let place = places[change.id] else {
@@ -287,9 +289,11 @@ package struct ReplicationEngine: Sendable {
                 merged.append(change)
                 continue
             }
-            for revision in change.revisions where !merged[place].revisions.contains(revision) {
+            var revisions = known.removeValue(forKey: place) ?? Set(merged[place].revisions)
+            for revision in change.revisions where revisions.insert(revision).inserted {
                 merged[place].revisions.append(revision)
             }
+            known[place] = revisions
         }
         return merged
     }

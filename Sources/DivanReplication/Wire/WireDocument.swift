@@ -112,6 +112,11 @@ package struct WireDocument: Sendable {
     /// Whether the revision has attachments.
     package var hasAttachments: Bool { (body["_attachments"]?.count ?? 0) > 0 }
 
+    /// The bytes of it that are in memory: its packed body, and content that stood in place.
+    var heldBytes: Int {
+        inlineContents.values.reduce(body.byteCount) { $0.addingSaturated($1.heldBytes) }
+    }
+
     /// The document's ID, which a replicated revision must have.
     package func requiredID() throws(WireDocumentError) -> DocumentID {
         guard let id else { throw .missingID() }
@@ -221,27 +226,43 @@ extension WireDocumentReader {
     func attachments() throws(WireDocumentError) -> Attachments {
         var attachments = Attachments()
         guard let property = value["_attachments"] else { return attachments }
-        guard case .object(let entries) = property.jsonValue() else {
-            throw .attachments(id?.text, "are no object")
+        guard property.isObject else { throw .attachments(id?.text, "are no object") }
+        var (stubs, hasData) = (JSONObject(), false)
+        var failure: WireDocumentError?
+        property.forEachProperty { name, entry in
+            guard failure == nil else { return }
+            do throws(WireDocumentError) {
+                stubs[name] = .object(try stub(name, entry, &attachments, &hasData))
+            } catch { failure = error }
         }
-        for (name, entry) in entries {
-            guard case .object(var stub) = entry else {
-                throw .attachments(id?.text, "hold something that is no object")
-            }
-            guard let data = stub["data"] else {
-                if stub["follows"]?.bool ?? false { attachments.following.append(name) }
-                continue
-            }
-            guard let text = data.string, let bytes = Base64.decode(text) else {
-                throw .attachments(id?.text, "have data that is not base64")
-            }
-            stub["data"] = nil
-            Self.settleCoding(of: bytes, &stub)
-            attachments.contents[name] = .bytes(bytes)
-            attachments.changed = attachments.changed ?? entries
-            attachments.changed?[name] = .object(stub)
-        }
+        if let failure { throw failure }
+        if hasData { attachments.changed = stubs }
         return attachments
+    }
+
+    /// An entry without the content that stood in it, which is decoded where it lies: no value is made of it.
+    private func stub(
+        _ name: String, _ entry: PackedValue, _ attachments: inout Attachments,
+        _ hasData: inout Bool
+    ) throws(WireDocumentError) -> JSONObject {
+        guard entry.isObject else {
+            throw .attachments(id?.text, "hold something that is no object")
+        }
+        var stub = JSONObject()
+        entry.forEachProperty { key, value in
+            if !key.hasSameBytes(as: "data") { stub[key] = value.jsonValue() }
+        }
+        guard let data = entry["data"] else {
+            if stub["follows"]?.bool ?? false { attachments.following.append(name) }
+            return stub
+        }
+        guard let text = data.string, let bytes = Base64.decode(text) else {
+            throw .attachments(id?.text, "have data that is not base64")
+        }
+        hasData = true
+        Self.settleCoding(of: bytes, &stub)
+        attachments.contents[name] = .bytes(bytes)
+        return stub
     }
 
     /// Makes an entry say what its content in place is.

@@ -19,8 +19,8 @@ extension HTTPPeer {
         default:
             throw ReplicationError(response, try await response.beginning(), "_bulk_docs", at: name)
         }
-        let body = try await response.bytes()
-        guard let answer = try? PackedValue(parsing: body), answer.kind == .array,
+        let body = try await response.bytes(limit: Self.longestAnswer)
+        guard Self.isFit(body), let answer = try? PackedValue(parsing: body), answer.kind == .array,
             let outcomes = Self.outcomes(of: items, answer)
         else {
             return .spoiled(

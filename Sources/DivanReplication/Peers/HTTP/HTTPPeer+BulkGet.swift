@@ -130,13 +130,18 @@ extension HTTPPeer {
         _ response: WireResponse, _ assembler: inout PartAssembler,
         until isEnough: (PartAssembler) -> Bool
     ) async throws {
+        var turn = AnswerTurn(longAnswers)
         var stream = JSONObjectStream(
             array: "results", limit: Self.longestEntry, skipsLong: true)
         while let piece = try await response.body.next() {
+            // A turn lasts until the documents of the piece are taken.
+            await turn.hold(stream.heldBytes)
             stream.push(piece)
             while let event = try stream.next() {
                 switch event {
-                case .element(let text): assembler.take(entry: text)
+                case .element(let text):
+                    let isFit = await turn.parse(text)
+                    assembler.take(entry: isFit ? text : [])
                 case .longElement(let text): assembler.take(entry: text)
                 case .member, .ended: break
                 }
@@ -157,9 +162,21 @@ extension HTTPPeer {
             var reader = try MultipartReader(contentType: response.headers["Content-Type"])
             assembler.begin(
                 isDocument: !isList && MultipartKind(response.headers) == .related)
+            var turn = AnswerTurn(longAnswers)
             while let piece = try await response.body.next() {
+                await turn.hold(assembler.heldBytes)
                 reader.push(piece)
-                while let event = try reader.next() { try assembler.take(event) }
+                while let event = try reader.next() {
+                    if case .partEnded = event, let text = try assembler.decodedText(),
+                        await !turn.parse(text)
+                    {
+                        throw ReplicationError(
+                            .invalidAnswer,
+                            "A document of '\(name)' takes more memory than a replication may have."
+                        )
+                    }
+                    try assembler.take(event)
+                }
                 if isEnough(assembler) { return }
             }
             try reader.finish()

@@ -37,6 +37,10 @@ extension HTTPPeer {
         return page
     }
 
+    /// The longest row: it names some 80,000 leaves.
+    static let longestRow = 4 << 20
+    /// The bytes of rows after which a page ends.
+    private static let pageBytes = 4 << 20
     private static let shortestWait = Duration.seconds(1)
 
     /// How often a server is asked that cannot wait for single documents, as a Sync Gateway; nil elsewhere.
@@ -133,7 +137,7 @@ extension HTTPPeer {
     private func page(_ response: WireResponse, _ request: ChangesRequest) async throws
         -> ChangesPage
     {
-        var parser = ChangesFeedParser(.normal)
+        var parser = ChangesFeedParser(.normal, maximumRowLength: Self.longestRow)
         var page = ChangesPage(changes: [], lastSequence: RemoteSequence(0), isAtEnd: false)
         var last: JSONValue?
         var pending: Int?
@@ -141,11 +145,18 @@ extension HTTPPeer {
         do {
             while let piece = try await response.body.next() {
                 parser.push(piece)
+                // Members that mean nothing can go on for ever, too.
+                guard parser.position < Self.pageBytes * 16 else {
+                    throw ChangesFeedParser.Failure.malformed
+                }
                 while let event = try parser.next() {
                     switch event {
                     case .row(let row):
-                        // A server that knows no limit would send the whole database as one page.
-                        if rows == request.limit, let last = RemoteSequence(last) {
+                        // A server that knows no limit would send the whole database as one page, and one that
+                        // means harm rows without end.
+                        if rows == request.limit || (rows > 0 && parser.position > Self.pageBytes),
+                            let last = RemoteSequence(last)
+                        {
                             page.lastSequence = last
                             return try checked(page, request)
                         }

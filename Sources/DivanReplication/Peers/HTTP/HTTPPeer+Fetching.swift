@@ -103,8 +103,7 @@ extension HTTPPeer {
                 return try await tasks.reduce(into: []) { $0.append($1) }
             }
             for case .document(let document) in results.map(\.outcome) {
-                bytes += document.body.byteCount
-                bytes += document.inlineContents.values.reduce(0) { $0 + $1.heldBytes }
+                bytes += document.heldBytes
             }
             fetched += results
             try Self.checkServer(fetched)
@@ -213,8 +212,14 @@ extension HTTPPeer {
             try await parts(response, &assembler) { _ in false }
             return try assembler.document()
         }
-        let bytes = try await response.bytes(limit: Self.longestEntry)
+        var turn = AnswerTurn(longAnswers)
+        let bytes = try await response.bytes(limit: Self.longestEntry) { await turn.hold($0) }
         guard bytes.isJSONObject else { return nil }
+        guard await turn.parse(bytes) else {
+            throw ReplicationError(
+                .invalidAnswer,
+                "A document of '\(name)' takes more memory than a replication may have.")
+        }
         return try WireDocument(parsing: bytes.span)
     }
 

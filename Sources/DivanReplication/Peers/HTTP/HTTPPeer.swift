@@ -83,6 +83,8 @@ package final class HTTPPeer: ReplicationPeer {
     static let bulkBytes = 2 << 20
     /// The longest entry of an answer with many documents.
     static let longestEntry = 128 << 20
+    /// The longest answer that holds no documents, and what it may take when it is parsed.
+    static let (longestAnswer, answerCost) = (16 << 20, 192 << 20)
     /// Single documents fetched or stored at a time.
     static let singles = 4
 
@@ -95,6 +97,8 @@ package final class HTTPPeer: ReplicationPeer {
     /// The only documents that take part; empty for all.
     let wantedIDs: NameSet
     let lacks = Mutex(Lacks())
+    /// Reads long documents in turn.
+    let longAnswers = LongAnswers()
     /// The bytes of documents after which the rest of what was asked for is left for the next time.
     let fetchBytes: Int
     /// How many documents are asked for together.
@@ -169,13 +173,23 @@ package final class HTTPPeer: ReplicationPeer {
         guard (200...299).contains(response.status) else {
             throw ReplicationError(response, try await response.beginning(), what, at: name)
         }
-        let bytes = try await response.bytes()
+        let bytes = try await response.bytes(limit: Self.longestAnswer)
         guard bytes.isJSONObject else { throw notJSON(what, response.status) }
+        guard Self.isFit(bytes) else {
+            throw ReplicationError(
+                .invalidAnswer, "'\(name)' answers \(what) with too much JSON.",
+                status: response.status, isTransient: true)
+        }
         do { return try PackedValue(parsing: bytes) } catch {
             throw ReplicationError(
                 .invalidAnswer, "'\(name)' answers \(what) with JSON that cannot be read. \(error)",
                 status: response.status, isTransient: true)
         }
+    }
+
+    /// Whether an answer without documents may be parsed.
+    static func isFit(_ bytes: [UInt8]) -> Bool {
+        bytes.count < 1 << 20 || JSONWeight(bytes.span).packedCost <= answerCost
     }
 
     /// The error of an answer that does not even begin as a JSON object.

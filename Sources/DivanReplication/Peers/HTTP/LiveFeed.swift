@@ -39,7 +39,9 @@ actor LiveFeed {
         self.pieces = pieces
         self.form = form
         self.position = position
-        parser = ChangesFeedParser(form == .eventSource ? .eventSource : .continuous)
+        parser = ChangesFeedParser(
+            form == .eventSource ? .eventSource : .continuous,
+            maximumRowLength: HTTPPeer.longestRow)
     }
 
     /// Notes where a page ended.
@@ -92,7 +94,7 @@ actor LiveFeed {
             return taken
         }
         // As if it were the normal form, in which a row that cannot be read leaves the others.
-        var list = ChangesFeedParser(.normal)
+        var list = ChangesFeedParser(.normal, maximumRowLength: HTTPPeer.longestRow)
         for piece in [Array(#"{"results":"#.utf8), message, Array("}".utf8)] {
             list.push(piece)
             while let event = try list.next() {

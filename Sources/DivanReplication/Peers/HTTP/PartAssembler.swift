@@ -74,7 +74,13 @@ struct PartAssembler {
     mutating func take(_ event: MultipartReader.Event) throws {
         switch event {
         case .partBegan(let headers):
-            if isInDocument, group?.document != nil {
+            if isInDocument, let document = group?.document {
+                // More parts than the document says would be files without end.
+                guard group?.contents.count ?? 0 < document.followingNames.count else {
+                    throw ReplicationError(
+                        .invalidAnswer, "More attachments follow than the document says.",
+                        documentID: document.id?.text)
+                }
                 part = .attachment(headers, try ContentSpool(for: database))
                 spooled = 0
             } else if group?.error == nil {
@@ -132,6 +138,19 @@ struct PartAssembler {
         }
     }
 
+    /// The bytes of the document that is coming in.
+    var heldBytes: Int { if case .json(_, let text)? = part { text.count } else { 0 } }
+
+    /// The text of a document that has come, without its coding; nil where no document ends.
+    mutating func decodedText() throws -> [UInt8]? {
+        guard case .json(var headers, let text)? = part else { return nil }
+        guard headers["Content-Encoding"] == "gzip" else { return text }
+        let plain = try Self.inflated(text)
+        headers["Content-Encoding"] = nil
+        part = .json(headers, plain)
+        return plain
+    }
+
     private mutating func endPart() throws {
         defer { part = nil }
         switch part {
@@ -143,7 +162,6 @@ struct PartAssembler {
     }
 
     private mutating func endJSON(_ headers: HTTPHeaders, _ text: [UInt8]) throws {
-        let text = headers["Content-Encoding"] == "gzip" ? try Self.inflated(text) : text
         byteCount += text.count
         if HeaderParameters(headers["Content-Type"] ?? "")["error"] == "true" {
             entryCount += 1
@@ -197,7 +215,10 @@ struct PartAssembler {
         inflater.push(text)
         var plain: [UInt8] = []
         do {
-            while let piece = try inflater.next() { plain += piece }
+            while let piece = try inflater.next() {
+                plain += piece
+                guard plain.count <= jsonLimit else { throw GzipInflater.Failure.tooLarge }
+            }
             try inflater.finish()
         } catch {
             throw ReplicationError(

@@ -101,12 +101,17 @@ extension WireConnection {
 extension WireResponse {
     /// The whole body, up to a limit.
     ///
+    /// - Parameters:
+    ///   - limit: The most bytes.
+    ///   - hold: Gets the number of bytes that are held already before each piece.
+    /// - Returns: The body.
     /// - Throws: `ReplicationError`, also when it comes so slowly that it may never end.
-    func bytes(limit: Int = 256 << 20) async throws -> [UInt8] {
+    func bytes(limit: Int, hold: (Int) async -> Void = { _ in }) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         // From the first piece on: how long that may take is the connection's own limit.
         var pace: AnswerPace?
         while let piece = try await body.next() {
+            await hold(bytes.count)
             bytes += piece
             guard pace?.allows(bytes.count) ?? true else {
                 throw ReplicationError(
