@@ -101,7 +101,7 @@ import Testing
         let server = try MicroHTTPServer(
             ListeningSocket(host: "127.0.0.1", port: 0), site.router, ListenerLimits(), tls: nil)
         defer { server.stop() }
-        let budget = site.router.site.receivedBodies
+        let budget = site.router.site.waitingBytes
         for round in 0..<300 {
             let client = try RawClient(port: server.port)
             client.write("PUT /db/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n")

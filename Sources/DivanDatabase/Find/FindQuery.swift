@@ -63,6 +63,19 @@ public struct FindQuery: Sendable {
         return try FindRun(self).run()
     }
 
+    /// Runs the query and hands its documents over one by one, so that they are never in memory together.
+    ///
+    /// - Parameters:
+    ///   - begin: Called before the first document, and again where the query begins anew in another way: what was
+    ///     handed over until then does not count.
+    ///   - take: Gets a document.
+    /// - Returns: The result without its documents.
+    /// - Throws: As ``run()``, and what `take` throws.
+    package func run(begin: () -> Void, take: (FindRow) throws -> Void) throws -> FindResult {
+        try database.checkOpen()
+        return try FindRun(self).run(begin: begin, take: take)
+    }
+
     /// Runs the query and tells how: which index was chosen, at what estimated cost, and what was read
     /// in fact.
     ///

@@ -4,7 +4,7 @@ public import DivanJSON
 
 /// The documents that a ``FindQuery`` found, all of one moment.
 public struct FindResult: RandomAccessCollection, Sendable {
-    let rows: [FindRow]
+    var rows: [FindRow]
     /// The bookmark for a query of the next page; nil when this page has no row.
     public internal(set) var bookmark: String?
     /// What the run did.
@@ -32,6 +32,15 @@ public struct FindRow: Sendable {
     /// What was asked for: the wanted properties, or the whole document with `_id` and `_rev`.
     public var properties: JSONObject {
         projection?.properties(of: document) ?? Projection.whole(document)
+    }
+
+    /// Appends the wanted properties as JSON text, without making values of them.
+    ///
+    /// - Returns: Whether there are such; false where the whole document is wanted.
+    package func appendProperties(to text: inout [UInt8]) -> Bool {
+        guard let projection else { return false }
+        projection.appendJSON(of: document, to: &text)
+        return true
     }
 }
 

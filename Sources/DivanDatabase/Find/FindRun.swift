@@ -51,20 +51,38 @@ struct FindRun {
 
     /// Runs the query and tells which way it went.
     func runReporting() throws -> (result: FindResult, path: AccessPath) {
+        var rows: [FindRow] = []
+        var (result, path) = try runReporting(begin: { rows = [] }, take: { rows.append($0) })
+        result.rows = rows
+        return (result, path)
+    }
+
+    /// Runs the query without keeping what it finds.
+    func run(begin: () -> Void, take: (FindRow) throws -> Void) throws -> FindResult {
+        try runReporting(begin: begin, take: take).result
+    }
+
+    private func runReporting(begin: () -> Void, take: (FindRow) throws -> Void) throws -> (
+        result: FindResult, path: AccessPath
+    ) {
         let clock = ContinuousClock()
         let start = clock.now
-        var rows: [FindRow] = []
-        let report = try planned.run(begin: { rows = [] }) { document, _ in
-            rows.append(FindRow(document: document, projection: projection))
+        var count = 0
+        let report = try planned.run(begin: {
+            count = 0
+            begin()
+        }) { document, _ in
+            try take(FindRow(document: document, projection: projection))
+            count += 1
             return true
         }
         var statistics = FindStatistics()
         statistics.rowsExamined = report.counters.rows
         statistics.documentsExamined = report.counters.documents
-        statistics.resultsReturned = rows.count
+        statistics.resultsReturned = count
         statistics.duration = clock.now - start
         let result = FindResult(
-            rows: rows,
+            rows: [],
             bookmark: report.end.map { FindBookmark($0, fingerprint: fingerprint).text },
             statistics: statistics, warning: warning(report))
         return (result, report.path)

@@ -53,3 +53,52 @@ struct Projection: Sendable {
         object[key] = .object(inner)
     }
 }
+
+extension Projection {
+    /// The wanted properties on their way to text.
+    private final class Node {
+        /// What stands here; nil for an object of others.
+        var value: PackedValue?
+        var keys: [String] = []
+        var members: NameMap<Node> = [:]
+
+        /// Puts a value at its place, making objects on the way.
+        func set(_ value: PackedValue, at steps: ArraySlice<PropertyPath.Step>) {
+            guard let key = steps.first?.key else { return }
+            let member = members[key] ?? Node()
+            if members[key] == nil {
+                keys.append(key)
+                members[key] = member
+            }
+            if steps.count == 1 {
+                member.value = value
+            } else if member.value == nil {
+                // What lies inside of a value that stands there already stands there, too.
+                member.set(value, at: steps.dropFirst())
+            }
+        }
+
+        func appendJSON(to text: inout [UInt8]) {
+            if let value { return value.appendJSON(to: &text) }
+            text.append(UInt8(ascii: "{"))
+            for (index, key) in keys.enumerated() {
+                if index > 0 { text.append(UInt8(ascii: ",")) }
+                JSONWriter.append(.string(key), to: &text)
+                text.append(UInt8(ascii: ":"))
+                members[key]?.appendJSON(to: &text)
+            }
+            text.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// Writes the properties as text, without making values of them.
+    func appendJSON(of document: Document, to text: inout [UInt8]) {
+        let subject = SelectorSubject(document, tellsDeletion: true)
+        let root = Node()
+        for path in paths {
+            guard case .value(let value) = subject.target(path) else { continue }
+            root.set(value, at: path.steps[...])
+        }
+        root.appendJSON(to: &text)
+    }
+}

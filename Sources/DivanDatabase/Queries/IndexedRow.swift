@@ -56,6 +56,9 @@ struct IndexedRow: Sendable {
 
     var core: DatabaseCore { block.core }
 
+    /// The bytes of the row in its block.
+    var byteCount: Int { place.end - place.start }
+
     /// What was emitted as the key.
     var key: JSONValue {
         let bytes = block.bytes

@@ -45,7 +45,8 @@ extension Call {
     private func manyQueries(_ listing: (JSONObject) throws -> AllDocumentsListing) throws
         -> ListenerResponse
     {
-        .json(steps: ListingSequence(try queriesInBody().map(listing)))
+        let listings = try queriesInBody().map(listing)
+        return .json(steps: ListingSequence(count: listings.count) { listings[$0] })
     }
 
     /// The options of each of the `queries` in the body.
@@ -63,7 +64,7 @@ struct AllDocumentsListing: ResponseSteps {
     /// A step ends after so many rows, or when its text or its documents have become so long.
     private static let (stepSize, mostBytes) = (1_000, 256 << 10)
     private let call: Call
-    private let request: AllDocumentsRequest
+    private var request: AllDocumentsRequest
     private var last: String?
     private var toSkip: Int
     private var left: Int
@@ -75,6 +76,7 @@ struct AllDocumentsListing: ResponseSteps {
     init(_ call: Call, _ request: AllDocumentsRequest) {
         self.call = call
         self.request = request
+        self.request.format.budget = call.site.longDocuments
         toSkip = request.skip
         left = request.limit ?? .max
     }
@@ -167,6 +169,11 @@ struct AllDocumentsListing: ResponseSteps {
             try append(row, transaction, &text)
             left -= 1
             if left == 0 { break }
+            // A long document ends the step: its text is enough for a piece.
+            if text.bytes.count >= Self.mostBytes {
+                isLastStep = isLastStep && row.id.hasSameBytes(as: rows.last?.id)
+                break
+            }
         }
         if isLastStep { isDone = true }
         if left == 0 { isDone = true }

@@ -42,7 +42,7 @@ extension Call {
     /// `POST /{db}/_bulk_get`, in JSON or, for clients that take nothing else, in parts
     func bulkGet() throws -> ListenerResponse {
         let items = try bulkGetItems()
-        let format = try DocumentFormat(query)
+        let format = try DocumentFormat(query, site.longDocuments)
         if accepts("application/json") { return try bulkGetJSON(items, format) }
         let kind = accepts("multipart/mixed") ? "mixed" : "related"
         return try bulkGetParts(items, format, kind)
@@ -71,38 +71,10 @@ extension Call {
     {
         .json(
             steps: BulkGetListing(
-                call: self, items: items, format: format, latest: try query.flag("latest"),
-                database: try database))
+                call: self, items: items, format: format, latest: try query.flag("latest")))
     }
 
     fileprivate func append(
-        _ item: BulkGetItem, _ format: DocumentFormat, _ latest: Bool, _ database: Database,
-        to text: inout JSONText
-    ) {
-        text.raw("{\"id\":")
-        text.bytes += item.idText
-        text.raw(",\"docs\":[")
-        switch answers(item, latest, database) {
-        case .failure(let failure):
-            let revision = item.revision ?? (item.failure == nil ? "undefined" : nil)
-            Self.append(failure, item, revision, to: &text)
-        case .success(let answers):
-            var format = format
-            if !item.known.isEmpty { format.knownRevisions = item.known }
-            for (index, answer) in answers.enumerated() {
-                if index > 0 { text.bytes.append(JSONByte.comma) }
-                let start = text.bytes.count
-                do { try append(answer, format, to: &text) } catch {
-                    text.bytes.removeSubrange(start...)
-                    Self.append(
-                        ErrorResponse.told(error, of: item.id), item, answer.revision, to: &text)
-                }
-            }
-        }
-        text.raw("]}")
-    }
-
-    private func append(
         _ answer: RevisionAnswer, _ format: DocumentFormat, to text: inout JSONText
     ) throws {
         switch answer {
@@ -129,21 +101,14 @@ extension Call {
         format.revisions && query["attachments"] == nil
     }
 
-    private func answers(_ item: BulkGetItem, _ latest: Bool, _ database: Database)
-        -> Result<[RevisionAnswer], HTTPFailure>
-    {
-        do {
-            if let failure = item.failure { throw failure }
-            let revisions = try item.revision.map { [try Self.checked($0)] }
-            try Self.checkID(item.id)
-            return .success(
-                try database.read { transaction in
-                    try answers(item.id, revisions, latest: latest, transaction)
-                })
-        } catch { return .failure(ErrorResponse.told(error, of: item.id)) }
+    fileprivate func revisions(_ item: BulkGetItem, _ latest: Bool) throws -> WantedRevisions {
+        if let failure = item.failure { throw failure }
+        let revisions = try item.revision.map { [try Self.checked($0)] }
+        try Self.checkID(item.id)
+        return try WantedRevisions(of: item.id, revisions, latest: latest, self)
     }
 
-    private static func append(
+    fileprivate static func append(
         _ failure: HTTPFailure, _ item: BulkGetItem, _ revision: String?, to text: inout JSONText
     ) {
         text.raw("{\"error\":{\"id\":")
@@ -164,68 +129,110 @@ extension Call {
         throws -> ListenerResponse
     {
         let latest = try query.flag("latest")
-        var writer = MultipartWriter(subtype: kind)
-        var parts = DocumentParts()
-        for item in items {
-            var format = format
-            if format.attachments == .inline { format.attachments = .following }
-            if !item.known.isEmpty { format.knownRevisions = item.known }
-            let answers: [RevisionAnswer]
-            switch self.answers(item, latest, try database) {
-            case .success(let found): answers = found
-            case .failure: answers = [.missing(item.revision ?? "undefined")]
+        return RevisionParts(self, kind, count: items.count) { [self] index in
+            let item = items[index]
+            let headers: HTTPHeaders = ["X-Doc-ID": PercentEncoding.encode(item.id)]
+            do {
+                return .of(try revisions(item, latest), headers, item.format(format, inParts: true))
+            } catch {
+                _ = ErrorResponse.told(error, of: item.id)
+                return .missing(item.revision ?? "undefined", headers)
             }
-            for answer in answers {
-                var answer = answer
-                if case .found(let document, let tree) = answer,
-                    format.missingContent(of: document, tree) != nil
-                {
-                    answer = .missing(document.revisionID)
-                }
-                try Self.append(
-                    answer, ["X-Doc-ID": PercentEncoding.encode(item.id)], format, to: &parts,
-                    by: &writer)
-            }
-        }
-        parts.append(writer.end())
-        return parts.response(writer)
+        }.response
     }
 }
 
-/// Writes the answer a few documents at a time, so that a request for many takes little memory.
+extension BulkGetItem {
+    /// The form in which its documents are sent.
+    fileprivate func format(_ format: DocumentFormat, inParts: Bool = false) -> DocumentFormat {
+        var format = format
+        if inParts, format.attachments == .inline { format.attachments = .following }
+        if !known.isEmpty { format.knownRevisions = known }
+        return format
+    }
+}
+
+/// Writes the answer a few documents at a time, so that a request for many, or for one with many leaves, takes little
+/// memory.
 private struct BulkGetListing: ResponseSteps {
-    private static let (stepSize, mostBytes) = (64, 256 << 10)
+    private static let mostBytes = 256 << 10
     let call: Call
     let items: [BulkGetItem]
     let format: DocumentFormat
     let latest: Bool
-    let database: Database
     private var position = 0
+    /// What is left of the item before the position.
+    private var revisions: WantedRevisions?
+    private var hasRevisions = false
+    private var hasBegun = false
     private var isDone = false
 
-    init(
-        call: Call, items: [BulkGetItem], format: DocumentFormat, latest: Bool, database: Database
-    ) {
+    init(call: Call, items: [BulkGetItem], format: DocumentFormat, latest: Bool) {
         self.call = call
         self.items = items
         self.format = format
         self.latest = latest
-        self.database = database
     }
 
     mutating func next() throws -> Production {
         guard !isDone else { return .end }
         var text = JSONText()
-        if position == 0 { text.raw("{\"results\":[") }
-        let end = min(items.count, position + Self.stepSize)
-        repeat {
-            guard position < end else { break }
-            if position > 0 { text.bytes.append(JSONByte.comma) }
-            call.append(items[position], format, latest, database, to: &text)
-            position += 1
-        } while text.bytes.count < Self.mostBytes
-        isDone = position == items.count
-        if isDone { text.raw("]}\n") }
+        if !hasBegun { text.raw("{\"results\":[") }
+        hasBegun = true
+        while text.bytes.count < Self.mostBytes {
+            if revisions != nil {
+                appendRevision(&text)
+            } else if position < items.count {
+                beginItem(&text)
+            } else {
+                isDone = true
+                text.raw("]}\n")
+                break
+            }
+        }
         return .bytes(text.bytes)
+    }
+
+    private mutating func beginItem(_ text: inout JSONText) {
+        let item = items[position]
+        if position > 0 { text.bytes.append(JSONByte.comma) }
+        position += 1
+        text.raw("{\"id\":")
+        text.bytes += item.idText
+        text.raw(",\"docs\":[")
+        hasRevisions = false
+        do { revisions = try call.revisions(item, latest) } catch {
+            let revision = item.revision ?? (item.failure == nil ? "undefined" : nil)
+            Call.append(ErrorResponse.told(error, of: item.id), item, revision, to: &text)
+            text.raw("]}")
+        }
+    }
+
+    private mutating func appendRevision(_ text: inout JSONText) {
+        let item = items[position - 1]
+        var answer: RevisionAnswer?
+        do {
+            guard let found = try revisions?.next(call) else {
+                revisions = nil
+                return text.raw("]}")
+            }
+            answer = found
+            if hasRevisions { text.bytes.append(JSONByte.comma) }
+            hasRevisions = true
+            let start = text.bytes.count
+            do { try call.append(found, item.format(format), to: &text) } catch {
+                text.bytes.removeSubrange(start...)
+                throw error
+            }
+        } catch {
+            // What cannot be read is one revision's; the next one is tried.
+            if answer == nil {
+                if hasRevisions { text.bytes.append(JSONByte.comma) }
+                hasRevisions = true
+            }
+            Call.append(
+                ErrorResponse.told(error, of: item.id), item, answer?.revision ?? item.revision,
+                to: &text)
+        }
     }
 }

@@ -11,7 +11,7 @@ extension Call {
     func getDocument() throws -> ListenerResponse {
         let id = name(0)
         if let wanted = query["open_revs"] { return try openRevisions(of: id, wanted) }
-        var format = try DocumentFormat(query)
+        var format = try DocumentFormat(query, site.longDocuments)
         let revision = try query["rev"].map(Self.checked)
         let (document, tree) = try find(
             id, revision, latest: query.flag("latest"), needsTree: format.needsTree)
@@ -45,7 +45,6 @@ extension Call {
             return parts.response(writer)
         }
         var text = JSONText()
-        text.bytes.reserveCapacity(2 * document.body.byteCount)
         try format.append(document, tree, to: &text)
         return .json(bytes: text.bytes)
     }

@@ -149,19 +149,19 @@ extension Call {
 
     /// `GET`, `POST /{db}/_local_docs`
     func localDocuments() throws -> ListenerResponse {
-        var text = JSONText()
-        try appendLocalDocuments(AllDocumentsRequest(query, body: bodyOptions()), to: &text)
-        return .json(bytes: text.bytes)
+        var answer = LongText(site)
+        try appendLocalDocuments(AllDocumentsRequest(query, body: bodyOptions()), to: &answer)
+        return try answer.response()
     }
 
     /// `POST /{db}/_local_docs/queries`
     func localDocumentsQueries() throws -> ListenerResponse {
-        try answerQueries { body, text in
-            try appendLocalDocuments(AllDocumentsRequest(query, body: body), to: &text)
+        try answerQueries { body, answer in
+            try appendLocalDocuments(AllDocumentsRequest(query, body: body), to: &answer)
         }
     }
 
-    private func appendLocalDocuments(_ options: AllDocumentsRequest, to text: inout JSONText)
+    private func appendLocalDocuments(_ options: AllDocumentsRequest, to answer: inout LongText)
         throws
     {
         // They are each one user's own, and the app's function is not about them.
@@ -170,56 +170,66 @@ extension Call {
                 "Local documents are listed for administrators only, as the app decides who sees which document."
             )
         }
-        text.raw("{\"total_rows\":null,\"offset\":null,\"rows\":[\n")
-        var rows: [LocalRow] = []
+        answer.text.raw("{\"total_rows\":null,\"offset\":null,\"rows\":[\n")
         try database.read { transaction in
-            try transaction.forEachLocalDocument { id, revision, body in
-                if !id.hasBytePrefix(Self.hiddenPrefix), options.contains("_local/" + id) {
-                    rows.append(LocalRow(id: id, revision: revision, body: body))
-                }
-                return true
+            let keys = try options.keys ?? localIDs(options, transaction)
+            let ordered = options.descending ? keys.reversed() : keys
+            let shown = ordered.dropFirst(options.skip).prefix(options.limit ?? .max)
+            for (index, key) in shown.enumerated() {
+                if index > 0 { answer.text.raw(",\n") }
+                try append(key, options, transaction, to: &answer.text)
+                try answer.settle()
             }
         }
-        if let keys = options.keys {
-            let found = NameMap(rows.map { ("_local/" + $0.id, $0) })
-            append(keys.map { ($0, $0.string.flatMap { found[$0] }) }, options, to: &text)
-        } else {
-            append(rows.map { (.string("_local/" + $0.id), $0) }, options, to: &text)
+        answer.text.raw("\n]}")
+    }
+
+    /// The whole IDs of the local documents in a range.
+    private func localIDs(
+        _ options: AllDocumentsRequest, _ transaction: borrowing ReadTransaction
+    ) throws -> [JSONValue] {
+        var ids: [JSONValue] = []
+        try transaction.forEachLocalDocument { id, _, _ in
+            if !id.hasBytePrefix(Self.hiddenPrefix), options.contains(Self.prefix + id) {
+                ids.append(.string(Self.prefix + id))
+            }
+            return true
         }
-        text.raw("\n]}")
+        return ids
     }
 
-    private struct LocalRow {
-        var id: String
-        var revision: UInt64
-        var body: PackedValue
+    /// A local document that clients may see; nil also where none can have such an ID.
+    private static func shownLocal(
+        _ name: String, _ transaction: borrowing ReadTransaction
+    ) throws -> (revision: UInt64, body: PackedValue)? {
+        guard !name.hasBytePrefix(hiddenPrefix) else { return nil }
+        do { return try transaction.numberedLocalDocument(name) } catch let error as DatabaseError {
+            guard case .invalidID = error.code else { throw error }
+            return nil
+        }
     }
 
-    /// Appends the rows that are asked for, of keys without a document, too.
+    /// Appends the row of a key, of one without a document, too.
     private func append(
-        _ rows: [(key: JSONValue, found: LocalRow?)], _ options: AllDocumentsRequest,
-        to text: inout JSONText
-    ) {
-        let ordered = options.descending ? rows.reversed() : rows
-        let shown = ordered.dropFirst(options.skip).prefix(options.limit ?? .max)
-        for (index, (key, row)) in shown.enumerated() {
-            if index > 0 { text.raw(",\n") }
-            guard let row else {
-                text.value(["key": key, "error": "not_found"])
-                continue
-            }
-            text.raw("{\"id\":")
-            text.value(key)
-            text.raw(",\"key\":")
-            text.value(key)
-            text.raw(",\"value\":{\"rev\":\"0-")
-            text.number(row.revision)
-            text.raw("\"}")
-            if options.includeDocuments {
-                text.raw(",\"doc\":")
-                Self.append(row.id, row.revision, row.body, to: &text)
-            }
-            text.bytes.append(JSONByte.closeBrace)
+        _ key: JSONValue, _ options: AllDocumentsRequest,
+        _ transaction: borrowing ReadTransaction, to text: inout JSONText
+    ) throws {
+        let name = key.string?.afterBytePrefix(Self.prefix)
+        guard let name, let found = try Self.shownLocal(name, transaction) else {
+            text.value(["key": key, "error": "not_found"])
+            return
         }
+        text.raw("{\"id\":")
+        text.value(key)
+        text.raw(",\"key\":")
+        text.value(key)
+        text.raw(",\"value\":{\"rev\":\"0-")
+        text.number(found.revision)
+        text.raw("\"}")
+        if options.includeDocuments {
+            text.raw(",\"doc\":")
+            Self.append(name, found.revision, found.body, to: &text)
+        }
+        text.bytes.append(JSONByte.closeBrace)
     }
 }

@@ -6,7 +6,7 @@ internal import DivanJSON
 internal import DivanModel
 
 /// What a `_revs_diff` asks of one document.
-private struct WantedRevisions: Sendable {
+private struct WantedDifference: Sendable {
     /// The text of the ID in JSON, as it was sent.
     var idText: [UInt8]
     /// The ID; nil when no document here can have it.
@@ -42,7 +42,8 @@ private struct WantedRevisions: Sendable {
 extension Call {
     /// `POST /{db}/_revs_diff`
     func revisionsDifference() throws -> ListenerResponse {
-        let text = try missingRevisions { missing, ancestors, text in
+        var answer = LongText(site)
+        try missingRevisions(&answer) { missing, ancestors, text in
             text.raw("{\"missing\":")
             text.bytes += missing
             if !ancestors.isEmpty {
@@ -51,51 +52,52 @@ extension Call {
             }
             text.bytes.append(JSONByte.closeBrace)
         }
-        return .json(bytes: text.bytes)
+        return try answer.response()
     }
 
     /// `POST /{db}/_missing_revs`
     func missingRevisions() throws -> ListenerResponse {
-        var answer = JSONText()
-        answer.raw("{\"missing_revs\":")
-        answer.bytes += try missingRevisions { missing, _, text in text.bytes += missing }.bytes
-        answer.bytes.append(JSONByte.closeBrace)
-        return .json(bytes: answer.bytes)
+        var answer = LongText(site)
+        answer.text.raw("{\"missing_revs\":")
+        try missingRevisions(&answer) { missing, _, text in text.bytes += missing }
+        answer.text.bytes.append(JSONByte.closeBrace)
+        return try answer.response()
     }
 
-    /// An object of the documents that lack some of the revisions that the request lists.
+    /// Writes an object of the documents that lack some of the revisions that the request lists.
     ///
     /// What cannot be kept here is missing, too: then it is sent, and refused by its name. If it were left out, the
     /// client would take it for stored; if the request failed, nothing else would be sent.
     private func missingRevisions(
-        _ write: ([UInt8], Set<RevisionID>, inout JSONText) throws -> Void
-    ) throws -> JSONText {
-        var wanted: [WantedRevisions] = []
+        _ answer: inout LongText, _ write: ([UInt8], Set<RevisionID>, inout JSONText) throws -> Void
+    ) throws {
+        var wanted: [WantedDifference] = []
         try reserve(try measureBody().cost(of: bodyKind))
         _ = try readObject(pieces(), array: nil) {
-            if let one = try WantedRevisions($0, name: $1) { wanted.append(one) }
+            if let one = try WantedDifference($0, name: $1) { wanted.append(one) }
         }
-        return try database.read { transaction in
-            var text = JSONText()
-            text.raw("{")
+        try database.read { transaction in
+            answer.text.raw("{")
+            var isFirst = true
             for one in wanted {
                 guard let (missing, ancestors) = try missing(one, transaction) else {
                     continue
                 }
-                if text.bytes.count > 1 { text.bytes.append(JSONByte.comma) }
-                text.bytes += one.idText
-                text.raw(":")
-                try write(missing, ancestors, &text)
+                if !isFirst { answer.text.bytes.append(JSONByte.comma) }
+                isFirst = false
+                answer.text.bytes += one.idText
+                answer.text.raw(":")
+                try write(missing, ancestors, &answer.text)
+                try answer.settle()
             }
-            text.raw("}")
-            return text
+            answer.text.raw("}")
         }
     }
 
     /// The list of the revisions that are missing, in JSON, and the stored ones that may be their ancestors; nil when none is
     /// missing.
     private func missing(
-        _ wanted: WantedRevisions, _ transaction: borrowing ReadTransaction
+        _ wanted: WantedDifference, _ transaction: borrowing ReadTransaction
     ) throws -> ([UInt8], Set<RevisionID>)? {
         guard let id = wanted.id, let revisions = wanted.revisions else {
             return (wanted.listText, [])

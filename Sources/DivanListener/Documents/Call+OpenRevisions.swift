@@ -21,72 +21,78 @@ enum RevisionAnswer: Sendable {
     }
 }
 
-extension DocumentFormat {
-    /// The answer, or why the revision cannot be sent whole.
-    fileprivate func whole(_ answer: RevisionAnswer) -> RevisionAnswer {
-        guard case .found(let document, let tree) = answer,
-            let failure = missingContent(of: document, tree)
-        else { return answer }
-        return .unreadable(document.revisionID, failure)
+/// The revisions of one document that a client asks for. Each is read when its turn comes, so that one alone is in
+/// memory.
+struct WantedRevisions: Sendable {
+    private enum Wanted {
+        case revision(RevisionID, asked: String?)
+        case missing(String)
     }
-}
 
-// Several leaves of one document: how replicators fetch what `_bulk_get` cannot give them.
-extension Call {
-    /// `GET /{db}/{doc}?open_revs=all|["rev",…]`
-    func openRevisions(of id: String, _ wanted: String) throws -> ListenerResponse {
-        var format = try DocumentFormat(query)
-        let isMultipart = accepts("multipart/mixed") && headers["Accept"] != "application/json"
-        if isMultipart { format.attachments = .following }
-        var revisions: [String]?
-        if wanted != "all" {
-            let list = try query.json("open_revs") ?? .null
-            revisions = try DocumentFormat.revisions(list, "open_revs")
+    private let id: String
+    private var tree: RevisionTree?
+    private var wanted: [Wanted] = []
+    private var position = 0
+
+    /// Finds out what there is.
+    ///
+    /// - Parameters:
+    ///   - id: The document.
+    ///   - revisions: The revisions; nil for all leaves.
+    ///   - latest: Whether the leaves that descend from them are sent in their place.
+    ///   - call: The request.
+    /// - Throws: `HTTPFailure` 404 when all leaves are asked for and there is no document.
+    init(of id: String, _ revisions: [String]?, latest: Bool, _ call: Call) throws {
+        self.id = id
+        tree = try call.database.read { transaction in
+            guard let tree = try transaction.revisionTree(of: id),
+                try call.mayKnow(id, tree, transaction)
+            else { return nil }
+            return tree
         }
-        let latest = try query.flag("latest")
-        let answers = try database.read { transaction in
-            try self.answers(id, revisions, latest: latest, transaction)
-        }.map(format.whole)
-        return isMultipart ? try multipart(answers, format) : try list(answers, format)
-    }
-
-    /// What becomes of each revision that was asked for; all leaves when none was named. One that the user may not read
-    /// is missing.
-    func answers(
-        _ id: String, _ revisions: [String]?, latest: Bool,
-        _ transaction: borrowing ReadTransaction
-    ) throws -> [RevisionAnswer] {
-        guard let tree = try transaction.revisionTree(of: id), try mayKnow(id, tree, transaction)
-        else {
+        guard let tree else {
             guard let revisions else { throw HTTPFailure.missing }
-            return revisions.map { .missing($0) }
+            wanted = revisions.map { .missing($0) }
+            return
         }
         guard let revisions else {
-            return try tree.leaves.map { try Self.answer(id, $0.id, tree, transaction) }
-                .filter(isVisible)
+            wanted = tree.leaves.map { .revision($0.id, asked: nil) }
+            return
         }
-        var answers: [RevisionAnswer] = []
         var given: Set<RevisionID> = []
         for text in revisions {
             // No revision here has a malformed ID.
-            guard let named = try? RevisionID(Self.unquoted(text)) else {
-                answers.append(.missing(text))
+            guard let named = try? RevisionID(Call.unquoted(text)) else {
+                wanted.append(.missing(text))
                 continue
             }
             let revision = Self.kept(named, in: tree)
-            let leaves = latest ? Self.leaves(of: revision, in: tree) : []
+            let leaves = latest ? Call.leaves(of: revision, in: tree) : []
             // Two revisions of one branch have one latest, which is sent once.
             for one in leaves.isEmpty ? [revision] : leaves where given.insert(one).inserted {
-                let found = try Self.answer(id, one, tree, transaction)
-                answers.append(isVisible(found) ? found : .missing(text))
+                wanted.append(.revision(one, asked: text))
             }
         }
-        return answers
     }
 
-    private func isVisible(_ answer: RevisionAnswer) -> Bool {
-        guard case .found(let document, _) = answer else { return true }
-        return mayRead(document)
+    /// What becomes of the next revision; nil behind the last one. One that the user may not read is missing.
+    mutating func next(_ call: Call) throws -> RevisionAnswer? {
+        while position < wanted.count {
+            let next = wanted[position]
+            position += 1
+            switch next {
+            case .missing(let text): return .missing(text)
+            case .revision(let revision, let asked):
+                guard let tree else { return .missing(revision.description) }
+                let answer = try Self.answer(id, revision, tree, call)
+                if case .found(let document, _) = answer, !call.mayRead(document) {
+                    guard let asked else { continue }
+                    return .missing(asked)
+                }
+                return answer
+            }
+        }
+        return nil
     }
 
     /// The leaf that a revision means. CouchDB asks for digests of hexadecimal digits in lower case, also
@@ -99,87 +105,99 @@ extension Call {
     }
 
     private static func answer(
-        _ id: String, _ revision: RevisionID, _ tree: RevisionTree,
-        _ transaction: borrowing ReadTransaction
+        _ id: String, _ revision: RevisionID, _ tree: RevisionTree, _ call: Call
     ) throws -> RevisionAnswer {
         do {
             guard tree.node(revision)?.sequence != nil,
-                let document = try transaction.document(
-                    withID: id, revision: revision.description)
+                let document = try call.database.read({
+                    try $0.document(withID: id, revision: revision.description)
+                })
             else { return .missing(revision.description) }
             return .found(document, tree)
         } catch let error as DatabaseError where error.code == .corrupted {
             return .unreadable(revision.description, ErrorResponse.told(error, of: id))
         }
     }
+}
 
-    private func list(_ answers: [RevisionAnswer], _ format: DocumentFormat) throws
-        -> ListenerResponse
-    {
+extension DocumentFormat {
+    /// The answer, or why the revision cannot be sent whole.
+    func whole(_ answer: RevisionAnswer) -> RevisionAnswer {
+        guard case .found(let document, let tree) = answer,
+            let failure = missingContent(of: document, tree)
+        else { return answer }
+        return .unreadable(document.revisionID, failure)
+    }
+}
+
+// Several leaves of one document: how replicators fetch what `_bulk_get` cannot give them.
+extension Call {
+    /// `GET /{db}/{doc}?open_revs=all|["rev",…]`
+    func openRevisions(of id: String, _ wanted: String) throws -> ListenerResponse {
+        var format = try DocumentFormat(query, site.longDocuments)
+        let isMultipart = accepts("multipart/mixed") && headers["Accept"] != "application/json"
+        if isMultipart { format.attachments = .following }
+        var revisions: [String]?
+        if wanted != "all" {
+            let list = try query.json("open_revs") ?? .null
+            revisions = try DocumentFormat.revisions(list, "open_revs")
+        }
+        let found = try WantedRevisions(
+            of: id, revisions, latest: query.flag("latest"), self)
+        guard isMultipart else {
+            return .json(steps: OpenRevisionsListing(call: self, format: format, wanted: found))
+        }
+        return RevisionParts(self, "mixed", [.of(found, [:], format)]).response
+    }
+}
+
+/// Writes the revisions of one document as a list, a few at a time.
+private struct OpenRevisionsListing: ResponseSteps {
+    private static let mostBytes = 256 << 10
+    let call: Call
+    let format: DocumentFormat
+    var wanted: WantedRevisions
+    private var hasBegun = false
+    private var isDone = false
+
+    init(call: Call, format: DocumentFormat, wanted: WantedRevisions) {
+        self.call = call
+        self.format = format
+        self.wanted = wanted
+    }
+
+    mutating func next() throws -> Production {
+        guard !isDone else { return .end }
         var text = JSONText()
-        text.raw("[")
-        for (index, answer) in answers.enumerated() {
-            if index > 0 { text.bytes.append(JSONByte.comma) }
-            let start = text.bytes.count
+        while text.bytes.count < Self.mostBytes {
+            guard let answer = try wanted.next(call) else {
+                isDone = true
+                break
+            }
+            text.raw(hasBegun ? "," : "[")
+            hasBegun = true
+            try append(format.whole(answer), &text)
+        }
+        if isDone {
+            text.raw(hasBegun ? "]\n" : "[]\n")
+        }
+        return .bytes(text.bytes)
+    }
+
+    private func append(_ answer: RevisionAnswer, _ text: inout JSONText) throws {
+        let start = text.bytes.count
+        if case .found(let document, let tree) = answer {
             do {
-                try Self.append(answer, format, to: &text)
+                text.raw("{\"ok\":")
+                try format.append(document, tree, to: &text)
+                return text.bytes.append(JSONByte.closeBrace)
             } catch let error as DatabaseError {
-                _ = ErrorResponse.told(error, of: name(0))
+                _ = ErrorResponse.told(error, of: document.id)
                 text.bytes.removeSubrange(start...)
-                try Self.append(.missing(answer.revision), format, to: &text)
             }
         }
-        text.raw("]")
-        return .json(bytes: text.bytes)
-    }
-
-    private static func append(
-        _ answer: RevisionAnswer, _ format: DocumentFormat, to text: inout JSONText
-    ) throws {
-        switch answer {
-        case .found(let document, let tree):
-            text.raw("{\"ok\":")
-            try format.append(document, tree, to: &text)
-        case .missing(let revision), .unreadable(let revision, _):
-            text.raw("{\"missing\":")
-            text.string(revision)
-        }
+        text.raw("{\"missing\":")
+        text.string(answer.revision)
         text.bytes.append(JSONByte.closeBrace)
-    }
-
-    /// One part for each revision; one with attachments is again multipart, with its own boundary.
-    private func multipart(_ answers: [RevisionAnswer], _ format: DocumentFormat) throws
-        -> ListenerResponse
-    {
-        var writer = MultipartWriter(subtype: "mixed")
-        var parts = DocumentParts()
-        for answer in answers { try Self.append(answer, [:], format, to: &parts, by: &writer) }
-        parts.append(writer.end())
-        return parts.response(writer)
-    }
-
-    /// Appends a part, with header fields of its own before those that tell its type.
-    static func append(
-        _ answer: RevisionAnswer, _ headers: HTTPHeaders, _ format: DocumentFormat,
-        to parts: inout DocumentParts, by writer: inout MultipartWriter
-    ) throws {
-        var headers = headers
-        var text = JSONText()
-        switch answer {
-        case .missing(let revision), .unreadable(let revision, _):
-            text.value(["missing": .string(revision)])
-            headers["Content-Type"] = "application/json; error=\"true\""
-        case .found(let document, let tree):
-            guard format.contents(of: document, tree).isEmpty else {
-                let inner = MultipartWriter(subtype: "related")
-                headers["Content-Type"] = inner.contentType
-                parts.append(writer.beginPart(headers))
-                return try parts.append(document, tree, format, by: inner)
-            }
-            try format.append(document, tree, to: &text)
-            headers["Content-Type"] = "application/json"
-        }
-        parts.append(writer.beginPart(headers))
-        parts.append(text.bytes)
     }
 }

@@ -21,26 +21,30 @@ extension Call {
     /// `POST /{db}/_design/{ddoc}/_view/{name}/queries`
     func queryViewMany() throws -> ListenerResponse {
         let view = try view(name(0), name(1))
-        let listings = try queriesInBody().map { body in
+        let all = try queriesInBody().map { body in
             var parameters = query
             for (key, value) in body { parameters[key] = Self.parameter(key, value) }
-            return try listing(of: view, parameters)
+            // What is wrong with one of them is told before the first is answered.
+            _ = try Self.query(view, parameters, isReduced: isReduced(view, parameters))
+            return parameters
         }
-        return .json(steps: ListingSequence(listings))
+        // Each is asked when its turn comes, so that the rows of one alone are in memory.
+        return .json(
+            steps: ListingSequence(count: all.count) { try listing(of: view, all[$0]) })
     }
 
     /// Answers each of the body's `queries`, in a list of results.
     func answerQueries(
-        _ append: (JSONObject, inout JSONText) throws -> Void
+        _ append: (JSONObject, inout LongText) throws -> Void
     ) throws -> ListenerResponse {
-        var text = JSONText()
-        text.raw("{\"results\":[\n")
+        var answer = LongText(site)
+        answer.text.raw("{\"results\":[\n")
         for (index, options) in try queriesInBody().enumerated() {
-            if index > 0 { text.raw(",\n") }
-            try append(options, &text)
+            if index > 0 { answer.text.raw(",\n") }
+            try append(options, &answer)
         }
-        text.raw("\n]}")
-        return .json(bytes: text.bytes)
+        answer.text.raw("\n]}")
+        return try answer.response()
     }
 
     /// `GET /{db}/_design/{ddoc}/_info`
@@ -131,9 +135,13 @@ extension Call {
 
     // MARK: - Rows
 
+    private func isReduced(_ view: View, _ parameters: QueryParameters) throws -> Bool {
+        try view.hasReduce && parameters.flag("reduce", default: true)
+    }
+
     /// Asks a view, and prepares to write what it answers.
     private func listing(of view: View, _ parameters: QueryParameters) throws -> ViewListing {
-        let isReduced = try view.hasReduce && parameters.flag("reduce", default: true)
+        let isReduced = try isReduced(view, parameters)
         var query = try Self.query(view, parameters, isReduced: isReduced)
         if isReduced, hidesDocuments {
             throw HTTPFailure.forbidden(
@@ -142,11 +150,15 @@ extension Call {
         let (skip, limit) = (query.skip, query.limit)
         // Rows that are hidden do not count, so they are passed over and counted when they are written.
         if hidesDocuments { (query.skip, query.limit) = (0, nil) }
-        var listing = ViewListing(self, try query.run(), isReduced: isReduced)
+        let result = try query.run()
+        // They stay until the client has the last one.
+        try reserve(result.heldBytes)
+        var listing = ViewListing(self, result, isReduced: isReduced)
         if hidesDocuments { (listing.toSkip, listing.left) = (skip, limit ?? .max) }
         listing.showsSequence = try parameters.flag("update_seq")
         if try parameters.flag("include_docs") {
             var format = DocumentFormat()
+            format.budget = site.longDocuments
             format.conflicts = try parameters.flag("conflicts")
             format.showsEncoding = try parameters.flag("att_encoding_info")
             if try parameters.flag("attachments") { format.attachments = .inline }

@@ -36,6 +36,8 @@ struct DocumentFormat: Sendable {
     /// When it does; nil when it does not, or nobody asks.
     var expiration: Date?
     var attachments = Attachments.stubs
+    /// Where memory is reserved for long documents; nil for no bound.
+    var budget: MemoryBudget?
     /// Revisions that the client has: what these have of attachments is not sent again.
     var knownRevisions: [String] = []
 
@@ -43,7 +45,8 @@ struct DocumentFormat: Sendable {
     init() {}
 
     /// Reads the options of a request for a document.
-    init(_ query: QueryParameters) throws {
+    init(_ query: QueryParameters, _ budget: MemoryBudget?) throws {
+        self.budget = budget
         let meta = try query.flag("meta")
         revisions = try query.flag("revs")
         revisionsInfo = try query.flag("revs_info") || meta
@@ -91,6 +94,8 @@ struct DocumentFormat: Sendable {
     ///   - text: Where it is appended.
     /// - Throws: `HTTPFailure` 413 when its attachments are too much for JSON, or as reading them.
     func append(_ document: Document, _ tree: RevisionTree?, to text: inout JSONText) throws {
+        try reserve(document, tree, for: &text)
+        if text.bytes.isEmpty { text.bytes.reserveCapacity(2 * document.body.byteCount) }
         text.raw("{\"_id\":")
         text.string(document.id)
         text.raw(",\"_rev\":")
@@ -119,6 +124,24 @@ struct DocumentFormat: Sendable {
         }
         if let tree { try appendHistory(document, tree, &text) }
         text.bytes.append(JSONByte.closeBrace)
+    }
+
+    /// Reserves what the text of a long document takes, unless it stands beside another one that has.
+    ///
+    /// A text that grows has the old bytes beside the new ones. Content in base64 is there as bytes, as a string and as a part of the
+    /// text.
+    func reserve(
+        _ document: Document, _ tree: RevisionTree?, for text: inout JSONText
+    ) throws {
+        guard let budget, text.memory == nil else { return }
+        var bytes = document.body.byteCount.multipliedClamping(by: 4)
+        if attachments == .inline {
+            for attachment in contents(of: document, tree) {
+                let length = min(attachment.length, Self.largestInline)
+                bytes = BodyMeasure.sum(bytes, length.multipliedClamping(by: 8))
+            }
+        }
+        text.memory = try budget.reserve(forText: bytes)
     }
 
     private func appendHistory(

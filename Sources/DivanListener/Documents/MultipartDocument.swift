@@ -23,14 +23,13 @@ enum MultipartDocument {
             try BodyPieces(BodyReader(body, first.range), coding: nil)
         }
         let measure = try BodyMeasure(pieces(), within: call.bodyLimits)
-        // The names of the attachments are read from values.
-        try call.reserve(measure.cost(of: .query))
+        try call.reserve(measure.cost(of: .document))
         let text = try pieces().all(first.range.count)
         let document: ReceivedDocument
         let names: [String]
         do {
             document = try ReceivedDocument(PackedValue(parsing: text))
-            names = following(try JSONParser.parse(text))
+            names = following(in: text)
         } catch let failure as JSONParser.Failure {
             throw HTTPFailure.json(failure, "The document")
         }
@@ -56,9 +55,29 @@ enum MultipartDocument {
         return (document, contents)
     }
 
-    /// The names of the attachments whose content follows, in the order of the text.
-    private static func following(_ value: JSONValue) -> [String] {
-        (value["_attachments"]?.object ?? [:])
-            .filter { $0.value["follows"]?.bool == true }.map(\.key)
+    /// The names of the attachments whose content follows, in the order of the text, which the packed form does not keep.
+    /// No value is made of more than one entry at a time.
+    private static func following(in text: [UInt8]) -> [String] {
+        var entries: [UInt8] = []
+        forEachMember(of: text) { name, value in
+            if name.hasSameBytes(as: "_attachments") { entries = value }
+        }
+        var (names, known) = ([String](), NameSet())
+        forEachMember(of: entries) { name, value in
+            // Of two entries of one name the last one counts.
+            if !known.insert(name).inserted { names.removeAll { $0.hasSameBytes(as: name) } }
+            let entry = try? PackedValue(parsing: value)
+            if entry?["follows"]?.bool == true { names.append(name) }
+        }
+        return names
+    }
+
+    /// Calls a closure with the name and the text of each member of an object; with none where a text is something else.
+    private static func forEachMember(of text: [UInt8], _ body: (String, [UInt8]) -> Void) {
+        var stream = JSONObjectStream(array: nil, limit: text.count)
+        stream.push(text)
+        while let event = try? stream.next() {
+            if case .member(let name, let value) = event { body(name, value) }
+        }
     }
 }

@@ -15,6 +15,8 @@ enum JSONByte {
 /// It knows no grammar: who appends says where commas and braces stand.
 struct JSONText: Sendable {
     var bytes: [UInt8] = []
+    /// What a long document in it has reserved, until it is taken.
+    var memory: MemoryReservation?
 
     /// Appends text as it is.
     mutating func raw(_ text: StaticString) {
@@ -57,6 +59,7 @@ struct JSONText: Sendable {
     mutating func take() -> [UInt8] {
         let taken = bytes
         bytes = []
+        memory = nil
         return taken
     }
 }

@@ -25,7 +25,7 @@ struct ChangesFeed: ResponseSteps {
     private let call: Call
     private let database: Database
     private let request: ChangesRequest
-    private let format: DocumentFormat
+    private var format: DocumentFormat
     private var position: SequenceNumber = 0
     private var left: Int
     private var written = 0
@@ -45,6 +45,7 @@ struct ChangesFeed: ResponseSteps {
         self.request = request
         database = try call.database
         format = request.format
+        format.budget = call.site.longDocuments
         left = request.limit ?? .max
     }
 

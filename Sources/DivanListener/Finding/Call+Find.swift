@@ -10,15 +10,24 @@ extension Call {
         let database = try database
         let request = try FindRequest(try objectBody(), database)
         try request.checkIndex(in: database)
-        let result = try visible(request.query).run()
-        var text = JSONText()
-        text.raw("{\"docs\":[\n")
+        var answer = LongText(site)
         var isFirst = true
-        for row in result {
-            if !isFirst { text.raw(",\n") }
+        let result = try visible(request.query).run {
+            answer.restart()
+            answer.text.raw("{\"docs\":[\n")
+            isFirst = true
+        } take: { row in
+            if !isFirst { answer.text.raw(",\n") }
             isFirst = false
-            try append(row, request, to: &text)
+            try append(row, request, to: &answer.text)
+            try answer.settle()
         }
+        write(result, request, to: &answer.text)
+        return try answer.response()
+    }
+
+    /// What stands behind the documents.
+    private func write(_ result: FindResult, _ request: FindRequest, to text: inout JSONText) {
         text.raw("\n],\n\"bookmark\":")
         text.string(result.bookmark ?? "nil")
         if request.wantsStatistics {
@@ -33,15 +42,13 @@ extension Call {
             text.string(warning)
         }
         text.raw("}")
-        return .json(bytes: text.bytes)
     }
 
     private func append(_ row: FindRow, _ request: FindRequest, to text: inout JSONText) throws {
-        guard request.query.fields == nil else {
-            text.value(.object(row.properties))
-            return
-        }
         var format = DocumentFormat()
+        format.budget = site.longDocuments
+        try format.reserve(row.document, nil, for: &text)
+        guard !row.appendProperties(to: &text.bytes) else { return }
         format.conflicts = request.conflicts
         let tree = request.conflicts ? try database.revisionTree(of: row.id) : nil
         try format.append(row.document, tree, to: &text)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanHTTP
+
 /// What the body of a route is, and so how long its JSON may be.
 ///
 ///                 a stranger    a user                    an administrator
@@ -22,15 +24,12 @@ enum BodyKind: Sendable {
     /// Documents that are read one by one.
     case documents
 
-    /// What a value in it takes at most, in bytes. These are twice what was measured for the worst texts, or more.
-    var valueCost: Int {
+    /// What it becomes in memory.
+    var form: JSONWeight.Form {
         switch self {
-        // Packed; some sixty bytes where the parser has to build values.
-        case .document, .documents: 96
-        // The place of an object's member in an array that has just grown, its key, and its place in the table of keys.
-        case .setting, .query: 256
-        // The same, and its part of a selector.
-        case .selector: 768
+        case .document, .documents: .packed
+        case .setting, .query: .values
+        case .selector: .selector
         }
     }
 

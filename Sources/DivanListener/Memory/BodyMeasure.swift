@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanHTTP
 internal import DivanJSON
 
 /// What a body of JSON would take, found by its brackets, commas and quotes before anything of it is kept.
@@ -98,8 +99,6 @@ struct BodyMeasure: Sendable {
 
     // MARK: - Costs
 
-    /// What a byte of text takes at most: itself, the parser's two buffers of twice the length, and the packed form.
-    private static let byteCost = 8
     /// What an element of a list takes at most beside its text, taken apart and not yet dealt with.
     private static let elementCost = 512
 
@@ -116,8 +115,7 @@ struct BodyMeasure: Sendable {
     }
 
     private static func cost(_ bytes: Int, _ values: Int, _ kind: BodyKind) -> Int {
-        sum(
-            bytes.multipliedClamping(by: byteCost), values.multipliedClamping(by: kind.valueCost))
+        JSONWeight.cost(bytes: bytes, values: values, as: kind.form)
     }
 
     /// The sum of two costs, or the most there is.

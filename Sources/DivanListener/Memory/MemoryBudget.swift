@@ -105,6 +105,15 @@ package final class MemoryBudget: Sendable {
         return MemoryReservation(self, bytes)
     }
 
+    /// Reserves bytes for text that is about to be written, or all there is when that is less; blocks until there is room. So
+    /// what is longer than the whole budget is written alone.
+    ///
+    /// - Throws: `HTTPFailure` 503 when there was no room in time.
+    func reserve(forText bytes: Int) throws -> MemoryReservation? {
+        guard bytes > Self.free else { return nil }
+        do { return try reserve(min(bytes, capacity)) } catch { throw HTTPFailure.noMemory }
+    }
+
     /// Reserves bytes if there is room now and no request waits for it; nil otherwise.
     package func tryReserve(_ bytes: Int) -> MemoryReservation? {
         let isTaken = state.withLock { state in
@@ -193,17 +202,28 @@ package final class RequestMemory: Sendable {
         } catch .neverFits {
             throw HTTPFailure.bodyTooLarge
         } catch .tooBusy {
-            throw HTTPFailure(
-                503, "too_busy",
-                "Other requests take the memory that this one needs; try again in some seconds.",
-                headers: ["Retry-After": "5"])
+            throw HTTPFailure.noMemory
         }
     }
 }
 
 extension RequestMemory {
+    /// Gives back everything.
+    func release() { reservation.withLock { $0 = nil } }
+
+    /// Keeps what an answer has reserved, until the answer is done.
+    func keep(_ made: MemoryReservation) { reservation.withLock { $0 = made } }
+
     /// Gives back three quarters of what was reserved, where most of the request is done and the rest may take long.
     func keepQuarter() { reservation.withLock { $0?.keepQuarter() } }
+}
+
+extension HTTPFailure {
+    /// Others take the memory.
+    fileprivate static let noMemory = HTTPFailure(
+        503, "too_busy",
+        "Other requests take the memory that this one needs; try again in some seconds.",
+        headers: ["Retry-After": "5"])
 }
 
 extension Duration {

@@ -194,7 +194,9 @@ package struct Router: Sendable {
     private func handle(_ call: Call, _ route: Route) throws -> ListenerResponse {
         try call.checkAccess(route)
         try call.checkAccept(route)
-        var response = try route.handle(call)
+        let answer = try route.handle(call)
+        if case .bytes(let bytes) = answer.body { try call.checkLength(bytes.count) }
+        var response = try KeptAnswer.keeping(answer, call.memory, site)
         response.memory = call.memory
         // As CouchDB before 3 promised, and clients still ask.
         if route.isWrite, call.headers["X-Couch-Full-Commit"] == "true" {
@@ -238,8 +240,8 @@ package struct Router: Sendable {
         return length > (isCoded ? Self.strangersBody / 4 : MemoryBudget.free)
     }
 
-    /// Where bodies are kept while they come.
-    package var receivedBodies: MemoryBudget { site.receivedBodies }
+    /// The memory for bodies while they come.
+    package var receivedBodies: MemoryBudget { site.waitingBytes }
 
     /// Who makes a request; nil when a password must be hashed to tell, and that may not be done now.
     package func identity(of head: RequestHead, mayTakeLong: Bool) -> Identity? {

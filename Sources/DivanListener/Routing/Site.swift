@@ -32,9 +32,13 @@ package final class Site: Sendable {
     let throttle: PasswordThrottle
     /// The memory for bodies that are decoded and parsed.
     let memory: MemoryBudget
-    /// The memory for bodies that come in. It is apart, so that bodies that wait to be parsed leave room for those that
-    /// are.
-    let receivedBodies: MemoryBudget
+    /// The memory for bytes that wait on the network: bodies that come in, and answers that clients have not taken. It is
+    /// apart, so that bodies that wait to be parsed leave room for those that are.
+    let waitingBytes: MemoryBudget
+    /// The memory for long documents that are being written as text.
+    let longDocuments: MemoryBudget
+    /// The room on the disk for answers that find none in memory.
+    let answerFiles: MemoryBudget
 
     /// Gathers what requests share.
     ///
@@ -46,8 +50,10 @@ package final class Site: Sendable {
         self.options = options
         cors = CORS(options: options.cors)
         throttle = PasswordThrottle(options.limits)
-        memory = MemoryBudget(capacity: options.limits.memory / 4 * 3)
-        receivedBodies = MemoryBudget(capacity: options.limits.memory / 4)
+        memory = MemoryBudget(capacity: options.limits.memory / 8 * 5)
+        waitingBytes = MemoryBudget(capacity: options.limits.memory / 4)
+        longDocuments = MemoryBudget(capacity: options.limits.memory / 8)
+        answerFiles = MemoryBudget(capacity: options.limits.requestBody)
         let directory = manager.directory.path(percentEncoded: false)
         deaths = EarlyDeaths(directory: directory)
         switch options.access {
@@ -150,6 +156,7 @@ package final class Site: Sendable {
     func end() {
         opening.withLock { $0 = nil }
         memory.close()
+        longDocuments.close()
         replicator.close()
         replications.close()
         deaths.forget()
