@@ -103,9 +103,12 @@ final class AttachmentStore: Sendable {
 
     /// The length of a stored content, going by its file's; nil when it is not there.
     func length(of key: AttachmentKey) -> Int? {
-        guard let size = path(of: key).flatMap(Files.length(of:)) else { return nil }
-        // A file that is too short for one that is sealed is there, with nothing in it.
-        return dataKey == nil ? size : SealedContent.length(ofFile: size) ?? 0
+        guard let path = path(of: key), let size = Files.length(of: path) else { return nil }
+        guard dataKey != nil else { return size }
+        // A file that is too short for one that is sealed, or is none, is there, with nothing in it.
+        let magic = try? FileHandle(path: path, flags: O_RDONLY).read(
+            at: 0, upTo: SealedContent.magicSize)
+        return magic.flatMap(SealedContent.Form.init(magic:))?.length(ofFile: size) ?? 0
     }
 
     /// Opens a stored content; nil when it is not there.

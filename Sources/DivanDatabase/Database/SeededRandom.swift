@@ -66,6 +66,18 @@ final class SeededRandom: Sendable {
         return UUIDText.text(high, low)
     }
 
+    /// 64 bits for a nonce, drawn from the operating system each time, so that copies of a running process draw others.
+    ///
+    /// The clock is mixed in, for a virtual machine that cannot tell its system that it was copied, whose random bytes then
+    /// are copied, too.
+    static func drawn() -> UInt64 {
+        var system = SystemRandomNumberGenerator()
+        var time = timespec()
+        // SAFETY: `time` is a local that outlives the call.
+        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return system.next() ^ UInt64(truncatingIfNeeded: time.tv_nsec)
+    }
+
     private static func next(_ s: inout (UInt64, UInt64, UInt64, UInt64)) -> UInt64 {
         func rotate(_ x: UInt64, _ k: UInt64) -> UInt64 { x << k | x >> (64 - k) }
         let result = rotate(s.1 &* 5, 7) &* 9

@@ -4,45 +4,106 @@ internal import DivanJSON
 internal import DivanPlatform
 internal import Synchronization
 
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
 /// The form in which the content of an attachment lies in the file of an encrypted database.
 ///
 ///     offset   size
-///       0        8   "DIVANC01"
+///       0        8   "DIVANC02"
 ///       8       32   random; the key of this file is HMAC-SHA-256(key of contents, these)
 ///      40       28   sealed: the SHA-1 of the content, its length (8, big-endian)
 ///      68       16   the tag of these
-///      84    65536   sealed: the first chunk of the content
-///   65620       16   its tag
+///      84        8   the random part of their nonce
+///      92    65536   sealed: the first chunk of the content
+///   65628       16   its tag
+///   65644        8   the random part of its nonce
 ///     …              more chunks; the last one is shorter, unless the content is empty
 ///
-/// All are sealed by AES-256-GCM with the file's own key. The nonce is the number of the chunk in 12
-/// bytes, big-endian, from 1; 0 is what stands before the chunks. So chunks cannot change places, and
-/// files cannot, since each says whose content it is; the length says where it ends. A range is read by
+/// All are sealed by AES-256-GCM with the file's own key. A nonce is 8 random bytes, drawn for the one chunk, and the
+/// number of the chunk, from 1, in 4 bytes, big-endian; 0 is what stands before the chunks. So chunks cannot change
+/// places, and files cannot, since each says whose content it is; the length says where it ends. A range is read by
 /// opening the chunks it touches.
 ///
-/// A file is sealed once, under a key nobody else ever has, so no nonce comes twice.
+/// A file is sealed once, under a key that no other file has, so in one process the number alone makes each nonce of a
+/// file differ from the others. The random bytes are for copies of a running process, which go on with the same key: two
+/// that seal different content as the same chunk meet the same nonce with a probability of 2^-64.
+///
+/// Files of before have no random bytes (`Form.counted`): they are read, and no more are written.
 enum SealedContent {
-    static let magic = Array("DIVANC01".utf8)
+    /// How a file is laid out, which its first bytes say.
+    enum Form {
+        /// Nonces are counted, and stand nowhere.
+        case counted
+        /// Nonces have a random part, which stands behind each tag.
+        case drawn
+
+        var magic: [UInt8] { Array(self == .counted ? "DIVANC01".utf8 : "DIVANC02".utf8) }
+        /// The bytes of the random part of a nonce.
+        private var drawnSize: Int { self == .counted ? 0 : 8 }
+        /// What stands behind what is sealed.
+        var trailerSize: Int { SealingCipher.tagSize + drawnSize }
+        var headerSize: Int { magicSize + saltSize + identitySize + trailerSize }
+        var sealedChunkSize: Int { chunkSize + trailerSize }
+
+        /// The form of the file that begins with these bytes; nil when it is no such file.
+        init?(magic: some Collection<UInt8>) {
+            let form: Form? = [.counted, .drawn].first { magic.elementsEqual($0.magic) }
+            guard let form else { return nil }
+            self = form
+        }
+
+        /// The length of the content in a file of a size, going by the size alone; nil when it is too short.
+        func length(ofFile size: Int) -> Int? {
+            let body = size - headerSize
+            guard body >= 0 else { return nil }
+            let rest = body % sealedChunkSize
+            guard rest == 0 || rest > trailerSize else { return nil }
+            return body / sealedChunkSize * chunkSize + max(0, rest - trailerSize)
+        }
+
+        /// The nonce of a chunk whose random part is known.
+        private func nonce(_ number: Int, _ drawn: some Collection<UInt8>) -> [UInt8] {
+            var nonce: [UInt8] = []
+            nonce.append(bigEndian64: UInt64(number))
+            return self == .counted ? [0, 0, 0, 0] + nonce : Array(drawn) + nonce.suffix(4)
+        }
+
+        /// Seals a chunk, or with the number 0 what stands before all of them.
+        ///
+        /// - Returns: What is sealed, its tag, and the random part of its nonce.
+        func seal(
+            _ bytes: Span<UInt8>, _ number: Int, by cipher: SealingCipher,
+            associated: [UInt8] = []
+        ) -> [UInt8] {
+            var drawn: [UInt8] = []
+            if self == .drawn { drawn.append(bigEndian64: SeededRandom.drawn()) }
+            return cipher.seal(bytes, nonce: nonce(number, drawn), associated: associated) + drawn
+        }
+
+        /// Opens what was sealed; nil when it is not genuine.
+        func open(
+            _ bytes: [UInt8], _ number: Int, by cipher: SealingCipher, associated: [UInt8] = []
+        ) -> [UInt8]? {
+            guard bytes.count >= trailerSize else { return nil }
+            let end = bytes.count - drawnSize
+            return cipher.open(
+                bytes.span.extracting(..<end), nonce: nonce(number, bytes[end...]),
+                associated: associated)
+        }
+    }
+
+    /// The form of the files that are written.
+    static let form = Form.drawn
+    static let magicSize = 8
     static let saltSize = 32
     private static let identitySize = AttachmentKey.byteCount + 8
-    static let headerSize = magic.count + saltSize + identitySize + SealingCipher.tagSize
     static let chunkSize = 65_536
-    static let sealedChunkSize = chunkSize + SealingCipher.tagSize
-
-    /// The length of the content in a file of a size, going by the size alone; nil when it is too short.
-    static func length(ofFile size: Int) -> Int? {
-        let body = size - headerSize
-        guard body >= 0 else { return nil }
-        let rest = body % sealedChunkSize
-        guard rest == 0 || rest > SealingCipher.tagSize else { return nil }
-        return body / sealedChunkSize * chunkSize + max(0, rest - SealingCipher.tagSize)
-    }
-
-    static func nonce(_ number: Int) -> [UInt8] {
-        var nonce: [UInt8] = [0, 0, 0, 0]
-        nonce.append(bigEndian64: UInt64(number))
-        return nonce
-    }
+    /// The number of the last chunk that a nonce can name.
+    static let lastChunk = Int(UInt32.max)
 
     static func cipher(_ dataKey: DataKey, salt: [UInt8]) -> SealingCipher {
         SealingCipher(key: KeyDerivation.subkey(of: dataKey.contents, for: salt))
@@ -52,9 +113,8 @@ enum SealedContent {
     static func header(
         _ cipher: SealingCipher, salt: [UInt8], _ key: AttachmentKey?, length: Int
     ) -> [UInt8] {
-        let sealed = cipher.seal(
-            identity(key, length).span, nonce: nonce(0), associated: magic + salt)
-        return magic + salt + sealed
+        let start = form.magic + salt
+        return start + form.seal(identity(key, length).span, 0, by: cipher, associated: start)
     }
 
     /// Content without a key is a temporary file's that has no name.
@@ -88,7 +148,7 @@ final class ContentWriter {
         cipher = dataKey.map { [salt] in SealedContent.cipher($0, salt: salt) }
         // The header is known at the end.
         if cipher != nil {
-            try append([UInt8](repeating: 0, count: SealedContent.headerSize))
+            try append([UInt8](repeating: 0, count: SealedContent.form.headerSize))
         }
     }
 
@@ -123,12 +183,14 @@ final class ContentWriter {
     }
 
     private func seal(_ range: Range<Int>, _ cipher: SealingCipher) throws(SystemError) {
+        guard chunks < SealedContent.lastChunk else {
+            throw SystemError("write", file.path, number: EFBIG)
+        }
         chunks += 1
         // A local copy of the reference: the span of a class's own array cannot be held on to.
         let buffer = buffer
-        let sealed = cipher.seal(
-            buffer.span.extracting(range), nonce: SealedContent.nonce(chunks), associated: [])
-        try append(sealed)
+        try append(
+            SealedContent.form.seal(buffer.span.extracting(range), chunks, by: cipher))
     }
 }
 
@@ -137,6 +199,7 @@ final class ContentWriter {
 /// State: the cipher and the chunk that was opened last, guarded by the mutex.
 final class ContentFile: Sendable {
     private struct Opened {
+        var form: SealedContent.Form
         var cipher: SealingCipher
         var number = 0
         var chunk: [UInt8] = []
@@ -167,20 +230,21 @@ final class ContentFile: Sendable {
             opened = Mutex(nil)
             return
         }
-        let header = try file.read(at: 0, upTo: SealedContent.headerSize)
-        let saltEnd = SealedContent.magic.count + SealedContent.saltSize
-        guard header.count == SealedContent.headerSize, header.starts(with: SealedContent.magic)
+        let start = try file.read(at: 0, upTo: SealedContent.Form.drawn.headerSize)
+        let saltEnd = SealedContent.magicSize + SealedContent.saltSize
+        guard let form = SealedContent.Form(magic: start.prefix(SealedContent.magicSize)),
+            start.count >= form.headerSize
         else { throw SystemError.notGenuine(file.path) }
-        let salt = Array(header[SealedContent.magic.count..<saltEnd])
-        let cipher = SealedContent.cipher(dataKey, salt: salt)
-        let identity = cipher.open(
-            header.span.extracting(saltEnd...), nonce: SealedContent.nonce(0),
-            associated: SealedContent.magic + salt)
+        let proven = Array(start[..<saltEnd])
+        let cipher = SealedContent.cipher(
+            dataKey, salt: Array(proven[SealedContent.magicSize...]))
+        let identity = form.open(
+            Array(start[saltEnd..<form.headerSize]), 0, by: cipher, associated: proven)
         guard let identity, let length = Self.length(identity, key),
-            file.length.flatMap(SealedContent.length(ofFile:)) == length
+            file.length.flatMap(form.length(ofFile:)) == length
         else { throw SystemError.notGenuine(file.path) }
         sealedLength = length
-        opened = Mutex(Opened(cipher: cipher))
+        opened = Mutex(Opened(form: form, cipher: cipher))
     }
 
     private static func length(_ identity: [UInt8], _ key: AttachmentKey?) -> Int? {
@@ -224,13 +288,13 @@ final class ContentFile: Sendable {
     }
 
     private func open(_ number: Int, _ opened: inout Opened?) throws(SystemError) {
-        guard let cipher = opened?.cipher, opened?.number != number else { return }
-        let start = SealedContent.headerSize + (number - 1) * SealedContent.sealedChunkSize
-        let bytes = try file.read(at: start, upTo: SealedContent.sealedChunkSize)
-        guard
-            let chunk = cipher.open(
-                bytes.span, nonce: SealedContent.nonce(number), associated: [])
-        else { throw SystemError.notGenuine(file.path) }
+        guard let form = opened?.form, let cipher = opened?.cipher, opened?.number != number
+        else { return }
+        let start = form.headerSize + (number - 1) * form.sealedChunkSize
+        let bytes = try file.read(at: start, upTo: form.sealedChunkSize)
+        guard let chunk = form.open(bytes, number, by: cipher) else {
+            throw SystemError.notGenuine(file.path)
+        }
         opened?.number = number
         opened?.chunk = chunk
     }

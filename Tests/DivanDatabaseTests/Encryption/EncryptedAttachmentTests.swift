@@ -108,11 +108,12 @@ struct EncryptedAttachmentTests {
         try attach(Sample.bytes(3 * Self.chunk), to: "d", in: database)
         let url = try #require(try files().first)
         let good = try Data(contentsOf: url)
-        let sealed = SealedContent.sealedChunkSize
-        let header = SealedContent.headerSize
-        // The magic, the random bytes, the identity, its tag; a chunk, its tag; the last byte.
+        let sealed = SealedContent.form.sealedChunkSize
+        let header = SealedContent.form.headerSize
+        // The magic, the random bytes, the identity, its tag, its nonce; a chunk, its tag, its nonce; the last byte.
         let places = [
-            0, 7, 8, 39, 40, 67, 68, 83, header, header + 70_000, header + sealed - 1,
+            0, 7, 8, 39, 40, 67, 68, 83, 84, 91, header, header + 70_000,
+            header + Self.chunk, header + sealed - 9, header + sealed - 8, header + sealed - 1,
             good.count - 1,
         ]
         for place in places {
@@ -139,6 +140,55 @@ struct EncryptedAttachmentTests {
         }
         try good.write(to: url)
         #expect(try database.problems() == [])
+    }
+
+    @Test func `two that go on with one file seal no chunk with the same nonce`() throws {
+        // As two copies of a process do: with the same key, and the same numbers of chunks.
+        let dataKey = DataKey.random()
+        let cipher = SealedContent.cipher(dataKey, salt: [UInt8](repeating: 1, count: 32))
+        let form = SealedContent.form
+        let chunk = Sample.bytes(100)
+        var nonces: Set<[UInt8]> = []
+        for _ in 0..<500 {
+            for number in [0, 1, 2] {
+                let sealed = form.seal(chunk.span, number, by: cipher)
+                #expect(form.open(sealed, number, by: cipher) == chunk)
+                #expect(form.open(sealed, number + 1, by: cipher) == nil)
+                nonces.insert(sealed.suffix(8) + [UInt8(number)])
+            }
+        }
+        #expect(nonces.count == 1_500)
+    }
+
+    @Test func `a file of the form of before, whose nonces are counted, is read`() throws {
+        let database = try sandbox.encrypted()
+        let bytes = Sample.bytes(2 * Self.chunk + 77)
+        try attach(bytes, to: "d", in: database)
+        let url = try #require(try files().first)
+        let dataKey = try #require(database.core.options.dataKey)
+        let form = SealedContent.Form.counted
+        let salt = [UInt8](repeating: 9, count: SealedContent.saltSize)
+        let cipher = SealedContent.cipher(dataKey, salt: salt)
+        let key = try #require(database.core.attachments.key(ofFile: url.lastPathComponent))
+        let start = form.magic + salt
+        var file =
+            start
+            + form.seal(
+                SealedContent.identity(key, bytes.count).span, 0, by: cipher, associated: start)
+        #expect(file.count == 84)
+        for (index, place) in stride(from: 0, to: bytes.count, by: Self.chunk).enumerated() {
+            let chunk = Array(bytes[place..<min(place + Self.chunk, bytes.count)])
+            file += form.seal(chunk.span, index + 1, by: cipher)
+        }
+        try Data(file).write(to: url)
+        let attachment = try attachment(of: "d", in: database)
+        #expect(try attachment.content() == bytes)
+        #expect(try attachment.content(in: Self.chunk - 5..<Self.chunk + 5).count == 10)
+        #expect(try database.problems() == [])
+        // A copy keeps it as it is, or seals it anew.
+        try database.backup(to: sandbox.url("copy"))
+        let copy = try sandbox.encrypted("copy")
+        #expect(try copy.existing("d").attachment(named: "a")?.content() == bytes)
     }
 
     @Test func `a genuine file in the place of another one is noticed`() throws {
