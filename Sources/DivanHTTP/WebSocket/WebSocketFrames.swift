@@ -7,9 +7,9 @@
 ///
 /// A server's frames are not masked, a client's are. A message is one frame, or one with an opcode and
 /// others that continue it; pings and their like may stand between.
-struct WebSocketFrames: Sendable {
+package struct WebSocketFrames: Sendable {
     /// What was read.
-    enum Event: Sendable, Equatable {
+    package enum Event: Sendable, Equatable {
         /// A whole message, text or not.
         case message([UInt8])
         /// A question for a sign of life; a pong with the same payload answers it.
@@ -21,8 +21,10 @@ struct WebSocketFrames: Sendable {
     }
 
     /// Why bytes are no frames.
-    enum Failure: Error, Equatable {
+    package enum Failure: Error, Equatable {
+        /// A rule is broken.
         case malformed
+        /// A message is longer than allowed.
         case tooLong
     }
 
@@ -38,13 +40,18 @@ struct WebSocketFrames: Sendable {
     private var message: [UInt8] = []
     private var isInMessage = false
 
+    /// Makes a reader of frames.
+    ///
     /// - Parameter limit: The longest message.
-    init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
-    mutating func push(_ bytes: ArraySlice<UInt8>) { input.append(bytes) }
+    /// Takes in the next bytes.
+    package mutating func push(_ bytes: ArraySlice<UInt8>) { input.append(bytes) }
 
     /// The next event; `nil` when it takes more bytes.
-    mutating func next() throws(Failure) -> Event? {
+    ///
+    /// - Throws: ``Failure`` when the bytes are no frames, or a message is too long.
+    package mutating func next() throws(Failure) -> Event? {
         while let frame = try takeFrame() {
             switch frame.opcode {
             case 0, 1, 2:

@@ -83,6 +83,22 @@ extension FuzzTarget {
         }
     }
 
+    /// What stands behind the method of a request.
+    static let target = FuzzTarget(
+        "target",
+        seeds: [
+            "/db/a%2Fb/c%20d?x=1&y=%22z%22&&=&a", "/db/_design/a%2fb/_view/v?startkey=[1,{}]&group",
+            "//db//%00/%zz/../?%", "/%F0%9F%98%80?q=+%2B+", "http://host:5984/db?a=b#c",
+        ]
+    ) { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let target = try? RequestTarget(text) else { return }
+        require((try? RequestTarget(text)) == target, "A target is read in two ways.")
+        for name in ["startkey", "endkey", "keys", "since", "limit", "a", ""] {
+            _ = target.query[name]
+        }
+    }
+
     /// A packet of multicast DNS.
     static let discovery = FuzzTarget(
         "dns",

@@ -38,6 +38,18 @@ extension FuzzTarget {
             require(inflated([whole]) == inflated(parts), "A cut changes what is decoded.")
         },
         FuzzTarget(
+            "websocket",
+            seeds: [
+                [0, 0x81, 0x05, 0x68, 0x65, 0x6C, 0x6C, 0x6F, 0x89, 0x00, 0x88, 0x02, 0x03, 0xE8],
+                [1, 0x01, 0x01, 0x5B, 0x8A, 0x00, 0x80, 0x01, 0x5D],
+                [2, 0x82, 0x7E, 0x00, 0x03, 0x61, 0x62, 0x63],
+                [3, 0x82, 0x7F, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x61, 0x62],
+            ]
+        ) { bytes in
+            let (whole, parts) = cut(bytes)
+            require(frames([whole]) == frames(parts), "A cut changes the messages.")
+        },
+        FuzzTarget(
             "heads",
             seeds: [
                 "http://ann:p%40ss@host:5984/db/a%2Fb?x=1#f", "https://[fe80::1%25eth0]/",
@@ -99,6 +111,18 @@ extension FuzzTarget {
                 while let event = try parser.next() { events.append("\(event)") }
             }
             try parser.finish()
+        } catch { events.append("an error") }
+        return events
+    }
+
+    private static func frames(_ pieces: [ArraySlice<UInt8>]) -> [String] {
+        var reader = WebSocketFrames(limit: 1 << 16)
+        var events: [String] = []
+        do {
+            for piece in pieces {
+                reader.push(piece)
+                while let event = try reader.next() { events.append("\(event)") }
+            }
         } catch { events.append("an error") }
         return events
     }
