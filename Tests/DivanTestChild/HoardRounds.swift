@@ -54,8 +54,7 @@ struct HoardRounds {
         }
         let patience = settings.isContinuous ? 5 : Self.patience
         guard done.wait(timeout: .now() + .seconds(patience)) == .timedOut else { return }
-        replication.stop()
-        guard done.wait(timeout: .now() + .seconds(Self.longest)) == .success else {
+        guard replication.stops(within: Self.longest, done) else {
             Report.trouble("\(answer.rawValue): the replication does not stop.")
         }
     }

@@ -72,8 +72,7 @@ struct PeerRounds {
         let patience =
             isContinuous ? DispatchTimeInterval.milliseconds(60) : .seconds(Self.patience)
         if done.wait(timeout: .now() + patience) == .timedOut {
-            replication.stop()
-            guard done.wait(timeout: .now() + .seconds(Self.longest)) == .success else {
+            guard replication.stops(within: Self.longest, done) else {
                 Report.trouble("round \(round): the replication does not stop.")
             }
         }
@@ -132,5 +131,17 @@ struct PeerRounds {
     private static var peakMemory: Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         return status.firstMatch(of: /VmHWM:\s+(\d+)/).flatMap { Int($0.1) } ?? 0
+    }
+}
+
+extension Replication {
+    /// Stops it, and waits until it has ended. On a busy machine its task may not have begun yet, and then there is nothing to
+    /// stop: so it is told again.
+    func stops(within seconds: Int, _ done: DispatchSemaphore) -> Bool {
+        for _ in 0..<(seconds * 10) {
+            stop()
+            if done.wait(timeout: .now() + .milliseconds(100)) == .success { return true }
+        }
+        return false
     }
 }
