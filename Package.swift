@@ -45,46 +45,62 @@ let package = Package(
         ),
 
         .target(name: "CMulticast"),
+        // The system's C library, whose name differs between systems.
+        .target(name: "CLibrary"),
 
-        // 0: values and the storage seam.
+        // 0: values and the system.
         .target(name: "DivanJSON"),
-        .target(name: "DivanLogging"),
-        .target(name: "DivanStorage", dependencies: ["CChecksum"]),
+        .target(name: "DivanSystem", dependencies: ["CLibrary"]),
 
-        // 1: the domain, the platform, the engines.
+        // 1: the log, the storage seam, the domain, the platform.
+        .target(name: "DivanLogging", dependencies: ["DivanSystem"]),
+        .target(name: "DivanStorage", dependencies: ["DivanSystem", "CChecksum"]),
         .target(name: "DivanModel", dependencies: ["DivanJSON"]),
         .target(
             name: "DivanPlatform",
-            dependencies: ["DivanJSON", "CICU", "COpenSSL", "CStemmer", "CZlib"]
+            dependencies: ["DivanJSON", "DivanSystem", "CICU", "COpenSSL", "CStemmer", "CZlib"]
         ),
-        .target(name: "DivanSQLite", dependencies: ["DivanStorage", "CSQLite", "CPageCodec"]),
-        .target(name: "DivanLMDB", dependencies: ["DivanStorage", "CLMDB"]),
 
         // The wire.
-        .target(name: "DivanHTTP", dependencies: ["DivanJSON", "CCurl", "COpenSSL", "CZlib"]),
+        .target(
+            name: "DivanHTTP",
+            dependencies: ["DivanJSON", "DivanSystem", "CCurl", "COpenSSL", "CZlib"]
+        ),
 
         // Services on the local network: multicast DNS.
         .target(name: "DivanDiscovery", dependencies: ["CMulticast"]),
 
+        // 2: the engines.
+        .target(
+            name: "DivanSQLite",
+            dependencies: ["DivanStorage", "DivanSystem", "CSQLite", "CPageCodec"]
+        ),
+        .target(
+            name: "DivanLMDB", dependencies: ["DivanStorage", "DivanSystem", "CLibrary", "CLMDB"]
+        ),
+
         // Sorted rows with stored partial reductions, over any engine.
         .target(name: "DivanIndex", dependencies: ["DivanJSON", "DivanModel", "DivanStorage"]),
 
-        // 2: the database.
+        // 3: the database.
         .target(
             name: "DivanDatabase",
             dependencies: [
-                "DivanJSON", "DivanLogging", "DivanModel", "DivanPlatform", "DivanStorage",
-                "DivanSQLite", "DivanIndex",
+                "DivanJSON", "DivanSystem", "DivanLogging", "DivanModel", "DivanPlatform",
+                "DivanStorage", "DivanSQLite", "DivanIndex", "CLibrary",
             ]
         ),
 
-        // 3: replication.
+        // 4: replication.
         .target(
             name: "DivanReplication",
-            dependencies: ["DivanHTTP", "DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging"]
+            dependencies: [
+                "DivanHTTP", "DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging",
+                "DivanSystem",
+            ]
         ),
 
-        // 4: one import for apps.
+        // 5: one import for apps.
         .target(
             name: "Divan",
             dependencies: [
@@ -93,21 +109,21 @@ let package = Package(
             ]
         ),
 
-        // 5: the server.
+        // 6: the server.
         .target(
             name: "DivanListener",
             dependencies: [
                 "Divan", "DivanDatabase", "DivanHTTP", "DivanJSON", "DivanLogging", "DivanModel",
-                "DivanReplication", "CMicroHTTPD", "COpenSSL",
+                "DivanReplication", "DivanSystem", "CMicroHTTPD", "COpenSSL",
             ]
         ),
 
-        // 6: the program.
+        // 7: the program.
         .executableTarget(
             name: "DivanCommand",
             dependencies: [
                 "DivanListener", "Divan", "DivanDatabase", "DivanLMDB", "DivanModel", "DivanJSON",
-                "DivanStorage",
+                "DivanStorage", "DivanSystem",
             ]
         ),
 
@@ -170,6 +186,9 @@ let package = Package(
             name: "DivanJSONTests",
             dependencies: ["DivanJSON", "DivanPlatform", "DivanTestSupport"]
         ),
+        .testTarget(
+            name: "DivanSystemTests", dependencies: ["DivanSystem", "DivanTestSupport"]
+        ),
         .testTarget(name: "DivanLoggingTests", dependencies: ["DivanLogging"]),
         .testTarget(
             name: "DivanModelTests",
@@ -213,7 +232,7 @@ let package = Package(
             name: "DivanDatabaseTests",
             dependencies: [
                 "Divan", "DivanHTTP", "DivanLogging", "DivanPlatform", "DivanStorage",
-                "DivanSQLite", "DivanLMDB",
+                "DivanSQLite", "DivanLMDB", "DivanSystem",
                 "DivanStorageConformance", "DivanTestSupport", "DivanTestChild",
             ]
         ),
@@ -229,15 +248,15 @@ let package = Package(
         .testTarget(
             name: "DivanListenerTests",
             dependencies: [
-                "DivanListener", "Divan", "DivanHTTP", "DivanLogging", "DivanTestSupport",
-                "DivanInterop",
+                "DivanListener", "Divan", "DivanHTTP", "DivanLogging", "DivanSystem",
+                "DivanTestSupport", "DivanInterop",
             ]
         ),
         .testTarget(
             name: "DivanCommandTests",
             dependencies: [
                 "DivanCommand", "DivanGettingStarted", "DivanListener", "Divan", "DivanHTTP",
-                "DivanTestSupport", "DivanTestChild",
+                "DivanSystem", "DivanTestSupport", "DivanTestChild",
             ]
         ),
     ]

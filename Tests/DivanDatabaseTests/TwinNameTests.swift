@@ -134,9 +134,4 @@ import Testing
         #expect(DatabaseName.name(ofDirectory: "a\u{301}.divan") == nil)
         #expect(DatabaseName.name(ofDirectory: "a.\u{301}divan") == nil)
     }
-
-    @Test func `a path is cut at its slashes, also where the next name begins with a mark`() {
-        #expect(Files.parent(of: "/a/\u{301}b") == "/a")
-        #expect(Files.lastComponent(of: "/a/\u{301}b") == "\u{301}b")
-    }
 }

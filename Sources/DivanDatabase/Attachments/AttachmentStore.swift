@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// The files with the content of attachments, beside the engine's: one for each content.
 ///
@@ -106,7 +101,7 @@ final class AttachmentStore: Sendable {
         guard let path = path(of: key), let size = Files.length(of: path) else { return nil }
         guard dataKey != nil else { return size }
         // A file that is too short for one that is sealed, or is none, is there, with nothing in it.
-        let magic = try? FileHandle(path: path, flags: O_RDONLY).read(
+        let magic = try? FileHandle(path: path, .read).read(
             at: 0, upTo: SealedContent.magicSize)
         return magic.flatMap(SealedContent.Form.init(magic:))?.length(ofFile: size) ?? 0
     }
@@ -116,9 +111,9 @@ final class AttachmentStore: Sendable {
         guard let path = path(of: key) else { return nil }
         do throws(SystemError) {
             return try ContentFile(
-                FileHandle(path: path, flags: O_RDONLY), dataKey: dataKey, key)
+                FileHandle(path: path, .read), dataKey: dataKey, key)
         } catch {
-            guard error.number == ENOENT || error.number == ENOTDIR else { throw error }
+            guard error.isMissing else { throw error }
             return nil
         }
     }
@@ -200,8 +195,7 @@ final class AttachmentStore: Sendable {
         let folder = Self.temporaryFolder(in: try makeFolders())
         while true {
             let name = SeededRandom.shared.uuid()
-            let file = try FileHandle(
-                path: folder + "/" + name, flags: O_RDWR | O_CREAT | O_EXCL)
+            let file = try FileHandle(path: folder + "/" + name, [.read, .write, .new])
             // Whoever cleans up may have been faster than the lock; then this one starts over.
             if try file.tryLock(exclusive: true), file.isLinked { return file }
         }
@@ -213,7 +207,7 @@ final class AttachmentStore: Sendable {
     /// `synchronise` must follow before the commit.
     func place(_ staged: StagedAttachment) throws(SystemError) {
         guard let path = path(of: staged.key) else {
-            throw SystemError("link", staged.key.fileName, number: ENOENT)
+            throw SystemError.missing("link", staged.key.fileName)
         }
         if length(of: staged.key) == staged.length { return }
         try staged.file.link(to: path)
@@ -239,7 +233,7 @@ final class AttachmentStore: Sendable {
         guard let names = try? Files.list(folder) else { return }
         for name in names {
             let path = folder + "/" + name
-            guard let file = try? FileHandle(path: path, flags: O_RDWR),
+            guard let file = try? FileHandle(path: path, [.read, .write]),
                 (try? file.tryLock(exclusive: true)) == true
             else { continue }
             try? Files.remove(path)

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanStorage
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 /// Removes the files that no stored revision refers to; a part of compaction.
 ///
@@ -68,13 +63,9 @@ struct AttachmentSweep {
     /// Takes the lock exclusively; nil while somebody holds it for longer than the patience.
     func takeLock(_ path: String) throws -> FileHandle? {
         do throws(SystemError) {
-            let lock = try FileHandle(path: path, flags: O_RDWR | O_CREAT)
-            let deadline = ContinuousClock.now + min(Self.patience, core.options.busyTimeout)
-            while try !lock.tryLock(exclusive: true) {
-                guard ContinuousClock.now < deadline else { return nil }
-                usleep(5_000)
-            }
-            return lock
+            let lock = try FileHandle(path: path, [.read, .write, .create])
+            let patience = min(Self.patience, core.options.busyTimeout)
+            return try lock.lock(exclusive: true, timeout: patience) ? lock : nil
         } catch { throw DatabaseError.io(error) }
     }
 

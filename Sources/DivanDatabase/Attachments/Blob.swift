@@ -2,6 +2,7 @@
 
 public import DivanJSON
 internal import DivanPlatform
+internal import DivanSystem
 public import FoundationEssentials
 
 /// Binary content as a value inside a document's properties.
@@ -52,7 +53,7 @@ public struct Blob: Sendable {
     public init(contentType: String?, file url: URL) throws {
         let path = url.path(percentEncoded: false)
         let handle: FileHandle
-        do { handle = try FileHandle(path: path, flags: FileHandle.readOnly) } catch {
+        do { handle = try FileHandle(path: path, .read) } catch {
             throw DatabaseError.io(error)
         }
         let reader = FileReader(ContentFile(handle), length: nil)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
 internal import Synchronization
 
 /// Reads an open file from an offset to another, whoever else reads it.

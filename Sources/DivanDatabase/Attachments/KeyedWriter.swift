@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanSystem
 
 /// Streams content into a temporary file of a store that must turn out to be that of a known key.
 ///

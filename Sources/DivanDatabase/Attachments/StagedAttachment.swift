@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// Content that lies in a temporary file of a store, synced, and waits for a transaction.
 ///
@@ -58,18 +53,17 @@ final class TemporaryFile: Sendable {
         do throws(SystemError) {
             try Files.link(handle.path, to: path)
         } catch {
-            switch error.number {
-            case EEXIST:
+            if error.isExisting {
                 // Another name first, since a rename replaces at once what a link refuses to.
                 let other = handle.path + "+"
                 try Files.remove(other)
                 try Files.link(handle.path, to: other)
                 try Files.rename(other, to: path)
-            case EPERM, EOPNOTSUPP, EMLINK, ENOSYS:
-                // A file system without links.
+            } else if error.isWithoutLinks {
                 try Files.rename(handle.path, to: path)
                 isMoved.store(true, ordering: .relaxed)
-            default: throw error
+            } else {
+                throw error
             }
         }
     }

@@ -3,6 +3,7 @@
 internal import DivanJSON
 internal import DivanModel
 internal import DivanPlatform
+internal import DivanSystem
 
 /// Where the content of an attachment or a blob is, and how it is read.
 ///
@@ -133,7 +134,7 @@ struct StoredContent: Sendable {
 
     private func open(_ path: String) throws -> (ContentFile, Int) {
         do {
-            let file = try FileHandle(path: path, flags: FileHandle.readOnly)
+            let file = try FileHandle(path: path, .read)
             return (ContentFile(file), file.length ?? 0)
         } catch { throw DatabaseError.io(error) }
     }

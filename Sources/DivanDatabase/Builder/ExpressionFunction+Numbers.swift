@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLibrary
 internal import DivanJSON
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 // The functions of numbers. An argument that is not a number, or a result that is not finite, gives
 // null: that row has no answer, and the query goes on.

@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import DivanModel
+internal import DivanSystem
 internal import Synchronization
 
 /// Tells the followers in this process what was committed to one database, by this or another process.
@@ -10,7 +11,7 @@ internal import Synchronization
 ///       writer: commit                        writer: commit
 ///         │ publish(Commit)                     │ overwrites `changes`
 ///         ▼                                     ▼
-///     ┌─ pending ──────────┐              DirectoryWatcher ── every 5 s ─┐
+///     ┌─ pending ──────────┐                   FileWatcher ── every 5 s ─┐
 ///     └────────┬───────────┘                    │ check()                │
 ///              ▼                                ▼                        ▼
 ///     ═══════════ the hub's serial queue: drain() ═══════════════════════════
@@ -68,7 +69,7 @@ final class ChangeHub: Sendable {
         /// Whether the counters must be compared with the mark.
         var mustCheck = false
         var isScheduled = false
-        var watcher: DirectoryWatcher?
+        var watcher: FileWatcher?
     }
 
     static let largestPending = 10_000
@@ -124,7 +125,7 @@ final class ChangeHub: Sendable {
     ///
     /// Commits are collected already; those that the mark covers are dropped when it is known.
     private func start(_ core: DatabaseCore) {
-        let watcher = core.directory.map { DirectoryWatcher(changesFile: $0.changesPath) }
+        let watcher = core.directory.map { FileWatcher($0.changesPath) }
         let mark = try? core.committedMark()
         let isTaken = state.withLock { state in
             if state.mark == nil { state.mark = mark }
@@ -272,7 +273,7 @@ extension ChangeHub.State {
     }
 
     /// Forgets everything about following; gives back the watcher to be stopped.
-    fileprivate mutating func rest() -> DirectoryWatcher? {
+    fileprivate mutating func rest() -> FileWatcher? {
         defer { watcher = nil }
         mark = nil
         pending = []

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanStorage
+internal import DivanSystem
 
 /// In what form a generation is kept: which engine, with which options, and how attachments lie.
 ///

@@ -2,6 +2,7 @@
 
 internal import DivanLogging
 internal import DivanStorage
+internal import DivanSystem
 
 /// Rewrites a database into a generation of another form, so that at every moment there is the old
 /// one whole or the new one whole.

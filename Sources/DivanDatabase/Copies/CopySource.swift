@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanStorage
+internal import DivanSystem
 
 /// A database that is copied and not changed.
 ///

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanStorage
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 /// Copies one snapshot of an open database into a new directory, while readers and writers go on.
 ///
@@ -92,12 +87,10 @@ struct GenerationCopy {
         let path = AttachmentStore.lockPath(in: root)
         do {
             guard !source.options.readOnly || Files.exists(path) else { return nil }
-            let flags = source.options.readOnly ? O_RDONLY : O_RDWR | O_CREAT
-            let lock = try FileHandle(path: path, flags: flags)
-            let deadline = ContinuousClock.now + source.options.busyTimeout
-            while try !lock.tryLock(exclusive: false) {
-                guard ContinuousClock.now < deadline else { throw DatabaseError.busy(root) }
-                usleep(5_000)
+            let options: OpenOptions = source.options.readOnly ? .read : [.read, .write, .create]
+            let lock = try FileHandle(path: path, options)
+            guard try lock.lock(exclusive: false, timeout: source.options.busyTimeout) else {
+                throw DatabaseError.busy(root)
             }
             return lock
         } catch let error as SystemError { throw DatabaseError.io(error) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanSystem
 
 /// Puts a copy of a database into a directory, so that at every moment it holds a whole database or
 /// none.

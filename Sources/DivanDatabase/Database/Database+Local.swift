@@ -3,6 +3,7 @@
 public import DivanJSON
 public import DivanModel
 internal import DivanStorage
+internal import DivanSystem
 
 // Local documents have no history and never replicate; checkpoints are kept in them.
 extension Database {

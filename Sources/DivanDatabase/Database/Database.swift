@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanLogging
+internal import DivanSystem
 public import FoundationEssentials
 internal import Synchronization
 

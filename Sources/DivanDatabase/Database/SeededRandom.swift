@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanModel
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// The source of new identities: document IDs and database UUIDs.
 ///
@@ -39,7 +34,7 @@ final class SeededRandom: Sendable {
     /// A new document ID, sorted after those made in earlier milliseconds.
     func documentID() -> DocumentID {
         let (high, low) = state.withLock { state in
-            let now = Self.millisecondsSince1970()
+            let now = UInt64(WallClock.millisecondsSince1970)
             if now > state.lastMillisecond {
                 state.lastMillisecond = now
                 // Starting low leaves room to count within the millisecond.
@@ -72,10 +67,7 @@ final class SeededRandom: Sendable {
     /// are copied, too.
     static func drawn() -> UInt64 {
         var system = SystemRandomNumberGenerator()
-        var time = timespec()
-        // SAFETY: `time` is a local that outlives the call.
-        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return system.next() ^ UInt64(truncatingIfNeeded: time.tv_nsec)
+        return system.next() ^ UInt64(truncatingIfNeeded: WallClock.nanosecondsOfSecond)
     }
 
     private static func next(_ s: inout (UInt64, UInt64, UInt64, UInt64)) -> UInt64 {
@@ -89,12 +81,5 @@ final class SeededRandom: Sendable {
         s.2 ^= t
         s.3 = rotate(s.3, 45)
         return result
-    }
-
-    static func millisecondsSince1970() -> UInt64 {
-        var time = timespec()
-        // SAFETY: `time` is a local that outlives the call.
-        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return UInt64(time.tv_sec) &* 1_000 &+ UInt64(time.tv_nsec) / 1_000_000
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanPlatform
+internal import DivanSystem
 
 /// What the files of contents are called in an encrypted database.
 ///

@@ -2,6 +2,7 @@
 
 internal import DivanPlatform
 internal import DivanStorage
+internal import DivanSystem
 
 /// The random key that a database's files are encrypted with, for as long as it is open.
 ///

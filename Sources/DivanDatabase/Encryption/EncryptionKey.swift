@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanPlatform
+internal import DivanSystem
 
 /// What opens an encrypted database: 32 bytes, or a password.
 ///

@@ -2,6 +2,7 @@
 
 internal import DivanJSON
 internal import DivanStorage
+internal import DivanSystem
 
 /// Writes a closed database anew: encrypted with a new key of its data, or not encrypted.
 ///
@@ -68,7 +69,7 @@ extension GenerationForm {
     ) throws -> Bool {
         guard let source = try store.open(key) else { return false }
         let path = folder + "/" + AttachmentNames(key: dataKey?.names).name(of: key)
-        let target = try FileHandle(path: path, flags: FileHandle.newFile)
+        let target = try FileHandle(path: path, [.read, .write, .new])
         let writer = try ContentWriter(target, dataKey: dataKey)
         let check = KeyCheck(key, by: store.digest)
         let reader = FileReader(source, length: nil)

@@ -2,6 +2,7 @@
 
 internal import DivanJSON
 internal import DivanPlatform
+internal import DivanSystem
 
 /// A database's data key as its manifest has it: sealed with a key that is derived from the user's.
 ///

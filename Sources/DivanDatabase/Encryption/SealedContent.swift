@@ -2,13 +2,8 @@
 
 internal import DivanJSON
 internal import DivanPlatform
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// The form in which the content of an attachment lies in the file of an encrypted database.
 ///
@@ -184,7 +179,7 @@ final class ContentWriter {
 
     private func seal(_ range: Range<Int>, _ cipher: SealingCipher) throws(SystemError) {
         guard chunks < SealedContent.lastChunk else {
-            throw SystemError("write", file.path, number: EFBIG)
+            throw SystemError.tooLarge(file.path)
         }
         chunks += 1
         // A local copy of the reference: the span of a class's own array cannot be held on to.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
+
 /// A temporary file without a name, written once and then read, and encrypted with a key that is
 /// nowhere but in memory and goes with it.
 ///

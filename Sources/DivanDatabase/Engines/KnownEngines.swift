@@ -2,6 +2,7 @@
 
 internal import DivanSQLite
 public import DivanStorage
+internal import DivanSystem
 internal import Synchronization
 
 extension StorageEngineFactory {

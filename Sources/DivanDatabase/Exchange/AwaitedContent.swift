@@ -3,6 +3,7 @@
 internal import DivanJSON
 internal import DivanModel
 internal import DivanPlatform
+internal import DivanSystem
 internal import Synchronization
 
 /// Takes the content of an attachment that is not here as it arrives, straight into a temporary file of its

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanSystem
 internal import Synchronization
 
 /// Takes the content of an attachment as it arrives, piece by piece, straight into a database's
@@ -81,7 +82,7 @@ extension AttachmentContent {
         case .spooled(let staged, _): return try staged.makeReader()
         case .file(let path):
             do throws(SystemError) {
-                let file = try FileHandle(path: path, flags: FileHandle.readOnly)
+                let file = try FileHandle(path: path, .read)
                 return FileReader(ContentFile(file), length: nil)
             } catch { throw DatabaseError.io(error) }
         }

@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import DivanLogging
+internal import DivanSystem
 internal import Synchronization
 
 /// Purges the documents of one database when their time comes.
@@ -40,7 +41,7 @@ final class ExpirationTimer: Sendable {
         var clock: @Sendable () -> ExpirationTime = { .now }
         var source: (any DispatchSourceTimer)?
         var deadline: ExpirationTime?
-        var watcher: DirectoryWatcher?
+        var watcher: FileWatcher?
         /// Whether a look at the first row is on its way to the queue.
         var isLooking = false
         var isStopped = true
@@ -197,7 +198,7 @@ final class ExpirationTimer: Sendable {
                 wallDeadline: .now() + .milliseconds(min(wait, Self.longestWait)),
                 leeway: .milliseconds(50))
             if state.watcher == nil, let directory = state.core?.directory {
-                let watcher = DirectoryWatcher(changesFile: directory.changesPath)
+                let watcher = FileWatcher(directory.changesPath)
                 state.watcher = watcher
                 watcher.start(on: queue) { [weak self] in self?.look(after: Self.foreignDelay) }
             }

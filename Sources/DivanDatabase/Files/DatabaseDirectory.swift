@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// The directory `NAME.divan/` that is one database; docs/file-format.md gives every byte.
 ///
@@ -364,17 +359,12 @@ extension DatabaseError {
         if error.isDamage {
             return .corrupted("The encrypted file at '\(error.path)'", nil, error)
         }
-        let code: Code =
-            switch error.number {
-            case ENOSPC, EDQUOT: .storageFull
-            case EROFS, EACCES, EPERM: .io
-            default: .io
-            }
+        let code: Code = error.isFull ? .storageFull : .io
         let remedy =
             code == .storageFull
             ? "free some space and try again" : "check the path and its permissions"
         return DatabaseError(
-            code, "\(error.call) failed on '\(error.path)' (\(error.reason)); \(remedy).",
+            code, "\(error.operation) failed on '\(error.path)' (\(error.reason)); \(remedy).",
             underlying: error
         )
     }

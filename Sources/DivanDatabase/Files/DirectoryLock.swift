@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 /// The two advisory locks of a database directory.
 ///
@@ -27,6 +23,8 @@ enum DirectoryLock {
     /// How long taking a lock without waiting may take: another process that tidies up holds it for
     /// a moment, and so does a child process between its fork and the start of its program.
     static let moment = Duration.milliseconds(100)
+    /// How long to sleep between two tries.
+    private static let pause = Duration.milliseconds(5)
 
     static func path(_ directory: String) -> String { directory + "/lock" }
 
@@ -49,7 +47,7 @@ enum DirectoryLock {
     ///
     /// - Throws: `DatabaseError` with code `.databaseBusy` after the timeout; `SystemError`.
     static func retake(_ lock: FileHandle, of directory: String, timeout: Duration) throws {
-        guard try acquire(lock, exclusive: false, timeout) else {
+        guard try lock.lock(exclusive: false, timeout: timeout) else {
             throw DatabaseError.busy(directory)
         }
     }
@@ -75,15 +73,19 @@ enum DirectoryLock {
         at directory: String, timeout: Duration, unless isDone: () -> Bool,
         _ body: () throws -> Void
     ) throws {
-        let deadline = ContinuousClock.now + timeout
-        while !isDone() {
-            do {
-                return try whileExclusive(at: directory, timeout: .zero, body)
-            } catch let error as DatabaseError where error.code == .databaseBusy {
-                guard ContinuousClock.now < deadline else { throw error }
+        var busy: DatabaseError?
+        let isOver = try poll(every: pause, for: timeout) {
+            busy = nil
+            if isDone() { return true }
+            do { try whileExclusive(at: directory, timeout: .zero, body) } catch let error
+                as DatabaseError where error.code == .databaseBusy
+            {
+                busy = error
+                return false
             }
-            usleep(5_000)
+            return true
         }
+        if !isOver, let busy { throw busy }
     }
 
     /// Turns a shared lock into an exclusive one, if no other handle has one.
@@ -95,19 +97,17 @@ enum DirectoryLock {
             where error.code == .databaseBusy
         { return false }
         defer { gate.unlock() }
-        let deadline = ContinuousClock.now + moment
-        while try !lock.tryLock(exclusive: true) {
+        return try poll(every: pause, for: moment) {
+            if try lock.tryLock(exclusive: true) { return true }
             _ = try lock.tryLock(exclusive: false)
-            guard ContinuousClock.now < deadline else { return false }
-            usleep(5_000)
+            return false
         }
-        return true
     }
 
     /// Waits at the gate and closes it until the handle is unlocked.
     static func passGate(of directory: String, timeout: Duration) throws -> FileHandle {
-        let gate = try FileHandle(path: directory, flags: O_RDONLY | O_DIRECTORY)
-        guard try acquire(gate, exclusive: true, timeout) else {
+        let gate = try FileHandle(path: directory, [.read, .directory])
+        guard try gate.lock(exclusive: true, timeout: timeout) else {
             throw DatabaseError.busy(directory)
         }
         return gate
@@ -117,30 +117,16 @@ enum DirectoryLock {
         at directory: String, writable: Bool, exclusive: Bool, _ timeout: Duration
     ) throws -> FileHandle {
         while true {
-            let flags = writable ? O_RDWR | O_CREAT : O_RDONLY
-            let lock = try FileHandle(path: path(directory), flags: flags)
-            guard try acquire(lock, exclusive: exclusive, timeout) else {
+            let options: OpenOptions = writable ? [.read, .write, .create] : .read
+            let lock = try FileHandle(path: path(directory), options)
+            guard try lock.lock(exclusive: exclusive, timeout: timeout) else {
                 throw DatabaseError.busy(directory)
             }
-            if lock.identity == Files.identity(of: path(directory)) { return lock }
+            if lock.isAtItsPath { return lock }
             // Without a directory there is nothing left to wait for.
             guard Files.isDirectory(directory) else {
                 throw DatabaseError.databaseNotFound(directory)
             }
         }
-    }
-
-    /// Waits for a lock in short sleeps, since `flock` cannot wait with a limit.
-    ///
-    /// - Returns: Whether it was taken within the timeout.
-    private static func acquire(_ lock: FileHandle, exclusive: Bool, _ timeout: Duration)
-        throws(SystemError) -> Bool
-    {
-        let deadline = ContinuousClock.now + timeout
-        while try !lock.tryLock(exclusive: exclusive) {
-            guard ContinuousClock.now < deadline else { return false }
-            usleep(5_000)
-        }
-        return true
     }
 }

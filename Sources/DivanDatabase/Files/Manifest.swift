@@ -3,6 +3,7 @@
 internal import DivanJSON
 internal import DivanPlatform
 internal import DivanStorage
+internal import DivanSystem
 
 /// The file that says what a database directory holds; see docs/file-format.md.
 ///

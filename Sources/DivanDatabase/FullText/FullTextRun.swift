@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLibrary
 internal import DivanIndex
 internal import DivanJSON
 internal import DivanModel
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// Finds and ranks the documents of a plan, in one snapshot.
 ///

@@ -3,6 +3,7 @@
 internal import DivanJSON
 internal import DivanSQLite
 internal import DivanStorage
+internal import DivanSystem
 
 /// The files of a Couchbase Lite 1.x database, in either of their layouts.
 ///

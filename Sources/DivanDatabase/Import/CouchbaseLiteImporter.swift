@@ -5,6 +5,7 @@ internal import DivanLogging
 internal import DivanModel
 internal import DivanSQLite
 internal import DivanStorage
+internal import DivanSystem
 internal import FoundationEssentials
 
 /// Brings a Couchbase Lite 1.x database over into an empty one that nobody else has open.
@@ -270,7 +271,7 @@ final class CouchbaseLiteImporter {
         var failure: (any Error)?
         let store = core.attachments
         let file: FileHandle
-        do { file = try FileHandle(path: path, flags: FileHandle.readOnly) } catch {
+        do { file = try FileHandle(path: path, .read) } catch {
             return result.add(
                 "The attachment \(key.fileName) of document '\(id)' cannot be read.", id.text)
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanStorage
+internal import DivanSystem
 public import FoundationEssentials
 
 // Bringing over what Couchbase Lite 1.x kept; docs/coming-from-couchbase-lite.md has the guide.

@@ -2,6 +2,7 @@
 
 internal import DivanJSON
 internal import DivanModel
+internal import DivanSystem
 internal import Synchronization
 
 /// What a live document keeps in memory, and how that is read.

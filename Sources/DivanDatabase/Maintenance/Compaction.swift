@@ -3,6 +3,7 @@
 internal import DivanLogging
 internal import DivanModel
 internal import DivanStorage
+internal import DivanSystem
 
 /// What a compaction did.
 public struct CompactionResult: Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanModel
+internal import DivanSystem
 
 extension Salvage {
     /// Stores a revision in the copy, with the contents that it refers to.

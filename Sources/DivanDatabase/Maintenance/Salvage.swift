@@ -4,6 +4,7 @@ internal import DivanJSON
 internal import DivanLogging
 internal import DivanModel
 internal import DivanStorage
+internal import DivanSystem
 public import FoundationEssentials
 
 /// What a salvage recovered.

@@ -3,6 +3,7 @@
 internal import DivanJSON
 internal import DivanModel
 internal import DivanStorage
+internal import DivanSystem
 
 /// What the stored revisions refer to, as verification finds it in their bodies.
 struct AttachmentAudit {

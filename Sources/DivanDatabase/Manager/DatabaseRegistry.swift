@@ -2,6 +2,7 @@
 
 internal import DivanJSON
 internal import DivanStorage
+internal import DivanSystem
 internal import Synchronization
 
 /// The databases open in this process: one engine for each directory, however many managers and handles.

@@ -2,14 +2,9 @@
 
 internal import DivanJSON
 public import DivanStorage
+internal import DivanSystem
 public import FoundationEssentials
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// How a manager opens its databases.
 public struct ManagerOptions: Sendable {
@@ -92,19 +87,15 @@ public final class Manager: Sendable {
     /// `Library/Application Support/Divan` in the home directory.
     public static var defaultDirectory: URL {
         #if canImport(Darwin)
-        return URL(filePath: environment("HOME") ?? ".")
+        return URL(filePath: CurrentProcess.environmentVariable("HOME") ?? ".")
             .appending(path: "Library/Application Support/Divan")
         #else
-        if let data = environment("XDG_DATA_HOME"), data.hasBytePrefix("/") {
+        if let data = CurrentProcess.environmentVariable("XDG_DATA_HOME"), data.hasBytePrefix("/") {
             return URL(filePath: data).appending(path: "divan")
         }
-        return URL(filePath: environment("HOME") ?? ".").appending(path: ".local/share/divan")
+        let home = CurrentProcess.environmentVariable("HOME") ?? "."
+        return URL(filePath: home).appending(path: ".local/share/divan")
         #endif
-    }
-
-    private static func environment(_ name: String) -> String? {
-        // SAFETY: getenv's string is copied at once; Divan never changes the environment.
-        unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
     /// The storage engine of databases that this manager makes; SQLite unless set.

@@ -2,6 +2,7 @@
 
 internal import DivanIndex
 internal import DivanModel
+internal import DivanSystem
 
 /// Sorts more than memory should hold: runs that are sorted go to a file and are merged at the end.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
-internal import DivanPlatform
+internal import DivanSystem
 internal import FoundationEssentials
 internal import Synchronization
 
@@ -85,9 +85,10 @@ final class BlockingThreads: Sendable {
     }
 
     private func startThread() {
-        if DetachedThread.start({ self.run() }) { return }
-        // The system gives no thread: a thread of Dispatch's does the work as soon as there is one.
-        DispatchQueue.global().async { self.run() }
+        do { try DetachedThread.start { self.run() } } catch {
+            // The system gives no thread: a thread of Dispatch's does the work as soon as there is one.
+            DispatchQueue.global().async { self.run() }
+        }
     }
 
     private func run() {

@@ -5,13 +5,8 @@ internal import DivanLogging
 internal import DivanModel
 internal import DivanPlatform
 internal import DivanStorage
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// One open database directory: its engine, its stores, its one writer and its many readers.
 ///
@@ -128,7 +123,7 @@ final class DatabaseCore: Sendable {
         manifest = Mutex(directory?.manifest ?? Manifest(engine: engineName))
         if let directory, !options.readOnly {
             do {
-                bell = try Mutex(FileHandle(path: directory.changesPath, flags: O_RDWR | O_CREAT))
+                bell = try Mutex(FileHandle(path: directory.changesPath, [.read, .write, .create]))
             } catch {
                 throw DatabaseError.io(error)
             }
@@ -405,7 +400,8 @@ final class DatabaseCore: Sendable {
         // A signal that cannot be written costs other processes a wait for their five-second check,
         // no data.
         let mark = ChangeMark(
-            lastSequence: lastSequence, lastPurge: lastPurge, process: UInt64(getpid()))
+            lastSequence: lastSequence, lastPurge: lastPurge, process: UInt64(CurrentProcess.number)
+        )
         bell.withLock { bell in try? bell?.overwrite(mark.bytes) }
     }
 

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLibrary
 internal import DivanIndex
 internal import DivanJSON
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// Counts different keys, within about two per cent: a HyperLogLog sketch of 2,048 registers.
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import COpenSSL
+package import DivanSystem
 
 /// Keys of 32 bytes out of passwords and other keys, by OpenSSL.
 package enum KeyDerivation {

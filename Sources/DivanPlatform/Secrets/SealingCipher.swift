@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import COpenSSL
+package import DivanSystem
 
 /// AES-256-GCM with one key: seals bytes, so that they are neither read nor changed without it.
 ///

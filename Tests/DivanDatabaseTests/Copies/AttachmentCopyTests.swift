@@ -3,6 +3,7 @@
 @testable import DivanDatabase
 import DivanJSON
 import DivanModel
+import DivanSystem
 import DivanTestChild
 import DivanTestSupport
 import FoundationEssentials
@@ -137,7 +138,7 @@ import Testing
         try database.purge("gone")
         let lock = database.path + "/data-1/attachments.lock"
         try Data().write(to: URL(filePath: lock))
-        let sweep = try FileHandle(path: lock, flags: FileHandle.readOnly)
+        let sweep = try FileHandle(path: lock, .read)
         #expect(try sweep.tryLock(exclusive: true))
         let backup = Running { [sandbox] in try database.backup(to: sandbox.url("backup")) }
         #expect(!backup.isDone(within: 200))

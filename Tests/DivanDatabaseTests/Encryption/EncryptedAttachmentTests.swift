@@ -4,6 +4,7 @@ import struct Divan.Attachment
 import Divan
 @testable import DivanDatabase
 import DivanPlatform
+import DivanSystem
 import DivanTestSupport
 import FoundationEssentials
 import Synchronization

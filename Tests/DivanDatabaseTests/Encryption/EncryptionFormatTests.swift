@@ -3,6 +3,7 @@
 @testable import DivanDatabase
 import DivanJSON
 import DivanPlatform
+import DivanSystem
 import DivanTestSupport
 import FoundationEssentials
 import Testing

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import CLibrary
 
 /// A moment, to a few milliseconds: what the system's clock showed at its last tick.
 ///
 /// Reading it takes a few nanoseconds, a tenth of what an exact clock takes.
-struct CoarseTime: Sendable {
+package struct CoarseTime: Sendable {
     private var milliseconds: Int = 0
 
     /// Zero, before every other moment.
-    init() {}
+    package init() {}
 
     /// This moment.
-    static var now: CoarseTime {
+    package static var now: CoarseTime {
         var time = timespec()
         #if canImport(Darwin)
         // SAFETY: the structure is valid for the call.
@@ -31,7 +27,10 @@ struct CoarseTime: Sendable {
     }
 
     /// Whether it is at most this long ago.
-    func isWithin(milliseconds limit: Int) -> Bool {
+    ///
+    /// - Parameter limit: The time, in milliseconds.
+    /// - Returns: Whether it is.
+    package func isWithin(milliseconds limit: Int) -> Bool {
         CoarseTime.now.milliseconds - milliseconds <= limit
     }
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import CLibrary
 
 /// A thread of the system's that runs one closure and ends with it.
 package enum DetachedThread {
-    /// Starts a thread; false when the system gives no more.
-    package static func start(_ work: @escaping @Sendable () -> Void) -> Bool {
+    /// Starts a thread.
+    ///
+    /// - Parameter work: What it runs.
+    /// - Throws: `SystemError` when the system gives no more threads.
+    package static func start(_ work: @escaping @Sendable () -> Void) throws(SystemError) {
         // SAFETY: the thread takes over the reference that is passed to it, and returns it at its end.
         let context = unsafe Unmanaged.passRetained(Start(work))
         var thread = pthread_t()
@@ -22,10 +21,9 @@ package enum DetachedThread {
             }, context.toOpaque())
         guard code == 0 else {
             unsafe context.release()
-            return false
+            throw SystemError("pthread_create", "a thread", number: code)
         }
         pthread_detach(thread)
-        return true
     }
 
     /// The closure that a thread begins with.

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
+internal import CLibrary
+package import Dispatch
 internal import Synchronization
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
-
-/// Calls a handler when another process has committed: it watches the file `changes`.
+/// Calls a handler when a file is written, by this or by another process.
 ///
 /// The system wakes it when the file is written (inotify on Linux, a vnode source on Apple
 /// platforms), so there is no polling. A timer fires every five seconds all the same, for a writer
-/// that was killed after its commit and before it wrote the file.
+/// that was killed before it wrote the file.
 ///
 /// State: `sources`, guarded by its mutex.
-final class DirectoryWatcher: Sendable {
+package final class FileWatcher: Sendable {
     private let path: String
     private let descriptor: Int32
     private struct Sources {
@@ -28,9 +23,14 @@ final class DirectoryWatcher: Sendable {
 
     /// Makes a watcher. Where the system cannot watch the file, as when it has no more watches to
     /// give, only the timer is left.
-    init(changesFile path: String) {
+    ///
+    /// - Parameter path: The file.
+    package init(_ path: String) {
         self.path = path
-        #if canImport(Glibc)
+        #if canImport(Darwin)
+        // SAFETY: the path is lent to the call as a C string.
+        descriptor = unsafe open(path, O_EVTONLY | O_CLOEXEC)
+        #else
         let watch = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
         // SAFETY: the path is lent to the call as a C string.
         if watch >= 0, unsafe inotify_add_watch(watch, path, UInt32(IN_MODIFY)) < 0 {
@@ -39,16 +39,17 @@ final class DirectoryWatcher: Sendable {
         } else {
             descriptor = watch
         }
-        #else
-        // SAFETY: the path is lent to the call as a C string.
-        descriptor = unsafe open(path, O_EVTONLY | O_CLOEXEC)
         #endif
     }
 
     deinit { stop() }
 
-    /// Begins to call `handler`, on the given queue.
-    func start(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) {
+    /// Begins to call the handler.
+    ///
+    /// - Parameters:
+    ///   - queue: Where the handler runs.
+    ///   - handler: Called when the file may have been written.
+    package func start(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) {
         let descriptor = descriptor
         sources.withLock { sources in
             guard !sources.isStopped else { return }
@@ -58,7 +59,7 @@ final class DirectoryWatcher: Sendable {
                     Self.drain(descriptor)
                     handler()
                 }
-                source.setCancelHandler { _ = close(descriptor) }
+                source.setCancelHandler { Descriptors.close(descriptor) }
                 source.resume()
                 sources.source = source
             }
@@ -71,14 +72,14 @@ final class DirectoryWatcher: Sendable {
     }
 
     /// Stops for good, without waiting for a handler that runs meanwhile.
-    func stop() {
+    package func stop() {
         sources.withLock { sources in
             guard !sources.isStopped else { return }
             // Without a source, only this closes the descriptor.
             if let source = sources.source {
                 source.cancel()
             } else if descriptor >= 0 {
-                close(descriptor)
+                Descriptors.close(descriptor)
             }
             sources.timer?.cancel()
             sources = Sources(isStopped: true)
@@ -86,17 +87,17 @@ final class DirectoryWatcher: Sendable {
     }
 
     private func makeSource(_ queue: DispatchQueue) -> any DispatchSourceProtocol {
-        #if canImport(Glibc)
-        DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        #else
+        #if canImport(Darwin)
         DispatchSource.makeFileSystemObjectSource(
             fileDescriptor: descriptor, eventMask: .write, queue: queue)
+        #else
+        DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         #endif
     }
 
     /// Empties the queue of events; which they are does not matter.
     private static func drain(_ descriptor: Int32) {
-        #if canImport(Glibc)
+        #if !canImport(Darwin)
         var buffer = [UInt8](repeating: 0, count: 4_096)
         // SAFETY: the buffer is valid for the call and its length is passed with it.
         while unsafe buffer.withUnsafeMutableBytes({

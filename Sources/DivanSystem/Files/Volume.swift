@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLibrary
+
+/// The file system that a file lies in: statvfs(3).
+package struct Volume: Sendable {
+    /// Whether it is mounted for reading only.
+    package let isReadOnly: Bool
+    /// How many blocks an ordinary user may still write.
+    package let freeBlocks: Int
+    /// The bytes of a block.
+    package let blockSize: Int
+    /// The number of the file system, which tells its snapshots apart; 0 where it has none.
+    package let number: UInt64
+
+    /// The bytes that an ordinary user may still write.
+    package var freeBytes: Int {
+        let (bytes, isTooMany) = freeBlocks.multipliedReportingOverflow(by: blockSize)
+        return isTooMany ? .max : bytes
+    }
+
+    /// Looks at the file system of a file; nil when there is no such file.
+    ///
+    /// - Parameter path: The file.
+    package init?(of path: String) {
+        var status = statvfs()
+        // SAFETY: the path is lent to the call as a C string; `status` is a local that outlives the call.
+        guard unsafe statvfs(path, &status) == 0 else { return nil }
+        isReadOnly = UInt(status.f_flag) & UInt(ST_RDONLY) != 0
+        freeBlocks = Int(clamping: status.f_bavail)
+        blockSize = Int(clamping: status.f_frsize)
+        number = UInt64(status.f_fsid)
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLibrary
+
+/// This process: its number, its environment and its end.
+package enum CurrentProcess {
+    /// Its number.
+    package static var number: Int32 { getpid() }
+
+    /// Whether a process is alive.
+    ///
+    /// - Parameter number: Its number.
+    /// - Returns: Whether there is one, of this or another user.
+    package static func isAlive(_ number: Int32) -> Bool {
+        kill(number, 0) == 0 || errno == EPERM
+    }
+
+    /// The value of a variable of the environment.
+    ///
+    /// - Parameter name: Its name.
+    /// - Returns: The value; nil when it is not set.
+    package static func environmentVariable(_ name: String) -> String? {
+        // SAFETY: getenv's string is copied at once; Divan never changes the environment.
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+
+    /// Has a function called when the process ends by `exit`.
+    ///
+    /// - Parameter body: The function.
+    package static func atExit(_ body: @escaping @convention(c) () -> Void) { atexit(body) }
+
+    /// Ends the process in order.
+    ///
+    /// - Parameter status: What its parent gets.
+    package static func exit(_ status: Int32) -> Never { CLibrary.exit(status) }
+
+    /// Ends the process at once: nothing is flushed.
+    ///
+    /// - Parameter status: What its parent gets.
+    package static func exitAtOnce(_ status: Int32) -> Never { _exit(status) }
+}
