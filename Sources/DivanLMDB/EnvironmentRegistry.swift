@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanStorage
+internal import DivanSystem
 internal import Synchronization
 
 /// The environments that are open in this process: one for each directory, however many engines use it.
@@ -22,7 +23,7 @@ final class EnvironmentRegistry: Sendable {
     /// Opens the environment of a directory, or shares it.
     func open(_ place: LMDBPlace) throws -> (LMDBEnvironment, FileIdentity) {
         try entries.withLock { entries in
-            guard let identity = FileSystem.identity(of: place.directory) else {
+            guard let identity = Files.identity(of: place.directory) else {
                 throw StorageError(.notFound, "There is no directory \(place.directory).")
             }
             if var entry = entries[identity] {

@@ -2,6 +2,7 @@
 
 internal import CLMDB
 public import DivanStorage
+internal import DivanSystem
 
 extension LMDBEngine {
     /// Returns the bytes the engine occupies on disk. See `StorageEngine`.
@@ -71,7 +72,7 @@ extension LMDBEngine {
             try copySnapshot(to: path, progress)
             try FileSystem.sync(path)
         } catch {
-            FileSystem.remove(path)
+            Files.removeFile(path)
             throw error
         }
         try FileSystem.sync(directory)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanStorage
+internal import DivanSystem
 internal import Synchronization
 
 /// The storage engine on LMDB: one mapped file of copy-on-write B-trees.
@@ -294,8 +295,9 @@ public final class LMDBEngine: StorageEngine {
     }
 
     private func waitForReads(besides own: Int) {
-        while reads.load(ordering: .sequentiallyConsistent) > own {
-            pauseBriefly()
+        // It is rare and short, so the reads do not count who waits for their end.
+        _ = poll(every: .microseconds(200)) {
+            reads.load(ordering: .sequentiallyConsistent) <= own
         }
     }
 

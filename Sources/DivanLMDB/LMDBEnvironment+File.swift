@@ -2,6 +2,7 @@
 
 internal import CLMDB
 internal import DivanStorage
+internal import DivanSystem
 internal import Synchronization
 
 // The file as a whole: its map, its length, and its exchange for another one.
@@ -72,13 +73,13 @@ extension LMDBEnvironment {
 
     /// Notes which file was opened.
     func noteFile() {
-        let identity = FileSystem.identity(of: place.path)
+        let identity = Files.identity(of: place.path)
         fileIdentity.withLock { $0 = identity }
     }
 
     /// Whether the file that was opened is the one at its path.
     private var isInPlace: Bool {
-        let found = FileSystem.identity(of: place.path)
+        let found = Files.identity(of: place.path)
         return found != nil && fileIdentity.withLock { $0 == found }
     }
 
@@ -115,16 +116,16 @@ extension LMDBEnvironment {
         }
         defer { _ = usersLock.lock(exclusive: false, timeout: place.busyTimeout) }
         let target = place.path + "-new"
-        FileSystem.remove(target)
+        Files.removeFile(target)
         do {
             try make(target)
             try FileSystem.sync(target)
         } catch {
-            FileSystem.remove(target)
+            Files.removeFile(target)
             throw error
         }
         guard readers.pause(patience: .seconds(2)) else {
-            FileSystem.remove(target)
+            Files.removeFile(target)
             return false
         }
         defer { readers.resume() }

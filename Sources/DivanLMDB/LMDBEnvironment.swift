@@ -3,6 +3,7 @@
 internal import CLMDB
 internal import Dispatch
 internal import DivanStorage
+internal import DivanSystem
 internal import Synchronization
 
 /// One database file, mapped once in this process, however many engines have it open.

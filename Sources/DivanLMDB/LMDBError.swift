@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLMDB
+internal import CLibrary
 internal import DivanStorage
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 /// What LMDB said: one of its own codes, which are negative, or one of the system's.
 struct LMDBError: Error, CustomStringConvertible {
@@ -93,9 +89,7 @@ extension StorageError {
     /// Where there is room for a part of a write only, LMDB speaks of a failure of the disk.
     func explained(at path: String) -> StorageError {
         guard (underlying as? LMDBError)?.code == EIO else { return self }
-        var status = statvfs()
-        // SAFETY: the structure is filled in during the call and read only when that succeeded.
-        guard unsafe statvfs(path, &status) == 0, status.f_bavail < 16 else { return self }
+        guard let volume = Volume(of: path), volume.freeBlocks < 16 else { return self }
         return StorageError(lmdb: ENOSPC, store: store)
     }
 }

@@ -2,6 +2,7 @@
 
 internal import CLMDB
 internal import DivanStorage
+internal import DivanSystem
 
 /// Where an environment's file lies, and how it is opened.
 ///
@@ -54,7 +55,7 @@ struct LMDBPlace: Sendable {
         self.directory = directory
         isReadOnly = options.isReadOnly
         isUnchanging =
-            options.isReadOnly && (options.isUnchanging || FileSystem.isOnReadOnlyMedium(path))
+            options.isReadOnly && (options.isUnchanging || (Volume(of: path)?.isReadOnly ?? false))
         busyTimeout = options.busyTimeout
         readerLimit = options.readerLimit
         self.firstMapSize = firstMapSize

@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import DivanStorage
+internal import DivanSystem
 internal import Synchronization
 
 #if canImport(Glibc)

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLMDB
+internal import CLibrary
 internal import DivanStorage
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 // Single rows of LMDB's databases, by stored keys.
 

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanStorage
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 /// Checks the pages of a file of LMDB's, which LMDB itself trusts.
 ///
@@ -102,12 +97,11 @@ struct PageChecker {
     /// file: their kind, the size of a page, and how many pages there are, for which it takes address
     /// space. An empty file does.
     static func beginsSoundly(_ path: String) throws -> Bool {
-        // SAFETY: the path is lent to the call.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw StorageError(lmdb: errno) }
-        defer { close(descriptor) }
+        let file: FileHandle
+        do { file = try FileHandle(anyKindAt: path, .read) } catch { throw StorageError(error) }
+        defer { withExtendedLifetime(file) {} }
         let start = PageChecker(
-            descriptor: descriptor, pageSize: 512, snapshot: 0, extent: .lists)
+            descriptor: file.descriptor, pageSize: 512, snapshot: 0, extent: .lists)
         let first = try start.read(0, count: 1)[...]
         guard !first.isEmpty else { return true }
         let size = first.count == 512 ? first.number(at: 40, size: 4) : 0
@@ -411,29 +405,18 @@ struct PageChecker {
     // MARK: - Reading
 
     private func fileSize() throws -> Int {
-        let end = lseek(descriptor, 0, SEEK_END)
-        guard end >= 0 else { throw StorageError(lmdb: errno) }
-        return Int(end)
+        do { return try FileStatus(of: descriptor, path: "").length } catch {
+            throw StorageError(error)
+        }
     }
 
     /// Reads pages; fewer bytes when the file ends before.
     private func read(_ page: UInt64, count: Int) throws -> [UInt8] {
-        let size = count * pageSize
-        var failure: Int32 = 0
-        // SAFETY: each call writes within the buffer's capacity, and what it wrote is what counts.
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, done in
-            done = 0
-            while done < size, let base = buffer.baseAddress {
-                let got = unsafe pread(
-                    descriptor, base + done, size - done, off_t(Int(page) * pageSize + done))
-                if got < 0 && errno == EINTR { continue }
-                if got < 0 { failure = errno }
-                guard got > 0 else { break }
-                done += got
-            }
-        }
-        if failure != 0 { throw StorageError(lmdb: failure) }
-        return bytes
+        let offset = Int(page) * pageSize
+        do {
+            return try Descriptors.read(
+                descriptor, at: offset, upTo: count * pageSize, path: "")
+        } catch { throw StorageError(error) }
     }
 
     private mutating func add(_ problem: String) {

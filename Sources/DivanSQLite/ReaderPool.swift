@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import DivanStorage
+internal import DivanSystem
 internal import Synchronization
 
 /// The connections that read: each is used by one thread at a time, several at once.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanStorage
+internal import DivanSystem
 
 extension SQLiteEngine {
     /// The pages moved in one write transaction of `compact`: about 10 ms, so other writers hardly wait.
@@ -96,7 +97,7 @@ extension SQLiteEngine {
             }
         } catch {
             for suffix in ["", "-wal", "-shm", "-journal"] {
-                FileSystem.remove(path + suffix)
+                Files.removeFile(path + suffix)
             }
             throw error
         }

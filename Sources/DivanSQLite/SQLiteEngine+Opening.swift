@@ -2,6 +2,7 @@
 
 internal import CSQLite
 internal import DivanStorage
+internal import DivanSystem
 
 // How a database file is made and recognised.
 //
@@ -76,7 +77,7 @@ extension SQLiteEngine {
             guard error.code == .io || error.code == .readOnly else {
                 throw error
             }
-            if isPlain, FileSystem.isOnReadOnlyMedium(file) {
+            if isPlain, Volume(of: file)?.isReadOnly ?? false {
                 return .unchanging(directory, codec: codec)
             }
             throw StorageError.unreadable(directory, error)
@@ -92,8 +93,8 @@ extension SQLiteEngine {
         guard 1...pageSize ~= size, (FileSystem.size(of: file + "-wal") ?? 0) == 0,
             try FileSystem.beginsWithZeros(file, count: PageCodec.identitySize)
         else { return }
-        FileSystem.remove(file)
-        FileSystem.remove(file + "-journal")
+        Files.removeFile(file)
+        Files.removeFile(file + "-journal")
     }
 
     /// Opens the connection that writes, making the database when the file is empty.

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanStorage
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 /// The connection that writes, and the care of its log.
 ///
@@ -129,14 +124,10 @@ final class SQLiteWriter {
     /// Tries to move all of the log, so that the next commit begins it anew, until that is done or the
     /// patience is over.
     private func restartLog(of connection: Connection, patience: Duration) {
-        let deadline = ContinuousClock.now + patience
-        while true {
+        // SQLite does not wait for another process's checkpoint.
+        _ = poll(every: .milliseconds(1), for: patience) {
             // If a checkpoint fails, the next one would too: the disk is full, or does not answer.
-            guard let isDone = try? connection.checkpoint(.restart), !isDone,
-                ContinuousClock.now < deadline
-            else { return }
-            // SQLite does not wait for another process's checkpoint.
-            usleep(1_000)
+            (try? connection.checkpoint(.restart)) ?? true
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanStorage
+internal import DivanSystem
 internal import Synchronization
 
 /// Carries a task's cancellation to blocking work on another thread.

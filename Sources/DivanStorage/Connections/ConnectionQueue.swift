@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import DivanSystem
 internal import Synchronization
 
 /// One resource that one thread uses at a time, such as the connection that writes.
