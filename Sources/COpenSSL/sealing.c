@@ -6,7 +6,6 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 int divan_scrypt(
     const uint8_t *password, size_t passwordCount, const uint8_t *salt, size_t saltCount,
@@ -14,24 +13,6 @@ int divan_scrypt(
     return EVP_PBE_scrypt(
         (const char *)password, passwordCount, salt, saltCount, cost, blockSize, parallelism,
         memory, out, 32) == 1;
-}
-
-uint8_t *divan_secret_create(size_t count) {
-    void *memory = mmap(
-        NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return NULL;
-    // Best effort: how much may be locked is limited.
-    (void)mlock(memory, count);
-#ifdef MADV_DONTDUMP
-    (void)madvise(memory, count, MADV_DONTDUMP);
-#endif
-    return memory;
-}
-
-void divan_secret_free(uint8_t *secret, size_t count) {
-    if (!secret) return;
-    OPENSSL_cleanse(secret, count);
-    munmap(secret, count);
 }
 
 struct divan_gcm {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
 internal import FoundationEssentials
 
 /// The process. Everything else is in `Tool`, where tests reach it.
@@ -10,6 +11,6 @@ struct DivanTool {
         let tool = Tool(environment: ProcessInfo.processInfo.environment)
         tool.interruption.listen()
         let status = await tool.run(Array(CommandLine.arguments.dropFirst()))
-        SystemCalls.exitProcess(status.rawValue)
+        CurrentProcess.exit(status.rawValue)
     }
 }

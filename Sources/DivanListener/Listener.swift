@@ -3,6 +3,7 @@
 public import DivanDatabase
 internal import DivanHTTP
 internal import DivanLogging
+internal import DivanSystem
 public import FoundationEssentials
 internal import Synchronization
 
@@ -58,7 +59,12 @@ public final class Listener: Sendable {
                     "Clients show certificates over TLS only; give the listener one, too.")
             }
             let site = try Site(manager, options)
-            let socket = try ListeningSocket(host: options.host, port: options.port)
+            let socket: ListeningSocket
+            do throws(SystemError) {
+                socket = try ListeningSocket(host: options.host, port: options.port)
+            } catch {
+                throw DatabaseError.cannotListen(options.host, options.port, error)
+            }
             if case .everybodyOnLoopback = options.access, !socket.isLoopback {
                 socket.close()
                 throw DatabaseError(

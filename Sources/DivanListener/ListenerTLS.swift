@@ -2,6 +2,7 @@
 
 internal import COpenSSL
 internal import DivanDatabase
+internal import DivanSystem
 public import FoundationEssentials
 
 /// The key and the certificate by which a listener serves HTTPS.

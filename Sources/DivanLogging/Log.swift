@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
+
 /// What Divan says about its work, for the people who look after an app.
 ///
 /// ```swift
@@ -89,7 +91,8 @@ package struct DomainLog: Sendable {
         guard centre.isEnabled(level, domain) else { return }
         centre.log(
             LogEntry(
-                millisecondsSince1970: LogEntry.now, domain: domain, level: level,
+                millisecondsSince1970: WallClock.millisecondsSince1970, domain: domain,
+                level: level,
                 message: message()))
     }
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// Takes entries from any thread and hands them to the sinks, one at a time and in order.
 ///
@@ -110,7 +105,7 @@ package final class LogCentre: Sendable {
 
     /// Takes an entry, and delivers what waits unless another thread does so.
     package func log(_ entry: LogEntry) {
-        let thread = Self.currentThread
+        let thread = ThreadIdentity.current
         let delivers = state.withLock { state in
             if state.deliverer == thread { return false }
             guard state.waiting.count < Self.capacity else {
@@ -152,14 +147,5 @@ package final class LogCentre: Sendable {
         LogEntry(
             millisecondsSince1970: entry.millisecondsSince1970, domain: entry.domain,
             level: .warning, message: "\(count) log entries were dropped: a log sink is too slow.")
-    }
-
-    private static var currentThread: UInt {
-        #if canImport(Darwin)
-        // SAFETY: the pointer is taken for its bits only.
-        unsafe UInt(bitPattern: pthread_self())
-        #else
-        UInt(pthread_self())
-        #endif
     }
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 /// One message to a log.
 public struct LogEntry: Sendable {
@@ -55,26 +51,15 @@ public struct LogEntry: Sendable {
     private static func text(ofTime milliseconds: Int64) -> String {
         // Rounded down, so that the rest is never negative.
         let rest = (milliseconds % 1_000 + 1_000) % 1_000
-        var seconds = time_t((milliseconds - rest) / 1_000)
-        // SAFETY: all zeroes is a valid `tm`; its pointer to the zone's name is never followed.
-        var parts = unsafe tm()
-        // SAFETY: both arguments are locals that outlive the call.
-        guard unsafe gmtime_r(&seconds, &parts) != nil else { return "\(milliseconds)" }
-        let date = unsafe (parts.tm_year + 1_900, parts.tm_mon + 1, parts.tm_mday)
-        let time = unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec)
+        guard let time = UniversalTime(secondsSince1970: (milliseconds - rest) / 1_000) else {
+            return "\(milliseconds)"
+        }
         func digits(_ number: some BinaryInteger, _ count: Int) -> String {
             let plain = String(number)
             return String(repeating: "0", count: max(0, count - plain.utf8.count)) + plain
         }
-        return "\(digits(date.0, 4))-\(digits(date.1, 2))-\(digits(date.2, 2))T"
-            + "\(digits(time.0, 2)):\(digits(time.1, 2)):\(digits(time.2, 2)).\(digits(rest, 3))Z"
-    }
-
-    /// The time by the system's clock.
-    static var now: Int64 {
-        var time = timespec()
-        // SAFETY: the argument is a local that outlives the call.
-        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+        return "\(digits(time.year, 4))-\(digits(time.month, 2))-\(digits(time.day, 2))T"
+            + "\(digits(time.hour, 2)):\(digits(time.minute, 2)):\(digits(time.second, 2))"
+            + ".\(digits(rest, 3))Z"
     }
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 /// Where log entries go.
 ///
@@ -25,12 +21,8 @@ public final class StandardErrorSink: LogSink {
     public func write(_ entry: LogEntry) {
         var bytes = Array("Divan: \(entry.line)\n".utf8)[...]
         while !bytes.isEmpty {
-            let written = unsafe bytes.withUnsafeBytes {
-                // SAFETY: the buffer is valid for the call and its length is passed with it.
-                unsafe systemWrite(STDERR_FILENO, $0.baseAddress, $0.count)
-            }
-            if written < 0 && errno == EINTR { continue }
-            guard written > 0 else { return }
+            let written = try? Descriptors.writeSome(bytes.span, to: Descriptors.standardError)
+            guard let written, written > 0 else { return }
             bytes = bytes.dropFirst(written)
         }
     }
@@ -51,10 +43,4 @@ public final class ClosureSink: LogSink {
 
     /// Calls the closure.
     public func write(_ entry: LogEntry) { body(entry) }
-}
-
-/// The system call, which a method named `write` hides.
-func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    // SAFETY: the caller vouches for the buffer and its length.
-    unsafe write(descriptor, bytes, count)
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// Writes entries to a file that is set aside when it is full, so that logs never fill a disk.
 ///
@@ -33,7 +28,7 @@ public final class RotatingFileSink: LogSink {
     public let maximumCount: Int
 
     private struct State {
-        var file: Int32 = -1
+        var file: FileHandle?
         var lost = 0
         /// Whether the last write ended in the middle of a line.
         var isMidLine = false
@@ -52,8 +47,6 @@ public final class RotatingFileSink: LogSink {
         self.maximumSize = max(1_024, maximumSize)
         self.maximumCount = max(1, maximumCount)
     }
-
-    deinit { state.withLock { if $0.file >= 0 { _ = close($0.file) } } }
 
     /// Appends a line for the entry, in a new file when the line does not fit.
     public func write(_ entry: LogEntry) {
@@ -76,16 +69,16 @@ public final class RotatingFileSink: LogSink {
         }
     }
 
-    /// Opens the file, or sets it aside when it is full. Without success `file` is -1.
+    /// Opens the file, or sets it aside when it is full. Without success there is no `file`.
     private func makeReady(_ state: inout State, forBytes count: Int) {
         // A second look: what was full may have been set aside by another process.
         for _ in 0..<2 {
-            if state.file >= 0, !isCurrent(state.file) { closeFile(&state) }
-            if state.file < 0 { state.file = open() }
-            guard state.file >= 0, let size = size(of: state.file), size > 0,
+            if let file = state.file, !file.isAtItsPath { closeFile(&state) }
+            if state.file == nil { state.file = open() }
+            guard let file = state.file, let size = file.length, size > 0,
                 size + count > maximumSize
             else { return }
-            setAside(state.file)
+            setAside(file)
             closeFile(&state)
         }
         // Other processes may set the file aside faster than this looks; the newest file has room.
@@ -93,21 +86,15 @@ public final class RotatingFileSink: LogSink {
     }
 
     private func closeFile(_ state: inout State) {
-        if state.file >= 0 { _ = close(state.file) }
-        state.file = -1
+        state.file = nil
         state.isMidLine = false
     }
 
     private func append(_ text: String, _ state: inout State) -> Bool {
-        guard state.file >= 0 else { return false }
+        guard let file = state.file else { return false }
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
-            let written = unsafe bytes.withUnsafeBytes {
-                // SAFETY: the buffer is valid for the call and its length is passed with it.
-                unsafe systemWrite(state.file, $0.baseAddress, $0.count)
-            }
-            if written < 0 && errno == EINTR { continue }
-            guard written > 0 else { return false }
+            guard let written = try? file.writeSome(bytes.span) else { return false }
             bytes = bytes.dropFirst(written)
             state.isMidLine = !bytes.isEmpty
         }
@@ -116,41 +103,21 @@ public final class RotatingFileSink: LogSink {
 
     // MARK: - Files
 
-    private func open() -> Int32 {
-        systemOpen(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
-    }
-
-    private func size(of file: Int32) -> Int? {
-        var status = stat()
-        // SAFETY: `status` is a local that outlives the call.
-        return unsafe fstat(file, &status) == 0 ? Int(status.st_size) : nil
-    }
-
-    /// Whether the open file is still the one at the path.
-    private func isCurrent(_ file: Int32) -> Bool {
-        var (mine, there) = (stat(), stat())
-        // SAFETY: the path is lent as a C string; both results are locals that outlive the calls.
-        guard unsafe fstat(file, &mine) == 0, unsafe stat(path, &there) == 0 else { return false }
-        return mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
+    /// Opens the file, which may be a pipe or a terminal: then a slow reader is waited for.
+    private func open() -> FileHandle? {
+        try? FileHandle(anyKindAt: path, [.write, .create, .append, .waits])
     }
 
     /// Renames the files one place on; the oldest goes. Where that fails, the file is emptied: the
     /// limit on the size is a promise, and old entries are not.
-    private func setAside(_ file: Int32) {
+    private func setAside(_ file: FileHandle) {
         var isAside = false
         if maximumCount > 1 {
             for place in stride(from: maximumCount - 1, to: 0, by: -1) {
                 let from = place == 1 ? path : "\(path).\(place - 1)"
-                // SAFETY: both paths are lent to the call as C strings.
-                isAside = unsafe rename(from, "\(path).\(place)") == 0
+                isAside = (try? Files.rename(from, to: "\(path).\(place)")) != nil
             }
         }
-        if !isAside { _ = ftruncate(file, 0) }
+        if !isAside { try? file.setLength(0) }
     }
-}
-
-/// The system call, which a method named `open` hides.
-private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
-    // SAFETY: the path is lent to the call as a C string.
-    unsafe open(path, flags, mode)
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DivanSystem
 import Testing
 
 @testable import DivanCommand
@@ -83,11 +84,11 @@ import Testing
 
 @Suite struct InputSourceTests {
     private func read(_ bytes: [UInt8]) throws -> (head: [UInt8], all: [UInt8]) {
-        let (descriptor, path) = try SystemCalls.openTemporaryFile(
+        let (descriptor, path) = try Descriptors.openTemporaryFile(
             prefix: "/tmp/divan-", suffix: "")
-        defer { SystemCalls.removeFile(path) }
-        try SystemCalls.writeAll(bytes.span, to: descriptor)
-        SystemCalls.closeFile(descriptor)
+        defer { Files.removeFile(path) }
+        try Descriptors.writeAll(bytes.span, to: descriptor)
+        Descriptors.close(descriptor)
         let source = try InputSource(path: path, interruption: Interruption())
         #expect(source.size == bytes.count)
         let head = try source.readHead()

@@ -2,6 +2,7 @@
 
 import DivanDatabase
 import DivanHTTP
+import DivanSystem
 import Foundation
 import Synchronization
 import Testing

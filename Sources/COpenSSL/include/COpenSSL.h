@@ -43,21 +43,11 @@ int divan_hmac_sha256(
 /// Whether two secrets are equal, in a time that does not depend on where they differ.
 int divan_equal(const uint8_t *left, const uint8_t *right, size_t count);
 
-/// Fills a buffer with random bytes. Answers 1, or 0 on failure.
-int divan_random(uint8_t *out, size_t count);
-
 /// Derives a key of 32 bytes from a password, by scrypt. Answers 1, or 0 on failure, also when it would
 /// take more memory than `memory` bytes.
 int divan_scrypt(
     const uint8_t *password, size_t passwordCount, const uint8_t *salt, size_t saltCount,
     uint64_t cost, uint32_t blockSize, uint32_t parallelism, uint64_t memory, uint8_t out[32]);
-
-/// Memory for a secret: whole pages, locked where that is permitted, left out of core dumps. NULL when
-/// there is none.
-uint8_t *divan_secret_create(size_t count);
-
-/// Wipes and frees it.
-void divan_secret_free(uint8_t *secret, size_t count);
 
 /// The bytes that AES-256-GCM adds to what it seals, as its tag, and those of its nonce.
 enum { DIVAN_GCM_TAG = 16, DIVAN_GCM_NONCE = 12 };

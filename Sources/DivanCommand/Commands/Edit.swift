@@ -2,6 +2,7 @@
 
 internal import Divan
 internal import DivanJSON
+internal import DivanSystem
 
 extension Command {
     /// `divan edit`: a document in an editor, or one property from the command line.
@@ -113,7 +114,7 @@ private struct EditorSession {
         text.append(JSONByte.lineFeed)
         let path = try write(text)
         var keepsFile = false
-        defer { if !keepsFile { SystemCalls.removeFile(path) } }
+        defer { if !keepsFile { Files.removeFile(path) } }
         try openEditor(on: path)
         let edited = try InputSource(path: path, interruption: invocation.interruption).readAll()
         if edited == text { return invocation.output.remark("Nothing was changed.") }
@@ -135,13 +136,13 @@ private struct EditorSession {
     private func write(_ text: [UInt8]) throws -> String {
         let directory = invocation.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
         do {
-            let (descriptor, path) = try SystemCalls.openTemporaryFile(
+            let (descriptor, path) = try Descriptors.openTemporaryFile(
                 prefix: directory + "/divan-", suffix: ".json")
-            defer { SystemCalls.closeFile(descriptor) }
-            try SystemCalls.writeAll(text.span, to: descriptor)
+            defer { Descriptors.close(descriptor) }
+            try Descriptors.writeAll(text.span, to: descriptor)
             return path
         } catch {
-            throw CommandFailure(.failure, "No file can be made in \(directory): \(error).")
+            throw CommandFailure(.failure, "No file can be made in \(directory): \(error.reason).")
         }
     }
 
@@ -151,9 +152,9 @@ private struct EditorSession {
         // The variable may hold options, as in EDITOR="code --wait": the shell takes it apart.
         let status: Int32
         do {
-            status = try SystemCalls.runShell("exec \(editor) \"$1\"", argument: path)
+            status = try Shell.run("exec \(editor) \"$1\"", argument: path)
         } catch {
-            throw CommandFailure(.failure, "The editor could not be started: \(error).")
+            throw CommandFailure(.failure, "The editor could not be started: \(error.reason).")
         }
         if status != 0 {
             throw CommandFailure(

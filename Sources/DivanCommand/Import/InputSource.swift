@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
+
 /// The bytes of a file or of standard input, in chunks.
 ///
 /// A read waits for input in slices of 100 ms, so that Control-C is noticed while a pipe is silent.
@@ -25,22 +27,22 @@ final class InputSource {
         let isStandardInput = path == "-"
         name = isStandardInput ? "standard input" : path
         if isStandardInput {
-            descriptor = SystemCalls.standardInput
+            descriptor = Descriptors.standardInput
         } else {
             do {
-                descriptor = try SystemCalls.openForReading(path)
+                descriptor = try Descriptors.open(path, [.read, .waits])
             } catch {
-                let status: ExitCode = error.isNotFound ? .notFound : .failure
-                throw CommandFailure(status, "\(path) cannot be opened: \(error).")
+                let status: ExitCode = error.isMissing ? .notFound : .failure
+                throw CommandFailure(status, "\(path) cannot be opened: \(error.reason).")
             }
         }
-        size = SystemCalls.regularFileSize(descriptor)
+        size = Descriptors.regularFileSize(descriptor)
         self.interruption = interruption
         buffer = []
     }
 
     deinit {
-        if descriptor != SystemCalls.standardInput { SystemCalls.closeFile(descriptor) }
+        if descriptor != Descriptors.standardInput { Descriptors.close(descriptor) }
     }
 
     /// Reads ahead; what is read comes again from `nextChunk`.
@@ -76,7 +78,7 @@ final class InputSource {
     /// Whether a chunk comes, or the end, within some time.
     func isReady(within milliseconds: Int32) -> Bool {
         !head.isEmpty || size != nil
-            || SystemCalls.waitUntilReadable(descriptor, milliseconds: milliseconds)
+            || Descriptors.waitUntilReadable(descriptor, milliseconds: milliseconds)
     }
 
     /// Reads everything. For input that is one document.
@@ -89,16 +91,16 @@ final class InputSource {
     private func fill() throws(CommandFailure) -> Bool {
         guard !isAtEnd else { return false }
         try interruption.check()
-        while size == nil, !SystemCalls.waitUntilReadable(descriptor, milliseconds: 100) {
+        while size == nil, !Descriptors.waitUntilReadable(descriptor, milliseconds: 100) {
             try interruption.check()
         }
         let missing = Self.chunkSize - buffer.count
         if missing > 0 { buffer.append(contentsOf: repeatElement(0, count: missing)) }
         let count: Int
         do {
-            count = try SystemCalls.readSome(descriptor, into: &buffer)
+            count = try Descriptors.readSome(descriptor, into: &buffer)
         } catch {
-            throw CommandFailure(.failure, "\(name) cannot be read: \(error).")
+            throw CommandFailure(.failure, "\(name) cannot be read: \(error.reason).")
         }
         buffer.removeLast(buffer.count - count)
         position += count

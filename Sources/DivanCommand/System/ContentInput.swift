@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanSystem
 internal import Synchronization
 
 /// The content of a file on its way into a database, with a progress bar and an eye on Control-C.
@@ -20,30 +21,30 @@ final class ContentInput: AttachmentReader {
         self.path = path
         self.interruption = interruption
         if path == "-" {
-            descriptor = SystemCalls.standardInput
+            descriptor = Descriptors.standardInput
         } else {
             do {
-                descriptor = try SystemCalls.openForReading(path)
+                descriptor = try Descriptors.open(path, [.read, .waits])
             } catch {
-                let status: ExitCode = error.isNotFound ? .notFound : .failure
-                throw CommandFailure(status, "\(path) cannot be opened: \(error).")
+                let status: ExitCode = error.isMissing ? .notFound : .failure
+                throw CommandFailure(status, "\(path) cannot be opened: \(error.reason).")
             }
         }
-        length = SystemCalls.regularFileSize(descriptor)
+        length = Descriptors.regularFileSize(descriptor)
     }
 
     deinit {
-        if descriptor != SystemCalls.standardInput { SystemCalls.closeFile(descriptor) }
+        if descriptor != Descriptors.standardInput { Descriptors.close(descriptor) }
     }
 
     func read(upTo count: Int) throws -> [UInt8] {
         try interruption.check()
         var buffer = [UInt8](repeating: 0, count: count)
         let got: Int
-        do throws(SystemCalls.Failure) {
-            got = try SystemCalls.readSome(descriptor, into: &buffer)
+        do throws(SystemError) {
+            got = try Descriptors.readSome(descriptor, into: &buffer)
         } catch {
-            throw CommandFailure(.failure, "\(path) cannot be read: \(error).")
+            throw CommandFailure(.failure, "\(path) cannot be read: \(error.reason).")
         }
         buffer.removeLast(count - got)
         bar.advance(by: got, of: length)

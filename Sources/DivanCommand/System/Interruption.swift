@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Darwin
-#endif
 
 /// Whether the user has pressed Control-C.
 ///
@@ -24,13 +19,13 @@ final class Interruption: Sendable {
     var isRequested: Bool { requested.load(ordering: .relaxed) }
 
     /// Begins to listen to Control-C.
-    func listen() { listen(to: SIGINT) }
+    func listen() { listen(to: Signals.interrupt) }
 
     /// Takes the signal by which a service is told to end for Control-C, too: what waits for nothing else can end in order.
-    func listenToTermination() { listen(to: SIGTERM) }
+    func listenToTermination() { listen(to: Signals.termination) }
 
     private func listen(to signal: Int32) {
-        SystemCalls.ignoreSignal(signal)
+        Signals.ignore(signal)
         sources.withLock { sources in
             let new = DispatchSource.makeSignalSource(signal: signal, queue: .global())
             new.setEventHandler { [self] in request() }
@@ -42,7 +37,7 @@ final class Interruption: Sendable {
     /// Acts as Control-C does.
     func request() {
         if requested.exchange(true, ordering: .relaxed) {
-            SystemCalls.exitImmediately(ExitCode.interrupted.rawValue)
+            CurrentProcess.exitAtOnce(ExitCode.interrupted.rawValue)
         }
         takeAction()?()
     }

@@ -2,6 +2,7 @@
 
 internal import Divan
 internal import DivanJSON
+internal import DivanSystem
 
 /// Where a key or a password comes from. Never from an argument: those are seen by every other user of
 /// the machine, and kept by shells.
@@ -137,10 +138,10 @@ enum KeySource: Equatable {
             return try Self.all(of: number, name: "file descriptor \(number)")
         case .file(let path):
             let descriptor: Int32
-            do { descriptor = try SystemCalls.openForReading(path) } catch {
-                throw CommandFailure(.failure, "\(PrintableText.escaping(path)): \(error).")
+            do { descriptor = try Descriptors.open(path, [.read, .waits]) } catch {
+                throw CommandFailure(.failure, "\(PrintableText.escaping(path)): \(error.reason).")
             }
-            defer { SystemCalls.closeFile(descriptor) }
+            defer { Descriptors.close(descriptor) }
             return try Self.all(of: descriptor, name: PrintableText.escaping(path))
         case .variable(let name):
             guard let value = environment[name] else {
@@ -162,8 +163,8 @@ enum KeySource: Equatable {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while bytes.count <= longest {
             let count: Int
-            do { count = try SystemCalls.readSome(descriptor, into: &buffer) } catch {
-                throw CommandFailure(.failure, "\(name): \(error).")
+            do { count = try Descriptors.readSome(descriptor, into: &buffer) } catch {
+                throw CommandFailure(.failure, "\(name): \(error.reason).")
             }
             if count == 0 { return bytes }
             bytes += buffer[..<count]
@@ -172,13 +173,14 @@ enum KeySource: Equatable {
     }
 
     private static func typed(_ title: String, isNew: Bool) throws(CommandFailure) -> [UInt8] {
-        do throws(SystemCalls.Failure) {
-            let bytes = try SystemCalls.readSecret(asking: isNew ? "New \(title): " : "\(title): ")
+        do throws(SystemError) {
+            let question = isNew ? "New \(title): " : "\(title): "
+            let bytes = try TerminalDevice.readSecret(asking: question)
             guard isNew else { return bytes }
-            let again = try SystemCalls.readSecret(asking: "New \(title), again: ")
+            let again = try TerminalDevice.readSecret(asking: "New \(title), again: ")
             if bytes == again { return bytes }
         } catch {
-            throw CommandFailure(.failure, "There is no terminal to ask at: \(error).")
+            throw CommandFailure(.failure, "There is no terminal to ask at: \(error.reason).")
         }
         throw CommandFailure(.badInput, "What was typed is not the same both times.")
     }

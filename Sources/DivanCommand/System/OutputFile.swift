@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
+
 /// A file that is written beside its final name and takes that name when it is whole.
 ///
 /// So an export that fails or is interrupted leaves what was there before.
@@ -13,9 +15,10 @@ struct OutputFile {
         self.path = path
         temporaryPath = path + ".partial"
         do {
-            descriptor = try SystemCalls.openForWriting(temporaryPath)
+            descriptor = try Descriptors.open(
+                temporaryPath, [.write, .create, .empty, .waits], permissions: 0o666)
         } catch {
-            throw CommandFailure(.failure, "\(path) cannot be written: \(error).")
+            throw CommandFailure(.failure, "\(path) cannot be written: \(error.reason).")
         }
         sink = ByteSink(descriptor: descriptor)
     }
@@ -23,19 +26,19 @@ struct OutputFile {
     /// Gives the file its name.
     func finish() throws(CommandFailure) {
         try sink.flush()
-        SystemCalls.closeFile(descriptor)
+        Descriptors.close(descriptor)
         do {
-            try SystemCalls.renameFile(temporaryPath, to: path)
+            try Files.rename(temporaryPath, to: path)
         } catch {
-            SystemCalls.removeFile(temporaryPath)
-            throw CommandFailure(.failure, "\(path) cannot be written: \(error).")
+            Files.removeFile(temporaryPath)
+            throw CommandFailure(.failure, "\(path) cannot be written: \(error.reason).")
         }
     }
 
     /// Removes what was written.
     func discard() {
-        SystemCalls.closeFile(descriptor)
-        SystemCalls.removeFile(temporaryPath)
+        Descriptors.close(descriptor)
+        Files.removeFile(temporaryPath)
     }
 
     static func write(_ text: String, to path: String) throws(CommandFailure) {

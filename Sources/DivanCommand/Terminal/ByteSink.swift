@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
 internal import Synchronization
 
 /// A buffered output of bytes: a file descriptor, or memory in tests.
@@ -47,9 +48,9 @@ final class ByteSink: Sendable {
         // Emptied first: what could not be written once is not tried again at exit.
         buffer.removeAll(keepingCapacity: true)
         do {
-            try SystemCalls.writeAll(pending.span, to: descriptor)
+            try Descriptors.writeAll(pending.span, to: descriptor)
         } catch {
-            throw CommandFailure(.failure, "The output could not be written: \(error).")
+            throw CommandFailure(.failure, "The output could not be written: \(error.reason).")
         }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
+
 /// The two outputs of a command, and what each of them can show.
 ///
 /// Results go to standard output, in a form that another program can read; errors, remarks and
@@ -23,10 +25,10 @@ struct Output: Sendable {
     static func standard(
         environment: EnvironmentVariables, choice: Terminal.ColorChoice, isQuiet: Bool
     ) -> Output {
-        let out = SystemCalls.standardOutput
-        let err = SystemCalls.standardError
+        let out = Descriptors.standardOutput
+        let err = Descriptors.standardError
         return Output(
-            out: ByteSink(descriptor: out, flushesEachWrite: SystemCalls.isTerminal(out)),
+            out: ByteSink(descriptor: out, flushesEachWrite: TerminalDevice.isTerminal(out)),
             err: ByteSink(descriptor: err, flushesEachWrite: true),
             outTerminal: Terminal(descriptor: out, environment: environment, choice: choice),
             errTerminal: Terminal(descriptor: err, environment: environment, choice: choice),

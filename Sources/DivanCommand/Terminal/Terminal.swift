@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
+
 /// What may be written to one output: colours, a bar that redraws itself, how many columns.
 struct Terminal: Sendable, Equatable {
     enum ColorChoice: String, CaseIterable, Sendable {
@@ -42,8 +44,8 @@ struct Terminal: Sendable, Equatable {
 
     init(descriptor: Int32, environment: EnvironmentVariables, choice: ColorChoice) {
         self.init(
-            isInteractive: SystemCalls.isTerminal(descriptor),
-            width: SystemCalls.terminalWidth(descriptor),
+            isInteractive: TerminalDevice.isTerminal(descriptor),
+            width: TerminalDevice.width(descriptor),
             environment: environment,
             choice: choice)
     }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// A thread with a multi handle of libcurl's, which it alone drives and which is freed at its end.
 ///
@@ -35,23 +30,10 @@ final class CurlThread: Sendable {
     /// - Throws: `HTTPError` when there is no thread.
     func start(_ work: @escaping @Sendable (CurlMulti) -> Void) throws {
         phase.withLock { $0 = .running }
-        // SAFETY: the thread takes over the reference that is passed to it, and returns it at its end.
-        let context = unsafe Unmanaged.passRetained(Start(thread: self, work: work))
-        var thread = pthread_t()
-        let code = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                guard let context = unsafe context else { return nil }
-                let start = unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-                start.thread.run(start.work)
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            unsafe context.release()
+        do { try DetachedThread.start { self.run(work) } } catch {
             end()
-            throw HTTPError.noThread(code)
+            throw HTTPError.noThread(error.number)
         }
-        pthread_detach(thread)
     }
 
     /// Ends the sleep of the thread, or its next one.
@@ -62,10 +44,7 @@ final class CurlThread: Sendable {
 
     private func run(_ work: (CurlMulti) -> Void) {
         // A connection that the other end closed must give an error, not a signal to the whole process.
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        unsafe sigaddset(&signals, SIGPIPE)
-        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+        Signals.blockBrokenPipe()
         work(multi)
         end()
     }
@@ -74,17 +53,6 @@ final class CurlThread: Sendable {
         phase.withLock { phase in
             phase = .ended
             multi.free()
-        }
-    }
-
-    /// What a thread begins with.
-    private final class Start: Sendable {
-        let thread: CurlThread
-        let work: @Sendable (CurlMulti) -> Void
-
-        init(thread: CurlThread, work: @escaping @Sendable (CurlMulti) -> Void) {
-            self.thread = thread
-            self.work = work
         }
     }
 }

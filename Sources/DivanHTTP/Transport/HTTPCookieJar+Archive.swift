@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 // Keeping cookies from one run of an app to the next.
 extension HTTPCookieJar {
@@ -18,12 +13,12 @@ extension HTTPCookieJar {
     /// ```
     ///
     /// Cookies that end with the session are in it, too, as a browser that goes on where it was keeps them.
-    public var archive: String { archive(at: Int64(clamping: time(nil))) }
+    public var archive: String { archive(at: WallClock.secondsSince1970) }
 
     /// Makes a jar of what ``archive`` gave; what is none gives an empty jar. Cookies that have ended meanwhile, by the
     /// system's date, are left out.
     public convenience init(archive text: String) {
-        self.init(archive: text, at: Int64(clamping: time(nil)))
+        self.init(archive: text, at: WallClock.secondsSince1970)
     }
 
     /// See ``archive``; the time is in seconds since 1970.

@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanSystem
 internal import Synchronization
 
 /// The users of a listener, its own ID, and the key that signs its cookies.
@@ -31,7 +32,7 @@ final class Accounts: Sendable {
     /// Users that are kept elsewhere: the documents of `_users`.
     private let others: @Sendable (String) -> AccountsFile.User?
     /// Signs what `verified` remembers.
-    private let memoryKey = Secrets.random(32)
+    private let memoryKey = RandomBytes.make(32)
     private let state: Mutex<State>
 
     /// Reads the file of a directory, or makes one.

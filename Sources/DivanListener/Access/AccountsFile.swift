@@ -2,12 +2,7 @@
 
 internal import DivanDatabase
 package import DivanJSON
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 /// The file `listener.json`: a listener's ID, its secret, and its users.
 ///
@@ -29,7 +24,7 @@ package struct AccountsFile: Sendable {
         package init(
             password: String, roles: NameSet, iterations: Int = AccountsFile.iterations
         ) {
-            salt = Secrets.random(16)
+            salt = RandomBytes.make(16)
             key = Secrets.derive(password, salt: salt, iterations: iterations)
             self.iterations = iterations
             self.roles = roles
@@ -77,14 +72,13 @@ package struct AccountsFile: Sendable {
 
     /// Tells one writing of a file from the next.
     struct Stamp: Sendable, Equatable {
-        var seconds: Int
-        var nanoseconds: Int
-        var inode: UInt64
+        var written: FileTime
+        var identity: FileIdentity
     }
 
     init() {
-        uuid = Hexadecimal.text(Secrets.random(16))
-        secret = Secrets.random(32)
+        uuid = Hexadecimal.text(RandomBytes.make(16))
+        secret = RandomBytes.make(32)
     }
 
     /// Reads a file, or makes it; in a place where none can be written, it stays in memory.
@@ -127,15 +121,8 @@ package struct AccountsFile: Sendable {
     private static func read(_ path: String) -> [UInt8]? { OwnersFile.read(path) }
 
     static func stamp(_ path: String) -> Stamp? {
-        var status = stat()
-        // SAFETY: the structure lives through the call.
-        guard unsafe stat(path, &status) == 0 else { return nil }
-        return Stamp(
-            seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec,
-            inode: UInt64(clamping: status.st_ino))
+        Files.status(of: path).map { Stamp(written: $0.written, identity: $0.identity) }
     }
 
-    static var now: Int64 {
-        Int64(clamping: time(nil))
-    }
+    static var now: Int64 { WallClock.secondsSince1970 }
 }

@@ -2,19 +2,8 @@
 
 internal import COpenSSL
 
-/// Random bytes, salted hashes of passwords, and signatures, by OpenSSL.
+/// Salted hashes of passwords, and signatures, by OpenSSL.
 enum Secrets {
-    /// Random bytes, unpredictable to everybody.
-    static func random(_ count: Int) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        // SAFETY: the buffer has `count` bytes.
-        let isDone = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
-            unsafe divan_random(buffer.baseAddress, buffer.count) == 1
-        }
-        precondition(isDone, "The system has no randomness.")
-        return bytes
-    }
-
     /// A key of 32 bytes from a password, by PBKDF2.
     static func derive(_ password: String, salt: [UInt8], iterations: Int) -> [UInt8] {
         var key = [UInt8](repeating: 0, count: 32)

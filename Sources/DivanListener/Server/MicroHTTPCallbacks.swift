@@ -2,12 +2,7 @@
 
 internal import CMicroHTTPD
 internal import DivanHTTP
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
+internal import DivanSystem
 
 /// What libmicrohttpd calls, on its own thread. Each finds its object and hands over.
 ///
@@ -62,11 +57,7 @@ enum MicroHTTPCallbacks {
                 return server.closed(number)
             }
             let descriptor = unsafe divan_httpd_socket(connection)
-            var on: Int32 = 1
-            // Small answers leave at once instead of waiting for an acknowledgement.
-            unsafe setsockopt(
-                descriptor, Int32(clamping: IPPROTO_TCP), TCP_NODELAY, &on,
-                socklen_t(MemoryLayout<Int32>.size))
+            ConnectedSocket.sendAtOnce(descriptor)
             let open = OpenConnection(descriptor: descriptor)
             unsafe slot.pointee = unsafe Unmanaged.passRetained(open).toOpaque()
             server.opened(number, open)

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CMicroHTTPD
+internal import Dispatch
 internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
-internal import Dispatch
+internal import DivanSystem
+internal import Foundation
+internal import FoundationEssentials
 internal import Synchronization
 
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
 #else
-internal import Foundation
-#endif
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
 #endif
 
 /// An `HTTPServer` on libmicrohttpd: one thread waits for all sockets, a few work.
@@ -253,7 +248,7 @@ final class MicroHTTPServer: HTTPServer {
             guard isOver || state.connections.count > limits.connections else { return }
             let victim = state.longestSilent(of: isOver ? connection.network : nil) ?? connection
             victim.markShut()
-            shutdown(victim.descriptor, Int32(clamping: SHUT_RDWR))
+            ConnectedSocket.shutDown(victim.descriptor)
         }
     }
 
@@ -297,45 +292,26 @@ final class MicroHTTPServer: HTTPServer {
                 let age = since.duration(to: .now)
                 guard let exchange else {
                     let allowed = hasServed ? limits.idle : min(limits.idle, limits.firstRequest)
-                    if age > allowed { shutdown(connection.descriptor, Int32(clamping: SHUT_RDWR)) }
+                    if age > allowed { ConnectedSocket.shutDown(connection.descriptor) }
                     continue
                 }
                 if let received = exchange.receivedBytes {
                     let allowed =
                         limits.bodyGrace + .seconds(received / max(1, limits.slowestBody))
                     if age > allowed {
-                        shutdown(connection.descriptor, Int32(clamping: SHUT_RDWR))
-                    } else if Self.hasEnded(connection.descriptor) {
+                        ConnectedSocket.shutDown(connection.descriptor)
+                    } else if ConnectedSocket.hasEnded(connection.descriptor) {
                         // The library does not notice an end that comes together with bytes, until it is told again.
-                        shutdown(connection.descriptor, Int32(clamping: SHUT_RD))
+                        ConnectedSocket.shutDownReceiving(connection.descriptor)
                     }
                 } else if exchange.isTooSlow(.seconds(Self.sweepSeconds), limits) {
-                    shutdown(connection.descriptor, Int32(clamping: SHUT_RDWR))
-                } else if exchange.isParked, Self.isGone(connection.descriptor) {
+                    ConnectedSocket.shutDown(connection.descriptor)
+                } else if exchange.isParked, ConnectedSocket.isGone(connection.descriptor) {
                     gone.append(exchange)
                 }
             }
             return gone
         }
         for exchange in gone { exchange.abandon() }
-    }
-
-    /// Whether the other side of a socket sends no more, and all that it has sent was read.
-    private static func hasEnded(_ descriptor: Int32) -> Bool {
-        var byte: UInt8 = 0
-        let flags = Int32(clamping: MSG_PEEK) | Int32(clamping: MSG_DONTWAIT)
-        // SAFETY: there is room for the one byte that is looked at.
-        return unsafe recv(descriptor, &byte, 1, flags) == 0
-    }
-
-    /// `POLLRDHUP`, which only shows with GNU extensions.
-    private static let hungUp: Int32 = 0x2000
-
-    /// Whether the other side of a socket has hung up.
-    private static func isGone(_ descriptor: Int32) -> Bool {
-        var entry = pollfd(fd: descriptor, events: Int16(clamping: Self.hungUp), revents: 0)
-        // SAFETY: one entry is given, and it lives through the call.
-        guard unsafe poll(&entry, 1, 0) > 0 else { return false }
-        return entry.revents & Int16(clamping: Self.hungUp | POLLHUP | POLLERR) != 0
     }
 }

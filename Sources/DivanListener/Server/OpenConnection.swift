@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
 internal import Synchronization
 
 /// One open connection of a `MicroHTTPServer`: which network it comes from, and what it is doing.
@@ -22,7 +23,7 @@ final class OpenConnection: Sendable {
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
-        network = ListeningSocket.network(ofPeer: descriptor)
+        network = ConnectedSocket.network(ofPeer: descriptor)
     }
 
     /// The exchange that it is in, or nil when it waits for the next one, and since when; and whether it was in one

@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanSystem
 internal import Synchronization
 
 /// What happens to databases as wholes: the news of `_db_updates`.
@@ -53,7 +54,7 @@ final class DatabaseUpdates: Sendable {
     private static let mostDeletions = 10_000
 
     /// Tells the places of this run from those of another.
-    private let run = Hexadecimal.text(Secrets.random(4))
+    private let run = Hexadecimal.text(RandomBytes.make(4))
     private let state = Mutex(State())
 
     /// The text of a place.

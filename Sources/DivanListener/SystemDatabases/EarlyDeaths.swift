@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import DivanJSON
 internal import DivanLogging
-internal import Dispatch
+internal import DivanSystem
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// How often in a row a process has died soon after replications of `_replicator` had started in it.
 ///
@@ -85,7 +80,7 @@ final class EarlyDeaths: Sendable {
         state.withLock { state in
             guard state.isRecorded || state.found > 0 else { return }
             state.isRecorded = false
-            OwnersFile.remove(path)
+            Files.removeFile(path)
             RecordsOfThisProcess.shared.remove(path)
         }
     }
@@ -96,7 +91,7 @@ final class EarlyDeaths: Sendable {
 
     private func write(_ count: Int) {
         let record: JSONValue = [
-            "starts": JSONValue(count), "process": JSONValue(getpid()),
+            "starts": JSONValue(count), "process": JSONValue(CurrentProcess.number),
             "machine": .string(machineRun),
         ]
         if !OwnersFile.replace(path, Array(record.description.utf8)) {
@@ -120,9 +115,9 @@ final class EarlyDeaths: Sendable {
     /// Whether the process that has written a record lives. A number of this process is that of another one, as where each
     /// start in a container has the number 1, unless this process has written it itself.
     private static func isAlive(_ process: Int64?, _ path: String) -> Bool {
-        guard let process, let number = pid_t(exactly: process), number > 0 else { return false }
-        if number == getpid() { return RecordsOfThisProcess.shared.has(path) }
-        return kill(number, 0) == 0 || errno == EPERM
+        guard let process, let number = Int32(exactly: process), number > 0 else { return false }
+        if number == CurrentProcess.number { return RecordsOfThisProcess.shared.has(path) }
+        return CurrentProcess.isAlive(number)
     }
 
     /// What tells this run of the machine from its others; empty where the system does not say.
@@ -141,9 +136,9 @@ private final class RecordsOfThisProcess: Sendable {
     private let paths = Mutex<NameSet>([])
 
     private init() {
-        atexit {
+        CurrentProcess.atExit {
             for path in RecordsOfThisProcess.shared.paths.withLock({ $0 }) {
-                OwnersFile.remove(path)
+                Files.removeFile(path)
             }
         }
     }

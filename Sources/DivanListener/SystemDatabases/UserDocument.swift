@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanJSON
 internal import DivanModel
+internal import DivanSystem
 
 /// A document of `_users`: somebody who may sign in.
 ///
@@ -89,7 +90,7 @@ enum UserDocument {
     ]
 
     private static func hashed(_ password: String) -> JSONObject {
-        let salt = Hexadecimal.text(Secrets.random(16))
+        let salt = Hexadecimal.text(RandomBytes.make(16))
         let iterations = AccountsFile.iterations
         let key = Secrets.derive(password, salt: Array(salt.utf8), iterations: iterations)
         return [
