@@ -218,7 +218,8 @@ let package = Package(
         .testTarget(
             name: "DivanLMDBTests",
             dependencies: [
-                "DivanStorage", "DivanLMDB", "DivanStorageConformance", "DivanTestSupport",
+                "DivanStorage", "DivanSystem", "DivanLMDB", "DivanStorageConformance",
+                "DivanTestSupport",
             ]
         ),
         .testTarget(

@@ -5,12 +5,6 @@ internal import DivanStorage
 internal import DivanSystem
 internal import Synchronization
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
-
 /// The read transactions of one environment: each is used by one thread at a time, several at once.
 ///
 /// A transaction that has ended is kept and renewed for the next reader, since making one costs ten
@@ -25,7 +19,11 @@ internal import Darwin
 /// it would keep the environment, which keeps this pool, alive for ever.
 ///
 /// State and its guards: everything is in `state`, under its mutex, which is held for a few
-/// instructions; one taking of it lends a transaction, another gives it back.
+/// instructions; one taking of it lends a transaction, another gives it back. Threads wait in three semaphores:
+///
+///     freed      readers beyond the limit         each loan that comes back wakes one
+///     resumed    readers while it is paused       `resume()` wakes as many as `held` counts
+///     drained    the thread that has paused it    the last loan that comes back wakes it
 final class LMDBReaderPool: Sendable {
     // Safe because a loan's transaction is used only by the thread that borrowed it: it is idle while
     // its owner is 0, and owners change under the mutex. Only `interrupt()` is called from other threads.
@@ -41,6 +39,8 @@ final class LMDBReaderPool: Sendable {
         var used = 0
         /// The threads that wait in `freed` for a loan to come back.
         var waiting = 0
+        /// The threads that wait in `resumed` for the end of a pause.
+        var held = 0
 
         mutating func lend(
             to thread: UInt, _ limit: Int, _ make: () -> LMDBTransaction, _ enter: () throws -> Void
@@ -54,6 +54,7 @@ final class LMDBReaderPool: Sendable {
                 if owner == 0, idle == nil { idle = position }
             }
             if isPaused {
+                held += 1
                 return .isPaused
             }
             guard used < limit else {
@@ -71,24 +72,34 @@ final class LMDBReaderPool: Sendable {
             return .lent(made, isOutermost: true)
         }
 
-        /// Takes a loan back; returns whether to wake a thread that waits for one.
-        mutating func takeBack(from thread: UInt) -> Bool {
+        /// Takes a loan back; returns which threads to wake.
+        mutating func takeBack(from thread: UInt) -> Wake {
             guard let position = loans.firstIndex(where: { $0.owner == thread }) else {
-                return false
+                return Wake()
             }
             loans[position].owner = 0
             used -= 1
             if !loans[position].transaction.isKept {
                 loans.remove(at: position)
             }
-            guard waiting > 0 else { return false }
-            waiting -= 1
-            return true
+            let wake = Wake(reader: waiting > 0, pauser: isPaused && used == 0)
+            if wake.reader { waiting -= 1 }
+            return wake
         }
+    }
+
+    /// Which threads a loan wakes as it comes back.
+    private struct Wake: Sendable {
+        /// One that waits for a loan.
+        var reader = false
+        /// The one that has paused the pool.
+        var pauser = false
     }
 
     private let state = Mutex(State())
     private let freed = DispatchSemaphore(value: 0)
+    private let resumed = DispatchSemaphore(value: 0)
+    private let drained = DispatchSemaphore(value: 0)
     private let limit: Int
 
     /// Makes a pool; `limit` is the most transactions in use at a time.
@@ -120,6 +131,9 @@ final class LMDBReaderPool: Sendable {
     /// How many transactions the pool has, in use and idle.
     var count: Int { state.withLock { $0.loans.count } }
 
+    /// How many readers wait for the end of a pause.
+    var heldCount: Int { state.withLock { $0.held } }
+
     /// Whether any thread is inside a use.
     var isUsed: Bool { state.withLock { $0.used > 0 } }
 
@@ -149,20 +163,25 @@ final class LMDBReaderPool: Sendable {
             return true
         }
         guard isPossible else { return false }
-        let deadline = ContinuousClock.now + patience
+        let deadline = DispatchTime.now() + .nanoseconds(Int(patience / .nanoseconds(1)))
+        // An earlier pause that was given up may have left a signal, so it looks again after each.
         while isUsed {
-            if ContinuousClock.now >= deadline {
+            if drained.wait(timeout: deadline) == .timedOut, isUsed {
                 resume()
                 return false
             }
-            usleep(200)
         }
         return true
     }
 
     /// Lets readers begin again.
     func resume() {
-        state.withLock { $0.isPaused = false }
+        let held = state.withLock { state in
+            state.isPaused = false
+            defer { state.held = 0 }
+            return state.held
+        }
+        for _ in 0..<held { resumed.signal() }
     }
 
     /// Discards every transaction that is not in use.
@@ -197,16 +216,15 @@ final class LMDBReaderPool: Sendable {
             let answer = try state.withLock { try $0.lend(to: thread, limit, make, enter) }
             switch answer {
             case .lent(let loan, let isOutermost): return (loan.transaction, isOutermost)
-            case .isPaused: usleep(100)
+            case .isPaused: resumed.wait()
             case .isExhausted: freed.wait()
             }
         }
     }
 
     private func giveBack(from thread: UInt) {
-        let isWaitedFor = state.withLock { $0.takeBack(from: thread) }
-        if isWaitedFor {
-            freed.signal()
-        }
+        let wake = state.withLock { $0.takeBack(from: thread) }
+        if wake.reader { freed.signal() }
+        if wake.pauser { drained.signal() }
     }
 }
