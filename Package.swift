@@ -138,8 +138,14 @@ let package = Package(
 
         // What only tests use: the suite that every storage engine runs, seeded randomness, golden
         // scripts, and the child process that is killed.
-        .target(name: "CFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
-        .target(name: "DivanStorageConformance", dependencies: ["DivanStorage", "CFaultVFS"]),
+        .target(
+            name: "CFaultVFS", path: "Tests/CFaultVFS",
+            linkerSettings: [.linkedLibrary("sqlite3")]
+        ),
+        .target(
+            name: "DivanStorageConformance", dependencies: ["DivanStorage", "CFaultVFS"],
+            path: "Tests/StorageConformance"
+        ),
         .target(name: "CSpawn", path: "Tests/CSpawn"),
         .target(
             name: "DivanTestSupport",
