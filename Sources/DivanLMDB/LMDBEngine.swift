@@ -154,8 +154,8 @@ public final class LMDBEngine: StorageEngine {
         }
     }
 
-    /// Stops the reads that are running. See `StorageEngine`.
-    public func interrupt() {
+    /// Stops the reads that are running, which then throw `.interrupted`.
+    package func interrupt() {
         environment.readers.interrupt()
     }
 
@@ -173,21 +173,6 @@ public final class LMDBEngine: StorageEngine {
     func closeIfAsked() {
         if isClosed.load(ordering: .relaxed) || isSuspended.load(ordering: .relaxed) {
             EnvironmentRegistry.shared.collect(identity)
-        }
-    }
-
-    /// Runs `body` as the writer without blocking the calling task's thread. See `StorageEngine`.
-    public func writeAsync<T: Sendable>(
-        durably: Bool, _ body: @escaping @Sendable (any StorageWriter) throws -> T
-    ) async throws -> T {
-        defer { closeIfAsked() }
-        return try await environment.writer.async { writer in
-            var result: T?
-            try self.write(with: writer, durably: durably) { result = try body($0) }
-            guard let result else {
-                throw StorageError.misuse("The engine did not run the transaction.")
-            }
-            return result
         }
     }
 

@@ -106,8 +106,8 @@ public final class SQLiteEngine: StorageEngine {
         }
     }
 
-    /// Stops the reads that are running. See `StorageEngine`.
-    public func interrupt() {
+    /// Stops the reads that are running, which then throw `.interrupted`.
+    package func interrupt() {
         readers.forEachBusy { $0.connection.interrupt() }
     }
 
@@ -117,20 +117,6 @@ public final class SQLiteEngine: StorageEngine {
     public func write(durably: Bool, _ body: (any StorageWriter) throws -> Void) throws {
         try writer.sync { writer in
             try self.write(with: writer, durably: durably, body)
-        }
-    }
-
-    /// Runs `body` as the writer without blocking the calling task's thread. See `StorageEngine`.
-    public func writeAsync<T: Sendable>(
-        durably: Bool, _ body: @escaping @Sendable (any StorageWriter) throws -> T
-    ) async throws -> T {
-        try await writer.async { writer in
-            var result: T?
-            try self.write(with: writer, durably: durably) { result = try body($0) }
-            guard let result else {
-                throw StorageError.misuse("The engine did not run the transaction.")
-            }
-            return result
         }
     }
 

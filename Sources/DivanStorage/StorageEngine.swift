@@ -79,14 +79,6 @@ public protocol StorageEngine: AnyObject, Sendable {
     ///   `.busy`, `.full`, `.io`, `.readOnly` or `.corrupted`, likewise.
     func write(durably: Bool, _ body: (any StorageWriter) throws -> Void) throws
 
-    /// Runs `body` as the writer as `write(durably:_:)` does, without blocking the calling task's
-    /// thread.
-    ///
-    /// - Throws: also `CancellationError`, when the task is cancelled before its turn comes.
-    func writeAsync<T: Sendable>(
-        durably: Bool, _ body: @escaping @Sendable (any StorageWriter) throws -> T
-    ) async throws -> T
-
     /// Makes every commit acknowledged so far survive a power loss.
     func sync() throws
 
@@ -117,9 +109,6 @@ public protocol StorageEngine: AnyObject, Sendable {
     /// - Returns: One sentence for each problem; empty when all is well. At most 1,000.
     /// - Throws: what `progress` throws; `StorageError` with code `.closed` or `.io`.
     func verifyStructure(progress: StorageProgressHandler?) throws -> [String]
-
-    /// Stops the reads that are running, which then throw `.interrupted`.
-    func interrupt()
 
     /// Waits for the writer, stops the reads, then gives up every lock and connection. Until
     /// `resume()` calls throw `.suspended`; in memory nothing happens. Suspending twice is allowed.

@@ -25,7 +25,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         case unsupported
         /// There is nothing to open at the path.
         case notFound
-        /// The work was stopped by `interrupt()` or by its progress callback.
+        /// The work was stopped by `suspend()` or by its progress callback.
         case interrupted
         /// The program broke a rule of the seam, such as using a reader after its transaction.
         case misuse

@@ -19,25 +19,6 @@ import Testing
         try second.write { try $0.removeAll(in: store) }
     }
 
-    @Test func `a write without blocking returns its result`() async throws {
-        let scratch = try ScratchDirectory()
-        let engine = try scratch.open()
-        let store = engine.store(StoreName("rows", .integer))
-        let numbers = try await withThrowingTaskGroup(of: Int.self) { group in
-            for number in 0..<50 {
-                group.addTask {
-                    try await engine.writeAsync(durably: false) { writer in
-                        let value = [UInt8(number)]
-                        try writer.set(value.span, forKey: Int64(number), in: store)
-                        return try writer.count(of: store)
-                    }
-                }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-        #expect(numbers.sorted() == Array(1...50))
-    }
-
     @Test(arguments: [StorageOptions.Durability.normal, .full])
     func `commits survive a copy of the files as they stand`(
         _ durability: StorageOptions.Durability

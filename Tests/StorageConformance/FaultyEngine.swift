@@ -51,20 +51,6 @@ public final class FaultyEngine: StorageEngine {
         didCommit()
     }
 
-    /// Runs `body` as the writer without blocking the calling task's thread. See `StorageEngine`.
-    public func writeAsync<T: Sendable>(
-        durably: Bool, _ body: @escaping @Sendable (any StorageWriter) throws -> T
-    ) async throws -> T {
-        let plan = plan
-        let result = try await inside.writeAsync(durably: durably) { writer in
-            let result = try body(FaultyWriter(writer, plan: plan))
-            try plan.reach("commit")
-            return result
-        }
-        didCommit()
-        return result
-    }
-
     /// Makes every commit acknowledged so far survive a power loss. See `StorageEngine`.
     public func sync() throws {
         try plan.reach("sync")
@@ -91,11 +77,6 @@ public final class FaultyEngine: StorageEngine {
     /// Checks the engine's structure and the checksum of every value. See `StorageEngine`.
     public func verifyStructure(progress: StorageProgressHandler?) throws -> [String] {
         try inside.verifyStructure(progress: progress)
-    }
-
-    /// Stops the reads that are running. See `StorageEngine`.
-    public func interrupt() {
-        inside.interrupt()
     }
 
     /// Gives up every lock and connection. See `StorageEngine`.
