@@ -2,10 +2,19 @@
 
 import Dispatch
 import DivanSystem
+import DivanTestSupport
 import Synchronization
 import Testing
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 @Suite struct ProcessTests {
+    private final class Collected: Sendable { let count = Atomic<Int>(0) }
+
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -20,6 +29,15 @@ import Testing
         #expect(isDone.wait(timeout: .now() + 60) == .success)
         let other = number.withLock { $0 }
         #expect(other != 0 && other != ThreadIdentity.current)
+    }
+
+    @Test func `a signal that is watched runs its closure each time`() throws {
+        let told = Collected()
+        try Signals.watch(SIGUSR2) { told.count.add(1, ordering: .relaxed) }
+        for number in 1...50 {
+            #expect(kill(getpid(), SIGUSR2) == 0)
+            eventually { told.count.load(ordering: .relaxed) == number }
+        }
     }
 
     @Test func `this process is alive, and no process has the largest number`() {

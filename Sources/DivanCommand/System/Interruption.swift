@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
 internal import DivanSystem
 internal import Synchronization
 
@@ -12,7 +11,6 @@ internal import Synchronization
 final class Interruption: Sendable {
     private let requested = Atomic<Bool>(false)
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
-    private let sources = Mutex<[any DispatchSourceSignal]>([])
 
     static let failure = CommandFailure(.interrupted, "Interrupted.")
 
@@ -25,13 +23,8 @@ final class Interruption: Sendable {
     func listenToTermination() { listen(to: Signals.termination) }
 
     private func listen(to signal: Int32) {
-        Signals.ignore(signal)
-        sources.withLock { sources in
-            let new = DispatchSource.makeSignalSource(signal: signal, queue: .global())
-            new.setEventHandler { [self] in request() }
-            new.resume()
-            sources.append(new)
-        }
+        // Without a thread to listen on, a signal ends the process at once, which loses nothing either.
+        try? Signals.watch(signal) { [self] in request() }
     }
 
     /// Acts as Control-C does.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLibrary
+internal import Synchronization
 
 /// The signals of the system.
 package enum Signals {
@@ -9,10 +10,56 @@ package enum Signals {
     /// What a service is told to end by.
     package static let termination = SIGTERM
 
-    /// Makes the default action of a signal nothing, so that a dispatch source can see it instead.
+    /// What to do at each signal that is watched.
+    private static let actions = Mutex<[Int32: @Sendable () -> Void]>([:])
+    /// The end of the pipe that the handler writes to.
+    private static let told = Atomic<Int32>(-1)
+
+    /// Runs a closure at each signal of a kind, instead of what the system does by default.
     ///
-    /// - Parameter number: The signal.
-    package static func ignore(_ number: Int32) { _ = signal(number, SIG_IGN) }
+    /// The handler writes the signal's number into a pipe, since a handler may do next to nothing, and a thread reads
+    /// it and runs the closure. From the return of this function on no signal is lost. A signal source of Dispatch
+    /// is no substitute: on Linux it may miss a signal for ever that reaches a main thread which waits in Dispatch.
+    ///
+    /// - Parameters:
+    ///   - number: The signal.
+    ///   - action: What to do, on a thread of its own.
+    /// - Throws: `SystemError` when the system gives no more descriptors or threads.
+    package static func watch(
+        _ number: Int32, _ action: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        let isFirst = actions.withLock { actions in
+            defer { actions[number] = action }
+            return actions.isEmpty
+        }
+        if isFirst { try beginReading() }
+        _ = signal(number) { number in
+            let before = errno
+            var byte = UInt8(truncatingIfNeeded: number)
+            // SAFETY: one byte, alive for the time of the call; a handler may call `write`.
+            _ = unsafe write(Signals.told.load(ordering: .relaxed), &byte, 1)
+            errno = before
+        }
+    }
+
+    private static func beginReading() throws(SystemError) {
+        var ends: [Int32] = [-1, -1]
+        // SAFETY: the array has room for two descriptors.
+        guard unsafe pipe(&ends) == 0 else { throw SystemError("pipe", "signals") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // A handler never waits: one byte of a full pipe more or less tells nothing new.
+        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+        told.store(ends[1], ordering: .relaxed)
+        let end = ends[0]
+        try DetachedThread.start {
+            var numbers = [UInt8](repeating: 0, count: 64)
+            while let count = try? Descriptors.readSome(end, into: &numbers), count > 0 {
+                for number in numbers[..<count] {
+                    actions.withLock { $0[Int32(number)] }?()
+                }
+            }
+        }
+    }
 
     /// Makes a write to a connection that the other end closed an error on this thread, instead of a signal to
     /// the whole process.
