@@ -2,10 +2,7 @@
 
 internal import DivanJSON
 
-/// What a JSON text takes of memory when it is parsed, found by its brackets, commas and quotes alone.
-///
-/// It checks no grammar; of a text that is none the parser says so. What it counts is never too low for any text that
-/// a parser may get through before it stops.
+/// What a JSON text takes of memory when it is parsed, by its `JSONMeasure`.
 package struct JSONWeight: Sendable {
     /// What a byte of text takes at most: itself, the parser's two buffers of twice the length, and the packed form.
     static let byteCost = 8
@@ -44,30 +41,9 @@ package struct JSONWeight: Sendable {
 
     /// Weighs a text.
     package init(_ text: Span<UInt8>) {
-        var (values, position) = (1, 0)
-        var (isInString, isEscaped) = (false, false)
-        while position < text.count {
-            let byte = text[position]
-            if isInString {
-                if isEscaped {
-                    isEscaped = false
-                } else {
-                    position = text.firstQuoteOrBackslash(from: position)
-                    guard position < text.count else { break }
-                    isEscaped = text[position] == UInt8(ascii: "\\")
-                    isInString = isEscaped
-                }
-            } else {
-                switch byte {
-                case UInt8(ascii: "\""): isInString = true
-                case UInt8(ascii: ","), UInt8(ascii: "{"), UInt8(ascii: "["): values += 1
-                default: break
-                }
-            }
-            position += 1
-        }
-        self.values = values
-        bytes = text.count
+        var measure = JSONMeasure()
+        measure.add(text)
+        (bytes, values) = (measure.bytes, measure.values)
     }
 
     /// What parsing the text into the packed form takes at most, in bytes.

@@ -88,15 +88,14 @@ struct BulkBody {
     ) throws {
         // An array that grows has the old elements beside the new ones.
         try call.reserve(
-            BodyMeasure.sum(
-                measure.cost(of: .documents, holding: bytes, elements: count),
-                longestAnswer(to: measure).multipliedClamping(by: 3)))
+            measure.cost(of: .documents, holding: bytes, elements: count)
+                .addingSaturated(longestAnswer(to: measure).multipliedSaturated(by: 3)))
     }
 
     /// A few hundred bytes for each document, and some for IDs that are long.
     private static func longestAnswer(to measure: BodyMeasure) -> Int {
-        BodyMeasure.sum(
-            measure.elements.multipliedClamping(by: 256), (64 << 10) + min(measure.bytes, 8 << 20))
+        measure.elements.multipliedSaturated(by: 256)
+            .addingSaturated((64 << 10) + min(measure.bytes, 8 << 20))
     }
 
     private static let optionNames: NameSet = ["docs", "new_edits", "all_or_nothing"]

@@ -134,11 +134,11 @@ struct DocumentFormat: Sendable {
         _ document: Document, _ tree: RevisionTree?, for text: inout JSONText
     ) throws {
         guard let budget, text.memory == nil else { return }
-        var bytes = document.body.byteCount.multipliedClamping(by: 4)
+        var bytes = document.body.byteCount.multipliedSaturated(by: 4)
         if attachments == .inline {
             for attachment in contents(of: document, tree) {
                 let length = min(attachment.length, Self.largestInline)
-                bytes = BodyMeasure.sum(bytes, length.multipliedClamping(by: 8))
+                bytes = bytes.addingSaturated(length.multipliedSaturated(by: 8))
             }
         }
         text.memory = try budget.reserve(forText: bytes)
