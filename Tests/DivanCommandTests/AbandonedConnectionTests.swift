@@ -7,16 +7,6 @@ import Testing
 
 /// Connections that break off in thousands, in each phase of a request, leave nothing behind.
 @Suite(.serialized) struct AbandonedConnectionTests {
-    /// Waits for a condition that the server brings about.
-    private func wait(_ condition: () throws -> Bool) rethrows -> Bool {
-        let end = Date() + 120
-        while try !condition() {
-            guard Date() < end else { return false }
-            usleep(20_000)
-        }
-        return true
-    }
-
     @Test(.enabled(if: Machine.has("/proc/self/fd"), "It needs /proc."))
     func `connections that break off leave no memory, no thread, no descriptor and no file`()
         throws
@@ -58,14 +48,15 @@ import Testing
         }
         let atRest = served.descriptors
         abandon(400)
-        #expect(wait { isQuiet(atRest + 16) }, "\(served.descriptors) after \(atRest)")
+        #expect(eventually { isQuiet(atRest + 16) }, "\(served.descriptors) after \(atRest)")
         let descriptors = served.descriptors
         let (memory, threads) = (try served.megabytes("VmRSS"), try served.status("Threads"))
         abandon(Soak.isOn ? 40_000 : 3_000)
-        #expect(wait { isQuiet(descriptors + 4) }, "\(served.descriptors) after \(descriptors)")
+        #expect(
+            eventually { isQuiet(descriptors + 4) }, "\(served.descriptors) after \(descriptors)")
         #expect(served.isAlive)
         // Threads without work end by themselves.
-        #expect(try wait { try served.status("Threads") <= threads + 8 })
+        #expect(try eventually { try served.status("Threads") <= threads + 8 })
         let grown = try served.megabytes("VmRSS") - memory
         #expect(grown <= 40, "\(grown) MB more than \(memory)")
         let left = try FileManager.default.contentsOfDirectory(atPath: served.tool.path("spool"))

@@ -33,22 +33,16 @@ import Testing
         (try? String(contentsOf: child.err, encoding: .utf8)) ?? ""
     }
 
-    private func wait(for condition: () -> Bool) {
-        let end = Date() + 120
-        while !condition(), Date() < end { usleep(5_000) }
-        #expect(condition())
-    }
-
     /// Starts a server, and waits until it says where it is.
     private func serve() throws -> TestTool.Child {
         let child = try tool.start(["serve", "data", "--port", "0", "--everybody", "--log", "info"])
-        wait { child.output.contains("\n") }
+        eventually { child.output.contains("\n") }
         return child
     }
 
     /// Waits until the server's own record is there, in the place of the last one's.
     private func waitForRecord(of child: TestTool.Child) {
-        wait {
+        eventually {
             let text = (try? String(contentsOfFile: record, encoding: .utf8)) ?? ""
             return text.contains("\"process\":\(child.process.identifier),")
         }
@@ -65,7 +59,7 @@ import Testing
             #expect(try child.wait().status != 0)
         }
         let paused = try serve()
-        wait { errors(paused).contains("The process died 3 times in a row") }
+        eventually { errors(paused).contains("The process died 3 times in a row") }
         // A stop in order is not counted, and lets the next server try again.
         paused.process.signal(SIGTERM)
         #expect(try paused.wait().status == 0)

@@ -43,16 +43,6 @@ import Testing
         try Database.open(at: tool.directory.appendingPathComponent(name))
     }
 
-    /// Waits until a condition holds, for ten minutes at most.
-    private func eventually(_ condition: () throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(600)
-        while ContinuousClock.now < deadline {
-            if try condition() { return }
-            try await Task.sleep(for: .milliseconds(2))
-        }
-        Issue.record("It did not happen.")
-    }
-
     @Test
     func `the starter program stores a document, edits it and finds it, also in a second run`()
         throws

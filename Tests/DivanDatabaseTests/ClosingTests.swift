@@ -2,6 +2,7 @@
 
 import Dispatch
 import Divan
+import DivanTestSupport
 import Testing
 
 @testable import DivanDatabase

@@ -37,7 +37,7 @@ import Testing
             _ = try await transport.send(HTTPRequest(.get, url)).body.collect()
         }
         #expect(error?.code == .timedOut && error?.isTransient == true)
-        try await eventually { server.openConnections == 0 }
+        await eventually { server.openConnections == 0 }
     }
 
     @Test func `a server that takes the connection and never speaks TLS is given up`() async throws
@@ -69,11 +69,11 @@ import Testing
         let transport = try CurlTransport.direct()
         let url = try server.url(target)
         let task = Task { _ = try await transport.send(HTTPRequest(.get, url)).body.collect() }
-        try await eventually { server.openConnections == 1 }
+        await eventually { server.openConnections == 1 }
         try await Task.sleep(for: .milliseconds(50))
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        try await eventually { server.openConnections == 0 }
+        await eventually { server.openConnections == 0 }
     }
 
     @Test func `a body that nobody reads to its end gives its connection back`() async throws {
@@ -84,7 +84,7 @@ import Testing
             let response = try await transport.send(HTTPRequest(.get, try server.url("/body")))
             #expect(response.status == 200)
         }
-        try await eventually { server.openConnections == 0 }
+        await eventually { server.openConnections == 0 }
     }
 
     @Test func `a task that is cancelled already sends nothing`() async throws {

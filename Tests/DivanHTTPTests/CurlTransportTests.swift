@@ -340,7 +340,7 @@ import Testing
             _ = try await bytes.next()
             Issue.record("no error")
         } catch { #expect((error as? HTTPError)?.code == .closed) }
-        try await eventually { transport.isClosed && server.openConnections == 0 }
+        await eventually { transport.isClosed && server.openConnections == 0 }
         let url = try server.url()
         #expect(
             await failure { _ = try await transport.send(HTTPRequest(.get, url)) }?.code == .closed)

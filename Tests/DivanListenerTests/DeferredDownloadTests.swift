@@ -4,6 +4,7 @@ import Divan
 import DivanHTTP
 import DivanJSON
 import DivanReplication
+import DivanTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -59,16 +60,6 @@ import struct Divan.Attachment
 
     private func attachment(_ name: String, of id: String = "a") async throws -> Attachment {
         try #require(try here.document(withID: id)?.attachment(named: name))
-    }
-
-    private func eventually(
-        sourceLocation: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
-    ) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try !condition(), ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(try condition(), sourceLocation: sourceLocation)
     }
 
     @Test
@@ -145,7 +136,7 @@ import struct Divan.Attachment
         let told = Mutex(0)
         let token = try here.addDocumentChangeListener(for: "a") { _ in told.withLock { $0 += 1 } }
         try await pull.downloadAttachment(try await attachment("small"))
-        try await eventually { told.withLock { $0 } > 0 }
+        await eventually { told.withLock { $0 } > 0 }
         token.remove()
         let changes = try here.changes(since: before).changes
         #expect(changes.map(\.id) == ["a"])
@@ -169,7 +160,7 @@ import struct Divan.Attachment
         }
         last.start()
         try await eventually { try here.contains("b") && last.activity == .idle }
-        try await eventually { errors.withLock { !$0.isEmpty } }
+        await eventually { errors.withLock { !$0.isEmpty } }
         #expect(try !here.contains("a"))
         #expect(errors.withLock { $0.first?.status } == 412)
         #expect(errors.withLock { $0.first?.documentID } == "a")

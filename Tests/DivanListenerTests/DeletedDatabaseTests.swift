@@ -5,6 +5,7 @@ import Divan
 import DivanHTTP
 import DivanJSON
 import DivanLogging
+import DivanTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -29,15 +30,6 @@ import Testing
         _ = try (database ?? source).put(id, body, parent: nil)
     }
 
-    /// Waits for a condition, for as long as a slow machine may take.
-    private func wait(for condition: () throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try !condition(), ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(try condition())
-    }
-
     private func has(_ id: String) -> Bool { site.send("GET", "/target/\(id)").status == 200 }
     private func state(_ id: String) -> JSONValue {
         site.send("GET", "/_replicator/\(id)").json["_replication_state"] ?? .null
@@ -51,14 +43,14 @@ import Testing
     {
         site.send("PUT", "/_replicator/first", Self.continuous)
         try add("a")
-        try await wait { has("a") }
+        await eventually { has("a") }
         for round in 0..<3 {
             #expect(site.send("DELETE", "/_replicator").status == 200)
             #expect(site.send("PUT", "/_replicator").status == 201)
             try add("b\(round)")
             // The same document as that of a database before: its first revision has the same ID.
             #expect(site.send("PUT", "/_replicator/second", Self.once).status == 201)
-            try await wait { state("second") == "completed" }
+            await eventually { state("second") == "completed" }
             #expect(has("b\(round)"))
         }
         #expect(site.send("GET", "/_scheduler/docs").json["total_rows"] == 1)
@@ -67,9 +59,9 @@ import Testing
     @Test func `replications of a _replicator end when it is deleted`() async throws {
         site.send("PUT", "/_replicator/r", Self.continuous)
         try add("a")
-        try await wait { has("a") }
+        await eventually { has("a") }
         #expect(site.send("DELETE", "/_replicator").status == 200)
-        try await wait { tasks.isEmpty }
+        await eventually { tasks.isEmpty }
         #expect(site.send("GET", "/_scheduler/jobs").json["total_rows"] == 0)
         #expect(site.send("GET", "/_scheduler/docs").json["docs"] == [])
         #expect(site.send("GET", "/_scheduler/docs/_replicator/r").status == 404)
@@ -85,19 +77,19 @@ import Testing
         }
         try describe("r1", in: open())
         try add("a")
-        try await wait { has("a") }
+        await eventually { has("a") }
         try site.manager.deleteDatabase(named: "_replicator")
-        try await wait { tasks.isEmpty }
+        await eventually { tasks.isEmpty }
         try describe("r2", in: open())
         try add("b")
-        try await wait { has("b") }
+        await eventually { has("b") }
         #expect(tasks.count == 1 && tasks[0]["doc_id"] == "r2")
         // Closing it ends its replications, and opening it takes them up.
         try open().close()
-        try await wait { tasks.isEmpty }
+        await eventually { tasks.isEmpty }
         #expect(site.manager.openedDatabase(named: "_replicator") == nil)
         _ = try open()
-        try await wait { tasks.count == 1 }
+        await eventually { tasks.count == 1 }
     }
 
     @Test func `a _replicator that is replaced by a copy runs what the copy says`() async throws {
@@ -106,13 +98,13 @@ import Testing
         let copy = try site.manager.database(named: "copy")
         try add("new", to: copy, ["source": "other", "target": "target"])
         site.send("PUT", "/_replicator/old", Self.continuous)
-        try await wait { tasks.count == 1 }
+        await eventually { tasks.count == 1 }
         try site.manager.database(named: "_replicator").close()
-        try await wait { tasks.isEmpty }
+        await eventually { tasks.isEmpty }
         let place = URL(filePath: copy.path)
         try site.manager.replaceDatabase(named: "_replicator", from: place)
         _ = try site.manager.database(named: "_replicator")
-        try await wait { state("new") == "completed" }
+        await eventually { state("new") == "completed" }
         #expect(has("x") && site.send("GET", "/_replicator/old").status == 404)
     }
 
@@ -124,9 +116,9 @@ import Testing
     ) async throws {
         site.send("PUT", "/_replicator/r", Self.continuous)
         try add("a")
-        try await wait { has("a") }
+        await eventually { has("a") }
         #expect(site.send("DELETE", "/\(name)").status == 200)
-        try await wait { state("r") == "failed" }
+        await eventually { state("r") == "failed" }
         let reason = site.send("GET", "/_replicator/r").json["_replication_state_reason"]
         #expect(reason?.string?.contains("'\(name)' is closed or deleted") == true)
         #expect(tasks.isEmpty)
@@ -137,7 +129,7 @@ import Testing
             try add("b", to: site.manager.database(named: "source"))
         }
         #expect(site.send("PUT", "/_replicator/again", Self.once).status == 201)
-        try await wait { state("again") == "completed" }
+        await eventually { state("again") == "completed" }
         #expect(has(name == "source" ? "b" : "a"))
     }
 
@@ -148,9 +140,9 @@ import Testing
         let started = site.send("POST", "/_replicate", Self.continuous)
         #expect(started.status == 202)
         try add("a")
-        try await wait { has("a") }
+        await eventually { has("a") }
         #expect(site.send("DELETE", "/\(name)").status == 200)
-        try await wait { tasks.isEmpty }
+        await eventually { tasks.isEmpty }
         let again = site.send("POST", "/_replicate", Self.once)
         #expect(again.status == 404)
         #expect(again.json["error"] == "db_not_found")
@@ -199,7 +191,7 @@ import Testing
         // The new one is followed.
         let rest = site.send("GET", "/_db_updates").json["last_seq"]?.string ?? ""
         try add("a", to: site.manager.database(named: "target"))
-        try await wait {
+        await eventually {
             let news = site.send("GET", "/_db_updates?since=\(rest)").json["results"]
             return news?[0]?["type"] == "updated"
         }

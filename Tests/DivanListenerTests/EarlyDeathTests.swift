@@ -97,14 +97,6 @@ import Testing
         site.send("GET", "/_scheduler/docs/_replicator/job").json
     }
 
-    private func wait(for condition: () throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try !condition(), ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(try condition())
-    }
-
     @Test func `after three deaths replications begin paused, and an edit starts one`() async throws
     {
         let other = TestSite.newFolder()
@@ -131,7 +123,7 @@ import Testing
         let site = try TestSite(folder: other)
         site.router.site.begin(hosts: [])
         defer { site.router.site.end() }
-        try await wait { document(site)["state"] == "crashing" }
+        await eventually { document(site)["state"] == "crashing" }
         let told = document(site)
         #expect(told["info"]?["error"]?.string?.contains("edit this document to start it") ?? false)
         #expect(told["source"] == "source" || told["source"]?.string?.contains("source") ?? false)
@@ -143,7 +135,7 @@ import Testing
         var body = site.send("GET", "/_replicator/job").json
         body["note"] = "again"
         #expect(site.send("PUT", "/_replicator/job", body.description).status == 201)
-        try await wait {
+        await eventually {
             document(site)["state"] == "running" && site.manager.databaseExists(named: "job")
         }
         #expect(site.send("GET", "/_scheduler/docs/_replicator/other").json["state"] == "crashing")

@@ -89,19 +89,6 @@ import Testing
         func hasFeed(_ kind: String) -> Bool { feeds.withLock { $0.contains(kind) } }
     }
 
-    private func eventually(
-        _ condition: () throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try !condition() {
-            guard ContinuousClock.now < deadline else {
-                Issue.record("It did not come to pass.", sourceLocation: sourceLocation)
-                return
-            }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-    }
-
     @Test(arguments: [
         (ChangesFeedMode.longpoll, "longpoll"), (.continuous, "continuous"),
         (.eventSource, "eventsource"), (.automatic, "longpoll"),
@@ -169,7 +156,7 @@ import Testing
         try served.save("a")
         let pull = served.pull(mode)
         pull.start()
-        try await eventually { served.hasFeed("longpoll") }
+        await eventually { served.hasFeed("longpoll") }
         try served.save("b")
         try await eventually { try served.here.documentCount == 2 }
         #expect(served.feeds.withLock { $0.filter { $0 == kind }.count } == 1)
@@ -217,7 +204,7 @@ import Testing
             $0.customProperties = ["heartbeat": 20_000]
         }
         pull.start()
-        try await eventually { asked.withLock { !$0.isEmpty } }
+        await eventually { asked.withLock { !$0.isEmpty } }
         #expect(
             asked.withLock { $0 } == [
                 [

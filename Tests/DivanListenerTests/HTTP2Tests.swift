@@ -53,10 +53,7 @@ import Testing
             // It may be asked before it listens.
             $0.retry.firstDelay = .milliseconds(50)
         }
-        let end = ContinuousClock.now + .seconds(60)
-        while try here.documentCount < 251, ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually { try here.documentCount >= 251 }
         #expect(try here.document(withID: "a")?.attachment(named: "a")?.content() == content)
         #expect(try here.documentCount == 251)
         await pull.stopAndWait()

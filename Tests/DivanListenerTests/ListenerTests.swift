@@ -2,6 +2,7 @@
 
 import Divan
 import DivanJSON
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -28,12 +29,6 @@ import Testing
         deinit { listener.stop() }
 
         func client() throws -> RawClient { try RawClient(port: port) }
-    }
-
-    /// Waits for a condition, for as long as a slow machine may take.
-    private func wait(for condition: () -> Bool) {
-        let end = ContinuousClock.now + .seconds(60)
-        while !condition(), ContinuousClock.now < end { usleep(5_000) }
     }
 
     @Test func `a connection serves one request after the other`() throws {
@@ -164,7 +159,7 @@ import Testing
         #expect(client?.read(until: "\r\n\r\n") != nil)
         #expect(served.listener.connectionCount == 1)
         client = nil
-        wait { served.listener.connectionCount == 0 }
+        eventually { served.listener.connectionCount == 0 }
         #expect(served.listener.connectionCount == 0)
     }
 
@@ -213,7 +208,7 @@ import Testing
         let client = try served.client()
         client.request("GET", "/_up")
         #expect(client.answer()?.status == 200)
-        wait { served.listener.connectionCount == 0 }
+        eventually { served.listener.connectionCount == 0 }
         for client in silent + slow { #expect(client.isClosed()) }
         let late = try served.client()
         late.request("GET", "/_up")
@@ -254,7 +249,7 @@ import Testing
         let client = try served.client()
         client.request("GET", "/_up")
         #expect(client.answer()?.status == 200)
-        wait { served.listener.connectionCount == 0 }
+        eventually { served.listener.connectionCount == 0 }
         #expect(served.listener.connectionCount == 0)
     }
 
@@ -277,7 +272,7 @@ import Testing
         for (index, client) in slow.enumerated() {
             client.request("GET", index % 2 == 0 ? "/db/big" : "/db/attached/a")
         }
-        wait { served.listener.connectionCount <= 1 }
+        eventually { served.listener.connectionCount <= 1 }
         #expect(served.listener.connectionCount <= 1)
         whole.request("GET", "/_up")
         #expect(whole.answer()?.status == 200)

@@ -3,6 +3,7 @@
 import DivanDatabase
 import DivanHTTP
 import DivanSystem
+import DivanTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -11,16 +12,6 @@ import Testing
 
 /// Who gets memory, in which order, and that it comes back.
 @Suite struct MemoryBudgetTests {
-    /// Waits for a condition that another thread brings about.
-    private func wait(_ condition: () -> Bool) -> Bool {
-        let end = ContinuousClock.now + .seconds(60)
-        while !condition() {
-            guard ContinuousClock.now < end else { return false }
-            usleep(1_000)
-        }
-        return true
-    }
-
     @Test func `what is reserved comes back with its last reference`() throws {
         let budget = MemoryBudget(capacity: 100)
         var first: MemoryReservation? = try budget.reserve(60)
@@ -51,7 +42,7 @@ import Testing
                 withExtendedLifetime(made) {}
             }
             // Five would fit, and waits behind eighty.
-            #expect(wait { budget.waitingCount == place + 1 })
+            #expect(eventually { budget.waitingCount == place + 1 })
         }
         #expect(budget.tryReserve(1) == nil)
         #expect(order.withLock { $0 } == [])
@@ -79,7 +70,7 @@ import Testing
         DispatchQueue.global().async(group: group) {
             do { _ = try budget.reserve(60) } catch { isRefused.withLock { $0 = true } }
         }
-        #expect(wait { budget.waitingCount == 1 })
+        #expect(eventually { budget.waitingCount == 1 })
         budget.close()
         #expect(group.wait(timeout: .now() + 60) == .success)
         #expect(isRefused.withLock { $0 })
@@ -107,10 +98,10 @@ import Testing
             let client = try RawClient(port: server.port)
             client.write("PUT /db/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n")
             client.write([UInt8](repeating: 0x20, count: 100_000))
-            if round % 100 == 0 { #expect(wait { budget.reserved > 0 }) }
+            if round % 100 == 0 { #expect(eventually { budget.reserved > 0 }) }
         }
         #expect(
-            wait { server.connectionCount == 0 && budget.reserved == 0 },
+            eventually { server.connectionCount == 0 && budget.reserved == 0 },
             "\(server.connectionCount) connections, \(budget.reserved) bytes")
     }
 

@@ -5,6 +5,7 @@ import Divan
 import DivanHTTP
 import DivanJSON
 import DivanReplication
+import DivanTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -33,17 +34,6 @@ import Testing
     }
 
     private func url(_ listener: Listener) throws -> URL { try #require(listener.url(of: there)) }
-
-    /// Waits for a condition, for as long as a slow machine may take.
-    private func eventually(
-        sourceLocation: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
-    ) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try !condition(), ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(try condition(), sourceLocation: sourceLocation)
-    }
 
     /// Documents of all kinds: plain, edited, deleted, in conflict, with attachments.
     private func fill(_ database: Database, _ count: Int) throws {
@@ -98,7 +88,7 @@ import Testing
         // The app goes on writing meanwhile.
         for n in 0..<50 { try there.put("late\(n)", ["n": 1], parent: nil) }
         try await eventually { try here.document(withID: "late49") != nil }
-        try await eventually { pull.activity == .idle }
+        await eventually { pull.activity == .idle }
         await pull.stopAndWait()
         #expect(pull.lastError == nil)
         #expect(try here.documentCount == there.documentCount)
@@ -157,7 +147,7 @@ import Testing
         try await eventually { try here.document(withID: "late") != nil }
         try there.put("later", ["n": 1], parent: nil)
         try await eventually { try here.document(withID: "later") != nil }
-        try await eventually { pull.activity == .idle }
+        await eventually { pull.activity == .idle }
         #expect(pull.lastError == nil)
         await pull.stopAndWait()
     }

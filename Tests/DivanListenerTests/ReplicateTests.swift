@@ -4,6 +4,7 @@ import Dispatch
 import Divan
 import DivanHTTP
 import DivanJSON
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -31,15 +32,6 @@ import Testing
                     returning: site.send("POST", "/_replicate", body.description))
             }
         }
-    }
-
-    /// Waits for a condition, for as long as a slow machine may take.
-    private func wait(for condition: () throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try !condition(), ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(try condition())
     }
 
     private func ids(_ name: String) -> [String] {
@@ -246,8 +238,8 @@ import Testing
         let joined = await replicate(body)
         #expect(joined.json["_local_id"]?.string == id)
         try source.save(MutableDocument([:], id: "later"))
-        try await wait { ids("target") == ["a", "b", "c", "later"] }
-        try await wait {
+        await eventually { ids("target") == ["a", "b", "c", "later"] }
+        await eventually {
             site.send("GET", "/_active_tasks").json[0]?["docs_written"] == 4
         }
         let tasks = site.send("GET", "/_active_tasks").json
@@ -286,7 +278,7 @@ import Testing
         #expect(started.status == 202)
         let replications = site.router.site.replications
         replications.close()
-        try await wait { replications.list.isEmpty }
+        await eventually { replications.list.isEmpty }
         let late = await replicate(body)
         #expect(late.status == 503)
     }

@@ -4,6 +4,7 @@ import Dispatch
 import Divan
 import DivanHTTP
 import DivanJSON
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -112,14 +113,6 @@ import Testing
                     returning: site.send("POST", "/_replicate", text, Self.root))
             }
         }
-    }
-
-    private func wait(for condition: () throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try !condition(), ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(try condition())
     }
 
     private func ids(_ name: String) -> [String] {
@@ -268,14 +261,14 @@ import Testing
     {
         for (id, password, user) in [("wrong", "x", "ann"), ("stranger", "j", "joe")] {
             put(id, end("private", user, password, .url))
-            try await wait { scheduled(id)["state"] == "failed" }
+            await eventually { scheduled(id)["state"] == "failed" }
             let document = site.send("GET", "/_replicator/\(id)", "", Self.root).json
             #expect(document["_replication_state"] == "failed")
             #expect(document["_replication_state_reason"]?.string?.isEmpty == false)
         }
         #expect(ids("target") == [])
         put("right", end("private", "ann", "a", .url))
-        try await wait { scheduled("right")["state"] == "completed" }
+        await eventually { scheduled("right")["state"] == "completed" }
         #expect(ids("target") == ["_design/d", "a", "b"])
     }
 
@@ -284,7 +277,7 @@ import Testing
         async throws
     {
         put("r", end("private", "ann", "a", .url), continuous: true)
-        try await wait { ids("target").count == 3 }
+        await eventually { ids("target").count == 3 }
         func set(_ isAllowed: Bool) throws {
             switch what {
             case "password":
@@ -301,12 +294,12 @@ import Testing
         try set(false)
         let database = try site.manager.database(named: "private")
         try database.put("late", [:], parent: nil)
-        try await wait { scheduled("r")["state"] == "crashing" }
+        await eventually { scheduled("r")["state"] == "crashing" }
         #expect(scheduled("r")["info"]?["error"]?.string?.contains("private") == true)
         #expect(ids("target").count == 3)
         try set(true)
         for (_, job) in site.router.site.replicator.jobs { job.running?.replication.retryNow() }
-        try await wait { ids("target").contains("late") }
+        await eventually { ids("target").contains("late") }
         #expect(scheduled("r")["state"] == "running")
     }
 }

@@ -35,14 +35,6 @@ import Testing
         }
     }
 
-    private func wait(for condition: () throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try !condition(), ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(try condition())
-    }
-
     private func get(_ target: String) -> JSONValue { site.send("GET", target).json }
 
     // MARK: - Shapes
@@ -195,7 +187,7 @@ import Testing
         async throws
     {
         _ = await replicate(["continuous": true, "checkpoint_interval": 1_500])
-        try await wait { get("/_active_tasks")[0]?["through_seq"] == 3 }
+        await eventually { get("/_active_tasks")[0]?["through_seq"] == 3 }
         var task = get("/_active_tasks")[0]
         expect(task, Self.task)
         #expect(task?["source_seq"] == 3 && task?["checkpoint_interval"] == 1_500)
@@ -208,10 +200,10 @@ import Testing
         #expect(job?["history"]?.array?.map { $0["type"] } == ["started", "added"])
         // Idle, it gets to work again.
         try source.save(MutableDocument([:], id: "d"))
-        try await wait { get("/_active_tasks")[0]?["through_seq"] == 4 }
+        await eventually { get("/_active_tasks")[0]?["through_seq"] == 4 }
         task = get("/_active_tasks")[0]
         #expect(task?["revisions_checked"] == 4 && task?["docs_written"] == 4)
-        try await wait { get("/_active_tasks")[0]?["checkpointed_source_seq"] == 4 }
+        await eventually { get("/_active_tasks")[0]?["checkpointed_source_seq"] == 4 }
     }
 
     @Test func `a document of _replicator is told of while it runs and when it is completed`()
@@ -219,12 +211,14 @@ import Testing
     {
         let ends = #""source":"source","target":"target","create_target":true"#
         site.send("PUT", "/_replicator/live", "{\(ends),\"continuous\":true}")
-        try await wait { get("/_scheduler/docs/_replicator/live")["info"]?["through_seq"] == 3 }
+        await eventually {
+            get("/_scheduler/docs/_replicator/live")["info"]?["through_seq"] == 3
+        }
         let live = get("/_scheduler/docs/_replicator/live")
         expect(live, Self.document)
         expect(live["info"], Self.progress)
         site.send("PUT", "/_replicator/once", "{\(ends),\"doc_ids\":[\"a\",\"b\"]}")
-        try await wait { get("/_scheduler/docs/_replicator/once")["state"] == "completed" }
+        await eventually { get("/_scheduler/docs/_replicator/once")["state"] == "completed" }
         let scheduled = get("/_scheduler/docs/_replicator/once")
         let start = ["start_time": "ISO 8601"]
         expect(scheduled, Self.document, ["id": "null"])
@@ -254,7 +248,7 @@ import Testing
         _ = await replicate([
             "source": .string("http://127.0.0.1:\(server.port)/db"), "continuous": true,
         ])
-        try await wait { (get("/_active_tasks")[0]?["missing_revisions_found"]) == 1 }
+        await eventually { (get("/_active_tasks")[0]?["missing_revisions_found"]) == 1 }
         #expect(get("/_active_tasks")[0]?["changes_pending"]?.int64 ?? -1 >= 1)
         site.router.site.end()
     }
@@ -265,7 +259,7 @@ import Testing
         let body = #"{"source":"http://127.0.0.1:PORT/db","target":"source","continuous":true}"#
             .replacingOccurrences(of: "PORT", with: "\(port.port)")
         site.send("PUT", "/_replicator/r", body)
-        try await wait { get("/_scheduler/docs/_replicator/r")["state"] == "crashing" }
+        await eventually { get("/_scheduler/docs/_replicator/r")["state"] == "crashing" }
         let document = get("/_scheduler/docs/_replicator/r")
         expect(document, Self.document)
         #expect(document["error_count"] == 1)
@@ -275,7 +269,7 @@ import Testing
                 "source_seq": "string", "through_seq": "string",
                 "checkpointed_source_seq": "string",
             ])
-        try await wait {
+        await eventually {
             get("/_scheduler/jobs")["jobs"]?[0]?["history"]?[0]?["type"] == "crashed"
         }
         let history = get("/_scheduler/jobs")["jobs"]?[0]?["history"]

@@ -4,6 +4,7 @@ import Dispatch
 import Divan
 import DivanHTTP
 import DivanJSON
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -19,14 +20,6 @@ import Testing
 
     private static func withUsers() throws -> TestSite {
         try TestSite { $0.access = .users(["root": "secret"]) }
-    }
-
-    private func wait(for condition: () throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try !condition(), ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(try condition())
     }
 
     private static let ann =
@@ -163,13 +156,13 @@ import Testing
             "PUT", "/_replicator/r",
             #"{"source":"source","target":"target","create_target":true}"#)
         #expect(put.status == 201)
-        try await wait { state(site, "r") == "completed" }
+        await eventually { state(site, "r") == "completed" }
         #expect(site.send("GET", "/target/a").status == 200)
         let document = site.send("GET", "/_replicator/r").json
         #expect(document["_replication_stats"]?["docs_written"] == 1)
         #expect(document["_replication_state_time"]?.string?.hasSuffix("Z") == true)
         // The scheduler hears of it a moment after the document.
-        try await wait {
+        await eventually {
             let scheduled = site.send("GET", "/_scheduler/docs").json["docs"]?[0]
             return scheduled?["doc_id"] == "r" && scheduled?["state"] == "completed"
         }
@@ -180,7 +173,7 @@ import Testing
             site.send(
                 "PUT", "/_replicator/r?rev=\(rev)", #"{"source":"source","target":"target"}"#
             ).status == 201)
-        try await wait { site.send("GET", "/target/b").status == 200 }
+        await eventually { site.send("GET", "/target/b").status == 200 }
     }
 
     @Test func `URLs under this listener's own name mean databases here`() async throws {
@@ -191,7 +184,7 @@ import Testing
             "PUT", "/_replicator/r",
             #"{"source":"http://u:p@localhost/source","target":"http://127.0.0.1/target","#
                 + #""create_target":true}"#)
-        try await wait { state(site, "r") == "completed" }
+        await eventually { state(site, "r") == "completed" }
         #expect(site.send("GET", "/target/a").status == 200)
     }
 
@@ -203,14 +196,14 @@ import Testing
         let rev = site.send("PUT", "/_replicator/r", body).json["rev"]?.string ?? ""
         for number in 0..<3 {
             try source.save(MutableDocument([:], id: "d\(number)"))
-            try await wait { site.send("GET", "/target/d\(number)").status == 200 }
+            await eventually { site.send("GET", "/target/d\(number)").status == 200 }
         }
         #expect(site.send("GET", "/_scheduler/jobs").json["total_rows"] == 1)
         let one = site.send("GET", "/_scheduler/docs/_replicator/r").json
         #expect(one["state"] == "running" && one["source"] == "source")
         #expect(site.send("GET", "/_active_tasks").json[0]?["doc_id"] == "r")
         #expect(site.send("DELETE", "/_replicator/r?rev=\(rev)").status == 200)
-        try await wait { site.send("GET", "/_scheduler/jobs").json["total_rows"] == 0 }
+        await eventually { site.send("GET", "/_scheduler/jobs").json["total_rows"] == 0 }
         #expect(site.send("GET", "/_scheduler/docs/_replicator/r").status == 404)
         try source.save(MutableDocument([:], id: "late"))
         try await Task.sleep(for: .milliseconds(100))
@@ -228,14 +221,14 @@ import Testing
         site.send(
             "PUT", "/_replicator/r", #"{"source":"source","target":"target","continuous":true}"#)
         try source.save(MutableDocument([:], id: "a"))
-        try await wait { site.send("GET", "/target/a").status == 200 }
+        await eventually { site.send("GET", "/target/a").status == 200 }
         first.stop()
         // The router of the test has followed the document, too; it ends with this.
         site.router.site.end()
         try source.save(MutableDocument([:], id: "b"))
         let second = Listener(site.manager, options)
         try second.start()
-        try await wait { site.send("GET", "/target/b").status == 200 }
+        await eventually { site.send("GET", "/target/b").status == 200 }
         #expect(state(site, "r") == nil)
         second.stop()
     }
@@ -245,7 +238,7 @@ import Testing
         let site = try TestSite()
         #expect(site.send("PUT", "/_replicator/none", #"{"source":"a"}"#).status == 403)
         site.send("PUT", "/_replicator/r", #"{"source":"missing","target":"target"}"#)
-        try await wait { state(site, "r") == "failed" }
+        await eventually { state(site, "r") == "failed" }
         let document = site.send("GET", "/_replicator/r").json
         #expect(document["_replication_state_reason"]?.string?.contains("missing") == true)
         let malformed = #"{"source":"a","target":"b","since_seq":{}}"#
@@ -269,7 +262,7 @@ import Testing
         }
         #expect(news() == [])
         try old.save(MutableDocument([:], id: "a"))
-        try await wait { news() == ["old updated"] }
+        await eventually { news() == ["old updated"] }
         site.send("PUT", "/new")
         #expect(news() == ["old updated", "new created"])
         _ = try site.manager.database(named: "made-by-the-app")

@@ -264,7 +264,7 @@ import struct Divan.Attachment
                 if progress.completed > 0 { hasBegun.withLock { $0 = true } }
             }
         }
-        try await eventually { hasBegun.withLock { $0 } }
+        await eventually { hasBegun.withLock { $0 } }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         try await expectNothingKept()
@@ -305,7 +305,7 @@ import struct Divan.Attachment
         push.start()
         try await eventually { try third.contains("other") && push.activity == .idle }
         #expect(try !third.contains("a"))
-        try await eventually { errors.withLock { $0.count } == 1 }
+        await eventually { errors.withLock { $0.count } == 1 }
         #expect(errors.withLock { $0.first?.code } == .contentMissing)
         #expect(errors.withLock { $0.first?.documentID } == "a")
         // No request carried half of it.

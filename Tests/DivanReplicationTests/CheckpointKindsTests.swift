@@ -47,7 +47,7 @@ import Testing
     private func examined(_ replication: Replication) async throws -> Int {
         guard replication.isContinuous else { return try await replication.run().examined }
         replication.start()
-        try await eventually { replication.activity == .idle }
+        await eventually { replication.activity == .idle }
         await replication.stopAndWait()
         return replication.summary.examined
     }

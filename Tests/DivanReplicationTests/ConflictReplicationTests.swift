@@ -2,6 +2,7 @@
 
 import Divan
 import DivanReplication
+import DivanTestSupport
 import Testing
 
 /// What two people who edit apart find when they meet.

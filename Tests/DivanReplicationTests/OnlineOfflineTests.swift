@@ -35,10 +35,10 @@ import Testing
             try there.put("d\(round)", [:], parent: nil)
             try await eventually { try here.documentCount == round }
             server.stop()
-            try await eventually { pull.activity == .offline || pull.activity == .connecting }
+            await eventually { pull.activity == .offline || pull.activity == .connecting }
             #expect(pull.isRunning)
             server = try stand.serve(port: port)
-            try await eventually { pull.activity == .active || pull.activity == .idle }
+            await eventually { pull.activity == .active || pull.activity == .idle }
         }
         await pull.stopAndWait()
         #expect(!pull.isRunning)
@@ -46,7 +46,7 @@ import Testing
         // And while its server is gone, too.
         pull.start()
         server.stop()
-        try await eventually { pull.lastError != nil }
+        await eventually { pull.lastError != nil }
         await pull.stopAndWait()
         #expect(pull.activity == .stopped)
         #expect(here.replications.isEmpty)
@@ -57,10 +57,10 @@ import Testing
         let port = server.port
         try put("sent", in: here)
         let push = here.push(to: server.databaseURL, configure: quick)
-        try await eventually { push.activity == .idle }
+        await eventually { push.activity == .idle }
         #expect(try await push.pendingDocumentIDs().isEmpty)
         server.stop()
-        try await eventually { push.activity == .offline }
+        await eventually { push.activity == .offline }
         try put("a", in: here)
         #expect(try await push.pendingDocumentIDs() == ["a"])
         try put("b", in: here)
@@ -91,7 +91,7 @@ import Testing
         defer { server.stop() }
         try there.put("a", [:], parent: nil)
         let pull = here.pull(from: server.databaseURL, configure: quick)
-        try await eventually { asked.withLock { $0 } >= 3 }
+        await eventually { asked.withLock { $0 } >= 3 }
         #expect(pull.isRunning)
         #expect(pull.lastError?.code == .unauthorized)
         isRefusing.withLock { $0 = false }
@@ -122,8 +122,8 @@ import Testing
             isRefusing.withLock { $0 = true }
             try there.put("there\(round)", [:], parent: nil)
             try here.put("here\(round)", [:], parent: nil)
-            try await eventually { refused.withLock { $0 } >= seen + 4 }
-            try await eventually {
+            await eventually { refused.withLock { $0 } >= seen + 4 }
+            await eventually {
                 pull.lastError?.code == .unauthorized && push.lastError?.code == .unauthorized
             }
             isRefusing.withLock { $0 = false }
@@ -132,7 +132,7 @@ import Testing
                     && there.document(withID: "here\(round)") != nil
             }
         }
-        try await eventually { pull.activity == .idle && push.activity == .idle }
+        await eventually { pull.activity == .idle && push.activity == .idle }
         await pull.stopAndWait()
         await push.stopAndWait()
     }
@@ -145,10 +145,10 @@ import Testing
             $0.customProperties["poll"] = 50
         }
         pull.start()
-        try await eventually { pull.activity == .idle }
+        await eventually { pull.activity == .idle }
         try there.put("a", [:], parent: nil)
         try await eventually { try here.documentCount == 1 }
-        try await eventually { stand.count("GET _changes") >= 5 }
+        await eventually { stand.count("GET _changes") >= 5 }
         await pull.stopAndWait()
         let feeds = stand.requests.withLock { $0.filter { $0.contains("_changes") } }
         #expect(feeds.allSatisfy { $0.contains("feed=normal") })
@@ -157,7 +157,7 @@ import Testing
             $0.isContinuous = true
             $0.customProperties["poll"] = 3_600_000
         }
-        try await eventually { hourly.activity == .idle }
+        await eventually { hourly.activity == .idle }
         let before = stand.count("GET _changes")
         try there.put("b", [:], parent: nil)
         let push = here.createPushReplication(to: server.databaseURL)
@@ -178,11 +178,11 @@ import Testing
                 $0.clientCertificate = ClientCertificate(certificate: "x", key: "x")
             }
             for replication in [push, pull] {
-                try await eventually { replication.activity == .idle }
+                await eventually { replication.activity == .idle }
                 await replication.stopAndWait()
             }
         }
-        try await eventually { server.openConnections == 0 }
+        await eventually { server.openConnections == 0 }
         #expect(server.acceptedConnections > 0)
     }
 
@@ -234,7 +234,7 @@ import Testing
             $0.retry.maximumAttempts = 1_000_000
         }
         pull.start()
-        try await eventually { pull.lastError?.documentID == "bad" }
+        await eventually { pull.lastError?.documentID == "bad" }
         isFailing.withLock { $0 = false }
         try await eventually { try here.documentCount == 2 && pull.lastError == nil }
         await pull.stopAndWait()
@@ -245,11 +245,11 @@ import Testing
         var server = try stand.serve()
         let port = server.port
         let pull = here.pull(from: server.databaseURL, configure: quick)
-        try await eventually { pull.activity == .idle }
+        await eventually { pull.activity == .idle }
         server.stop()
-        try await eventually { pull.activity == .offline && pull.lastError != nil }
+        await eventually { pull.activity == .offline && pull.lastError != nil }
         server = try stand.serve(port: port)
-        try await eventually { pull.activity == .idle && pull.lastError == nil }
+        await eventually { pull.activity == .idle && pull.lastError == nil }
         await pull.stopAndWait()
         server.stop()
     }

@@ -2,6 +2,7 @@
 
 import Divan
 import DivanReplication
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 

@@ -98,7 +98,7 @@ import struct Divan.Attachment
             $0.isContinuous = true
         }
         push.start()
-        try await eventually { push.status.refused == 1 && push.activity == .idle }
+        await eventually { push.status.refused == 1 && push.activity == .idle }
         try here.put("good", [:], parent: nil)
         try await eventually { try there.contains("good") }
         await push.stopAndWait()
@@ -120,7 +120,7 @@ import struct Divan.Attachment
         }
         push.start()
         // Long after it would count as refused for good.
-        try await eventually { stand.count("POST _bulk_docs") > 20 }
+        await eventually { stand.count("POST _bulk_docs") > 20 }
         isFull.withLock { $0 = false }
         push.retryNow()
         try await eventually { try there.contains("a") }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 import Synchronization
 import Testing
 
@@ -65,9 +66,9 @@ private final class JumpingClock: Clock, Sendable {
         if hours > 0 {
             // Ahead, every sleep ends at once, and another one begins.
             let before = clock.sleepCount
-            try await eventually { clock.sleepCount > before }
+            await eventually { clock.sleepCount > before }
         }
-        try await eventually { progress.withLock { $0.isIdle } }
+        await eventually { progress.withLock { $0.isIdle } }
         stop.give()
         try await ended
         // The last checkpoint does not wait for the clock.

@@ -68,7 +68,7 @@ import Testing
             }
         }
         for push in pushes {
-            try await eventually { push.activity == .idle }
+            await eventually { push.activity == .idle }
             #expect(push.lastError == nil)
             #expect(try await push.pendingDocumentIDs().isEmpty)
             await push.stopAndWait()
@@ -107,7 +107,7 @@ import Testing
             brought.withLock { _ = $0.insert(event.id) }
         }
         try await pull.run()
-        try await eventually { brought.withLock { $0.count } == 4 }
+        await eventually { brought.withLock { $0.count } == 4 }
         #expect(brought.withLock { $0 } == ["d5", "d200", "d201", "d202"])
         #expect(try installed.documentCount == 203)
         _ = token
@@ -141,12 +141,12 @@ import Testing
             guard case .success(let update) = result else { return }
             counts.withLock { $0.append(update.rows.count) }
         }
-        try await eventually { counts.withLock { $0.last } == 0 }
+        await eventually { counts.withLock { $0.last } == 0 }
         let pull = here.createPullReplication(from: server) { $0.isContinuous = true }
         pull.start()
         for step in 1...5 {
             try fill(server, ((step - 1) * 40)..<(step * 40))
-            try await eventually { counts.withLock { $0.last } == step * 40 }
+            await eventually { counts.withLock { $0.last } == step * 40 }
             #expect(pull.isRunning)
         }
         let seen = counts.withLock { $0 }

@@ -2,6 +2,7 @@
 
 import Divan
 import DivanReplication
+import DivanTestSupport
 import Synchronization
 import Testing
 
@@ -66,7 +67,7 @@ import Testing
         }
         #expect(push.isContinuous && pull.isContinuous)
         #expect(push.direction == .push && pull.direction == .pull)
-        try await eventually { push.activity == .idle && pull.activity == .idle }
+        await eventually { push.activity == .idle && pull.activity == .idle }
         #expect(try here.documentCount == 3)
         #expect(try there.documentCount == 3)
         await push.stopAndWait()
@@ -118,10 +119,10 @@ import Testing
             pull.start()
             held = pull
         }
-        try await eventually { held?.activity == .idle }
+        await eventually { held?.activity == .idle }
         #expect(here.replications.count == 1)
         await here.replications.first?.stopAndWait()
-        try await eventually { held == nil }
+        await eventually { held == nil }
     }
 
     @Test func `replications begin anew when the database has new UUIDs`() async throws {
@@ -146,9 +147,9 @@ import Testing
             seen.withLock { if $0.last != status.activity { $0.append(status.activity) } }
         }
         push.start()
-        try await eventually { push.activity == .idle }
+        await eventually { push.activity == .idle }
         await push.stopAndWait()
-        try await eventually { seen.withLock { $0.last } == .stopped }
+        await eventually { seen.withLock { $0.last } == .stopped }
         let activities = seen.withLock { $0 }
         #expect(activities.first == .connecting)
         #expect(activities.contains(.idle))
@@ -171,7 +172,7 @@ import Testing
         let events = Mutex<[String: ReplicatedDocument]>([:])
         let token = pull.addDocumentListener { event in events.withLock { $0[event.id] = event } }
         try await pull.run()
-        try await eventually { events.withLock { $0.count } == 3 }
+        await eventually { events.withLock { $0.count } == 3 }
         let told = events.withLock { $0 }
         #expect(told["dead"]?.isDeleted == true)
         #expect(told["gone"]?.isDeleted == false)

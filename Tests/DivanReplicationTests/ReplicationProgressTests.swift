@@ -48,7 +48,7 @@ import Testing
         #expect(summary.examined == 10)
         #expect(summary.transferred == 0 && summary.refused == 0)
         #expect(push.completedChangesCount == 0 && push.changesCount == 0)
-        try await eventually { seen.withLock { $0.last?.activity == .stopped } }
+        await eventually { seen.withLock { $0.last?.activity == .stopped } }
         #expect(seen.withLock { $0.allSatisfy { $0.transferred == 0 && $0.total == 0 } })
         // What is still to be examined is told apart from what is to be transferred.
         #expect(seen.withLock { $0.contains { $0.pending == 10 } })
@@ -127,14 +127,14 @@ import Testing
         let seen = Mutex<[ReplicationStatus]>([])
         let token = push.addStatusListener { status in seen.withLock { $0.append(status) } }
         push.start()
-        try await eventually { push.activity == .idle }
+        await eventually { push.activity == .idle }
         // While it is idle they tell of the work that is done.
         #expect(push.completedChangesCount == 10 && push.changesCount == 10)
         try put("later", in: here)
-        try await eventually { push.activity == .idle && push.completedChangesCount == 1 }
+        await eventually { push.activity == .idle && push.completedChangesCount == 1 }
         #expect(push.changesCount == 1)
         await push.stopAndWait()
-        try await eventually { seen.withLock { $0.last?.activity == .stopped } }
+        await eventually { seen.withLock { $0.last?.activity == .stopped } }
         let told = seen.withLock { $0 }
         #expect(told.allSatisfy { $0.transferred <= $0.total })
         // Nothing is known before it has heard from the other end.

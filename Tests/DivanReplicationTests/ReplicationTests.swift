@@ -2,6 +2,7 @@
 
 import Divan
 import DivanReplication
+import DivanTestSupport
 import Synchronization
 import Testing
 
@@ -191,7 +192,7 @@ import struct Divan.Attachment
         let pull = here.createPullReplication(from: there)
         pull.start()
         await pull.finished()
-        try await eventually { source.withLock { $0 } != nil }
+        await eventually { source.withLock { $0 } != nil }
         #expect(source.withLock { $0 } == .replication("memory:there"))
         _ = token
     }
@@ -329,19 +330,19 @@ import struct Divan.Attachment
         try fill(here, 10)
         let push = here.createPushReplication(to: there) { $0.isContinuous = true }
         push.start()
-        try await eventually { push.activity == .idle }
+        await eventually { push.activity == .idle }
         #expect(try there.documentCount == 10)
         try here.put("later", [:], parent: nil)
         try await eventually { try there.document(withID: "later") != nil }
         // Counts begin anew when it gets to work after being idle.
-        try await eventually { push.completedChangesCount == 1 && push.activity == .idle }
+        await eventually { push.completedChangesCount == 1 && push.activity == .idle }
         #expect(push.changesCount == 1)
         #expect(try await push.pendingDocumentIDs().isEmpty)
         await push.stopAndWait()
         #expect(push.activity == .stopped)
         let again = here.createPushReplication(to: there) { $0.isContinuous = true }
         again.start()
-        try await eventually { again.activity == .idle }
+        await eventually { again.activity == .idle }
         #expect(again.status.examined == 0)
         await again.stopAndWait()
     }
@@ -371,7 +372,7 @@ import struct Divan.Attachment
     @Test func `closing the database ends its replications`() async throws {
         let push = here.createPushReplication(to: there) { $0.isContinuous = true }
         push.start()
-        try await eventually { push.activity == .idle }
+        await eventually { push.activity == .idle }
         here.close()
         await push.finished()
         #expect(push.activity == .stopped)
@@ -380,7 +381,7 @@ import struct Divan.Attachment
     @Test func `suspending ends the traffic until it is resumed`() async throws {
         let push = here.createPushReplication(to: there) { $0.isContinuous = true }
         push.start()
-        try await eventually { push.activity == .idle }
+        await eventually { push.activity == .idle }
         await push.suspend()
         #expect(push.activity == .offline)
         #expect(push.isSuspended)

@@ -168,11 +168,11 @@ import Testing
         let database = try manager.database(named: "db")
         let push = database.createPushReplication(to: remote) { $0.isContinuous = true }
         push.start()
-        try await eventually { push.activity == .idle }
+        await eventually { push.activity == .idle }
         try manager.suspend()
         let pull = database.createPullReplication(from: remote)
         pull.start()
-        try await eventually { pull.activity == .offline }
+        await eventually { pull.activity == .offline }
         try manager.resume()
         for n in 0..<3 { try database.put("a\(n)", [:], parent: nil) }
         try await eventually { try remote.documentCount == 3 }

@@ -116,7 +116,7 @@ import struct Divan.Attachment
         try await eventually { try there.documentCount == 1 }
         server.stop()
         try here.put("late", [:], parent: nil)
-        try await eventually { push.activity == .offline }
+        await eventually { push.activity == .offline }
         #expect(push.lastError?.isTransient == true)
         #expect(try await push.isDocumentPending("late"))
         let again = try serve(port: port)
@@ -143,7 +143,7 @@ import struct Divan.Attachment
             $0.timeToStop = .seconds(300)
         }
         push.start()
-        try await eventually { push.activity == .idle }
+        await eventually { push.activity == .idle }
         #expect(!isSaving.withLock { $0 })
         await push.stopAndWait()
         #expect(isSaving.withLock { $0 })
@@ -157,7 +157,7 @@ import struct Divan.Attachment
             $0.timeToStop = .zero
         }
         hasty.start()
-        try await eventually { hasty.activity == .idle }
+        await eventually { hasty.activity == .idle }
         let saved = hasty.report.checkpointed
         await hasty.stopAndWait()
         #expect(hasty.report.checkpointed == saved)
@@ -211,7 +211,7 @@ import struct Divan.Attachment
             $0.retry.longestDelay = .seconds(3_600)
         }
         push.start()
-        try await eventually { push.activity == .offline }
+        await eventually { push.activity == .offline }
         // It may be told before it waits; so it is told until it hears.
         let server = try serve(port: port)
         defer { server.stop() }
@@ -219,7 +219,7 @@ import struct Divan.Attachment
             Replication.networkDidChange()
             return try there.documentCount == 1
         }
-        try await eventually { push.activity == .idle }
+        await eventually { push.activity == .idle }
         await push.stopAndWait()
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import func DivanTestSupport.eventually
 import struct DivanTestSupport.SeededRandom
 import enum DivanTestSupport.Soak
 import Testing

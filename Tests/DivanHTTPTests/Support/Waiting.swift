@@ -5,20 +5,6 @@ import DivanTestSupport
 import Synchronization
 import Testing
 
-/// Waits until something holds, for ten minutes at most: the limit ends a hang, and is no promise.
-func eventually(
-    _ condition: @Sendable () -> Bool, sourceLocation: SourceLocation = #_sourceLocation
-) async throws {
-    let deadline = ContinuousClock.now + .seconds(600)
-    while !condition() {
-        guard ContinuousClock.now < deadline else {
-            Issue.record("it never came true", sourceLocation: sourceLocation)
-            return
-        }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}
-
 /// Values that threads collect for a test.
 final class Collected<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
