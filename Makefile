@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-#   make test       lints, docs, a build without warnings, and every test; up to 15 minutes
+#   make test       lints, docs, a build without warnings, and every test; up to 25 minutes
 #   make test-one-core  the same on one core, which finds waits that need a second one
 #   make demo       real open data through a real database, about a minute after the build
 #   make check      what a change must pass: all of make test, a release build, the benchmark, DocC
