@@ -220,12 +220,30 @@ struct Twins: Sendable, CustomTestStringConvertible {
         #expect(site.send("PUT", "/db/d/a", "<p>", type).status == 201)
         let answer = site.send("GET", "/db/d/a", "", Self.admin)
         #expect(answer.headers["Content-Disposition"] == "attachment")
-        let login = site.send(
-            "POST", "/_session?next=" + PercentEncoding.encode("//\u{301}example.com"),
-            "name=root&password=pw", ["Content-Type": "application/x-www-form-urlencoded"])
-        #expect(login.status == 200)
-        #expect(login.headers["Location"] == nil)
         let index = #"{"ddoc":"a/\u0301b","name":"n","index":{"fields":["x"]}}"#
         #expect(site.send("POST", "/db/_index", index, Self.admin).status == 400)
+    }
+
+    @Test func `who signs in is led to a path here and to no other host`() throws {
+        let site = try TestSite { $0.access = .users(["root": "pw"]) }
+        func login(_ next: String) -> TestAnswer {
+            site.send(
+                "POST", "/_session?next=" + PercentEncoding.encode(next),
+                "name=root&password=pw", ["Content-Type": "application/x-www-form-urlencoded"])
+        }
+        for next in [
+            "//example.com", "//\u{301}example.com", "/\\example.com", "/\\/example.com",
+            "/\t/example.com",
+            "/\n/example.com", "\t//example.com", " //example.com", "\\\\example.com",
+            "example.com",
+            "http://example.com", "/a\r\nSet-Cookie: b=c", "",
+        ] {
+            let answer = login(next)
+            #expect(answer.status == 200 && answer.headers["Location"] == nil, "\(next)")
+        }
+        for next in ["/", "/db/_design/a?b=c#d", "/a//b"] {
+            let answer = login(next)
+            #expect(answer.status == 302 && answer.headers["Location"] == next, "\(next)")
+        }
     }
 }

@@ -117,13 +117,22 @@ extension Call {
             name, password: password, from: request.head.network)
         let roles = JSONValue.array(signedIn.roles.sorted().map { .string($0) })
         var response = ListenerResponse.json(["ok": true, "name": .string(name), "roles": roles])
-        if let next = query["next"], next.hasBytePrefix("/"), !next.hasBytePrefix("//") {
+        if let next = query["next"], Self.isPathHere(next) {
             response.status = 302
             response.headers["Location"] = next
         }
         let cookie = site.accounts.cookie(
             for: name, secure: isSecure, isCrossSite: site.guardian.isFromAllowedPage(request.head))
         return response.with("Set-Cookie", cookie)
+    }
+
+    /// Whether a browser that is sent to a text stays with the listener.
+    ///
+    /// A browser reads a backslash as a slash, and leaves out tabs and line breaks wherever they stand, so `/\host` and
+    /// two slashes with a tab between them lead to another host as `//host` does.
+    private static func isPathHere(_ text: String) -> Bool {
+        text.hasBytePrefix("/") && !text.hasBytePrefix("//")
+            && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }
     }
 
     /// `DELETE /_session`
