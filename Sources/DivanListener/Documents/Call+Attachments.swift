@@ -114,6 +114,7 @@ extension Call {
     /// `DELETE /{db}/{doc}/{attachment}`
     func deleteAttachment() throws -> ListenerResponse {
         let id = name(0)
+        try Self.checkID(id)
         guard let base = try baseRevision(nil) else { throw HTTPFailure.conflict }
         let existing = try edited(id, base)
         guard existing.attachment(named: name(1)) != nil else {

@@ -151,6 +151,7 @@ extension Call {
     /// `DELETE /{db}/{doc}`
     func deleteDocument() throws -> ListenerResponse {
         let id = name(0)
+        try Self.checkID(id)
         guard let base = try baseRevision(nil) else { throw try staleDeletion(of: id) }
         let tombstone = try permitted(
             id, ReceivedDocument(PackedValue(["_deleted": true])), .edit(of: base))

@@ -32,13 +32,7 @@ extension Call {
 
     /// Refuses IDs that no document can have.
     static func checkID(_ id: String) throws {
-        do { _ = try DocumentID(id) } catch {
-            throw HTTPFailure(
-                400, "illegal_docid",
-                id.hasBytePrefix("_")
-                    ? "Only reserved document ids may start with underscore." : "\(error)"
-            ).ofDocument
-        }
+        do { _ = try DocumentID(id) } catch { throw HTTPFailure.invalidID(error) }
     }
 
     static func unquoted(_ tag: String) -> String {

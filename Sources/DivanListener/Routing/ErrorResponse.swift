@@ -4,6 +4,7 @@ internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
+internal import DivanModel
 internal import DivanReplication
 
 /// The one table from Divan's errors to the wire's.
@@ -16,6 +17,7 @@ enum ErrorResponse {
         switch error {
         case let failure as HTTPFailure: failure
         case let error as DatabaseError: failure(for: error)
+        case let error as IDFailure: .invalidID(error)
         case let failure as JSONParser.Failure: .json(failure)
         case is CancellationError: HTTPFailure(503, "cancelled", "The request was cancelled.")
         default: HTTPFailure(500, "internal_server_error", "The request failed.")

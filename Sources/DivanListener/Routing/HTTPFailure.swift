@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanModel
 
 /// A refusal in the words of the wire: a status, an error name that programs compare, and a reason
 /// for people.
@@ -87,6 +88,19 @@ extension HTTPFailure {
     }
     static func invalidDocument(_ reason: String) -> HTTPFailure {
         HTTPFailure(400, "doc_validation", reason).ofDocument
+    }
+    static var reservedID: HTTPFailure {
+        HTTPFailure(400, "illegal_docid", "Only reserved document ids may start with underscore.")
+            .ofDocument
+    }
+    static func invalidID(_ failure: IDFailure) -> HTTPFailure {
+        switch failure {
+        case .reservedDocumentID: .reservedID
+        case .emptyDocumentID, .documentIDTooLong, .documentIDContainsNUL:
+            HTTPFailure(400, "illegal_docid", "\(failure)").ofDocument
+        case .malformedRevisionID, .generationOutOfRange, .digestLengthOutOfRange, .brokenHistory:
+            .invalidRevision
+        }
     }
     static var bodyTooLarge: HTTPFailure {
         HTTPFailure(413, "too_large", "the request entity is too large")

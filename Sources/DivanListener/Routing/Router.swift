@@ -281,9 +281,9 @@ package struct Router: Sendable {
         where resource.pattern.hasBytePrefix("/{db}/_design/{ddoc}/" + served) {
             return .read(method, resource.pattern) { try $0.notServed() }
         }
-        if resource.database != nil, method == "PUT" {
-            throw HTTPFailure(
-                400, "illegal_docid", "Only reserved document ids may start with underscore.")
+        // What would change a document whose ID no document can have.
+        if resource.database != nil, ["PUT", "DELETE", "COPY"].contains(method) {
+            throw HTTPFailure.reservedID
         }
         throw HTTPFailure.missing
     }
