@@ -18,6 +18,22 @@ extension DatabaseError {
                 + "again.")
     }
 
+    /// What fails while the tables are read. A table that is damaged, or is none, was not left so by its app, and no
+    /// other release would read it.
+    static func importBroken(_ path: String, _ error: StorageError) -> DatabaseError {
+        let remedy = "import a file that is as its app has written it."
+        return switch error.code {
+        case .corrupted:
+            DatabaseError(
+                .corrupted, "A table of '\(path)' is damaged or lacks a column; \(remedy)",
+                underlying: error)
+        case .unsupported:
+            DatabaseError(
+                .unsupportedVersion, "\(clause(error.message)); \(remedy)", underlying: error)
+        default: DatabaseError(error, documentID: nil)
+        }
+    }
+
     static func importUnreadable(_ path: String, _ error: StorageError) -> DatabaseError {
         guard error.code == .corrupted else { return DatabaseError(error, documentID: nil) }
         return DatabaseError(

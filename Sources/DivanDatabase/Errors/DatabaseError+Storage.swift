@@ -48,7 +48,7 @@ extension DatabaseError {
     }
 
     /// An engine's sentence without its full stop, so that the remedy can follow in the same one.
-    private static func clause(_ message: String) -> String {
+    static func clause(_ message: String) -> String {
         message.beforeByteSuffix(".") ?? message
     }
 

@@ -100,7 +100,7 @@ struct CouchbaseLiteFiles {
                     path, "does not have the tables of Couchbase Lite 1.x")
             }
         } catch let error as StorageError {
-            throw DatabaseError.importUnreadable(path, error)
+            throw DatabaseError.importBroken(path, error)
         }
         return source
     }

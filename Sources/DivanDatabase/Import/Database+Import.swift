@@ -75,7 +75,7 @@ extension Database {
             try Files.remove(copies)
             return importer
         } catch let error as StorageError {
-            throw DatabaseError(error, documentID: nil)
+            throw DatabaseError.importBroken(files.path, error)
         } catch let error as SystemError {
             throw DatabaseError.io(error)
         }

@@ -31,6 +31,9 @@ import Darwin
         return try manager.importCouchbaseLite(at: URL(filePath: sample.path))
     }
 
+    /// A newer release would not read such a file either.
+    private static let remedy = "; import a file that is as its app has written it."
+
     /// Rows without an end, with all columns of all tables.
     private static func endless(_ name: String) -> String {
         "CREATE VIEW \(name) AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
@@ -49,6 +52,17 @@ import Darwin
         #expect(
             error?.message.contains("is a view or a virtual table") ?? false,
             "\(String(describing: error))")
+        #expect(error?.message.hasSuffix(Self.remedy) ?? false)
+        #expect(!manager.databaseExists(named: "shop"))
+    }
+
+    @Test func `a table that lacks a column is told of with what to do`() throws {
+        try sample.run("CREATE TABLE plain (sequence, doc_id, revid, parent, deleted, json)")
+        try sample.run("DROP TABLE revs")
+        try sample.run("ALTER TABLE plain RENAME TO revs")
+        let error = #expect(throws: DatabaseError.self) { try importIt() }
+        #expect(error?.code == .corrupted)
+        #expect(error?.message.hasSuffix(Self.remedy) ?? false, "\(String(describing: error))")
         #expect(!manager.databaseExists(named: "shop"))
     }
 
