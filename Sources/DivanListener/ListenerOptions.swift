@@ -33,8 +33,8 @@ public struct ListenerLimits: Sendable {
     public var attachment = Int.max
     /// The longest request line with header fields, in bytes.
     public var head = 12 << 10
-    /// The most connections at once. For a new one beyond them the one is closed that has been silent for the longest
-    /// time, of the network that has the most.
+    /// The most connections at once, and no more than three quarters of the descriptors that the process may have. For a
+    /// new one beyond them the one is closed that has been silent for the longest time, of the network that has the most.
     public var connections = 4_096
     /// The most connections at once from one IPv4 address or one IPv6 network of 64 bits, made room for in the same way.
     public var connectionsPerAddress = 1_024

@@ -22,7 +22,10 @@ final class ServedDatabase {
         "Authorization: Basic " + Base64.encode(Array("\(name):\(name)".utf8))
     }
 
-    init() throws {
+    /// Starts it.
+    ///
+    /// - Parameter descriptors: How many descriptors it may have; nil for as many as the test.
+    init(descriptors: Int? = nil) throws {
         tool = try TestTool()
         try FileManager.default.createDirectory(
             atPath: tool.path("spool"), withIntermediateDirectories: true)
@@ -30,7 +33,8 @@ final class ServedDatabase {
             [
                 "serve", "data", "--port", "0", "--user", "root:root", "--memory",
                 "\(Self.budget)",
-            ], environment: ["TMPDIR": tool.path("spool")])
+            ], environment: ["TMPDIR": tool.path("spool")],
+            under: descriptors.map { ["/usr/bin/prlimit", "--nofile=\($0)"] } ?? [])
         let end = Date() + 60
         var port: UInt16?
         while port == nil, Date() < end {

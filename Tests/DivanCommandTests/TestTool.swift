@@ -61,16 +61,18 @@ final class TestTool: Sendable {
     private static let sanitizing = ProcessInfo.processInfo.environment
         .filter { ["TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
 
-    /// Starts a command that the test goes on beside.
+    /// Starts a command that the test goes on beside, by another program where one is named.
     func start(
-        _ words: [String], input: String = "", environment: [String: String] = [:]
+        _ words: [String], input: String = "", environment: [String: String] = [:],
+        under program: [String] = []
     ) throws -> Child {
         let name = "run-\(UInt64.random(in: 0 ... .max))"
         for suffix in ["in", "out", "err"] { try write("", to: "\(name).\(suffix)") }
         try write(input, to: "\(name).in")
         func file(_ suffix: String) -> URL { directory.appendingPathComponent("\(name).\(suffix)") }
+        let line = program + [Self.executable.path] + words
         let process = try ChildProcess(
-            Self.executable.path, words, in: directory.path,
+            line[0], Array(line.dropFirst()), in: directory.path,
             environment: Self.sanitizing
                 .merging(["PATH": "/usr/bin:/bin", "TMPDIR": directory.path]) { $1 }
                 .merging(environment) { $1 },

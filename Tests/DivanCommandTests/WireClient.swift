@@ -63,7 +63,7 @@ struct WireClient: Sendable {
     }
 
     /// Opens a connection; nil when none is accepted.
-    private func open() -> Int32? {
+    func open() -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

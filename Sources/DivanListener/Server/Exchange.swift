@@ -145,6 +145,8 @@ final class Exchange: Sendable {
             state.phase = .receiving
             return (state.identity, state.head?.declaredLength, state.limit)
         }
+        // One whose sender has not shown who it is gives way while its body comes.
+        server.setSilent(number, !identity.isProven)
         guard let length, length > limit else { return true }
         guard case .refused(let failure) = identity else { return refuse(.bodyTooLarge) }
         return refuse(failure)
@@ -153,6 +155,7 @@ final class Exchange: Sendable {
     /// Has a worker find out who makes the request.
     private func identify(_ head: RequestHead) -> Bool {
         guard leave(for: .identifying) else { return false }
+        server.setSilent(number, false)
         suspend()
         let isTaken = server.pool(.signingIn).run { [self] in
             admit(server.handler.identity(of: head, mayTakeLong: true) ?? .busy)
@@ -206,6 +209,7 @@ final class Exchange: Sendable {
             (state.head, state.identity, state.body.finish(), state.isAbandoned)
         }
         guard let head, !isAbandoned else { return false }
+        if !identity.isProven { server.setSilent(number, false) }
         guard let body else {
             return refuse(
                 HTTPFailure(507, "insufficient_storage", "The body could not be kept."))
@@ -420,6 +424,7 @@ final class Exchange: Sendable {
             return state.producer
         }
         open.set(nil)
+        server.setSilent(number, true)
         producer?.cancel()
     }
 }

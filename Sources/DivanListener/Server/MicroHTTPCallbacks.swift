@@ -58,7 +58,8 @@ enum MicroHTTPCallbacks {
             }
             let descriptor = unsafe divan_httpd_socket(connection)
             ConnectedSocket.sendAtOnce(descriptor)
-            let open = OpenConnection(descriptor: descriptor)
+            let open = OpenConnection(
+                descriptor: descriptor, network: ConnectedSocket.network(ofPeer: descriptor))
             unsafe slot.pointee = unsafe Unmanaged.passRetained(open).toOpaque()
             server.opened(number, open)
         }

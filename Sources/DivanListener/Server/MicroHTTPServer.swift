@@ -50,42 +50,9 @@ final class MicroHTTPServer: HTTPServer {
     private struct State {
         var daemon: Daemon?
         var sweeper: (any DispatchSourceTimer)?
-        private(set) var connections: [Int: OpenConnection] = [:]
-        /// How many of them each network has.
-        private var counts: NameMap<Int> = [:]
-
-        /// Notes a connection, and answers how many its network has now.
-        mutating func open(_ number: Int, _ connection: OpenConnection) -> Int {
-            connections[number] = connection
-            counts[connection.network, default: 0] += 1
-            return counts[connection.network] ?? 0
-        }
-
-        mutating func close(_ number: Int) {
-            guard let connection = connections.removeValue(forKey: number) else { return }
-            let left = (counts[connection.network] ?? 1) - 1
-            counts[connection.network] = left > 0 ? left : nil
-        }
-
-        /// The connection that has been silent for the longest time, of one network or of the network that has the
-        /// most; nil when each is being served.
-        func longestSilent(of network: String?) -> OpenConnection? {
-            var found: (connection: OpenConnection, count: Int, since: ContinuousClock.Instant)?
-            for connection in connections.values {
-                let (exchange, since, _) = connection.occupation
-                guard exchange == nil, !connection.isShut,
-                    network == nil || connection.network == network
-                else { continue }
-                let count = counts[connection.network] ?? 0
-                if let best = found,
-                    (best.count, since) >= (count, best.since)
-                {
-                    continue
-                }
-                found = (connection, count, since)
-            }
-            return found?.connection
-        }
+        var table = ConnectionTable()
+        /// The most connections now: fewer than `mostConnections` after the process has run short of descriptors.
+        var most: Int
     }
 
     /// So many connections beyond the limit are taken for the moment in which others are closed for them.
@@ -113,8 +80,12 @@ final class MicroHTTPServer: HTTPServer {
     private let signers: WorkerPool
     private let heavy: WorkerPool
     let deadlines: Deadlines
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let stops = Atomic(false)
+    /// The most connections: some of the process's descriptors are left for databases, and for bodies and answers in files.
+    private let mostConnections: Int
+    /// A connection with this descriptor, or a higher one, is one of the last that the process could take.
+    private let lastDescriptor: Int
 
     /// Starts serving on a socket, which it closes in the end.
     ///
@@ -127,6 +98,11 @@ final class MicroHTTPServer: HTTPServer {
         self.handler = handler
         self.clientCertificates = clientCertificates
         self.limits = limits
+        let descriptors = Descriptors.limit
+        mostConnections = max(
+            1, min(limits.connections, max(16, descriptors - max(64, descriptors / 4))))
+        lastDescriptor = descriptors - max(16, descriptors / 8)
+        state = Mutex(State(most: mostConnections))
         isSecure = tls != nil
         port = socket.port
         readers = WorkerPool("divan.listener.readers", width: limits.workers)
@@ -213,7 +189,7 @@ final class MicroHTTPServer: HTTPServer {
     /// The memory of a connection for the heads of a request and its answer, in bytes.
     static func room(_ limits: ListenerLimits) -> Int { max(limits.head, 4 << 10) + (2 << 10) }
 
-    var connectionCount: Int { state.withLock { $0.connections.count } }
+    var connectionCount: Int { state.withLock { $0.table.connections.count } }
 
     /// Whether the server is going down.
     var isStopping: Bool { stops.load(ordering: .sequentiallyConsistent) }
@@ -225,7 +201,7 @@ final class MicroHTTPServer: HTTPServer {
             defer { state.daemon = nil }
             state.sweeper?.cancel()
             state.sweeper = nil
-            return (state.daemon, state.connections.values.compactMap(\.occupation.exchange))
+            return (state.daemon, state.table.connections.values.compactMap(\.occupation.exchange))
         }
         guard let daemon else { return }
         deadlines.stop()
@@ -238,18 +214,29 @@ final class MicroHTTPServer: HTTPServer {
 
     // MARK: - Connections
 
-    /// Takes a new connection; where there are too many, of its network or in all, another one is closed for it.
+    /// Takes a new connection; where there are too many, of its network or in all, the oldest silent one is closed for it,
+    /// so that it waits for nothing.
+    ///
+    /// The system gives each connection the lowest descriptor that is free, so a high one says that the process has few
+    /// left, whatever has the others. With none left, no connection would be taken before another one ends.
     func opened(_ number: Int, _ connection: OpenConnection) {
         state.withLock { state in
-            let networkCount = state.open(number, connection)
+            let networkCount = state.table.open(number, connection)
             let isOver =
                 networkCount > limits.connectionsPerAddress
                 && !limits.trustedProxies.contains(connection.network)
-            guard isOver || state.connections.count > limits.connections else { return }
-            let victim = state.longestSilent(of: isOver ? connection.network : nil) ?? connection
-            victim.markShut()
-            ConnectedSocket.shutDown(victim.descriptor)
+            if Int(clamping: connection.descriptor) >= lastDescriptor {
+                state.most = min(state.most, max(1, state.table.count - 1))
+            }
+            guard isOver || state.table.count > state.most else { return }
+            let victim = state.table.next(of: isOver ? connection.network : nil) ?? number
+            if let shut = state.table.shut(victim) { ConnectedSocket.shutDown(shut.descriptor) }
         }
+    }
+
+    /// Notes whether a connection may give way to a new one.
+    func setSilent(_ number: Int, _ isSilent: Bool) {
+        state.withLock { $0.table.setSilent(number, isSilent) }
     }
 
     /// Notes that an exchange begins.
@@ -279,15 +266,16 @@ final class MicroHTTPServer: HTTPServer {
         }
     }
 
-    func closed(_ number: Int) { state.withLock { $0.close(number) } }
+    func closed(_ number: Int) { state.withLock { $0.table.close(number) } }
 
     private static let sweepSeconds = 5
 
     /// Closes what is silent or too slow, either way, and tells exchanges whose clients are gone.
     private func sweep() {
         let gone: [Exchange] = state.withLock { state in
+            state.most = mostConnections
             var gone: [Exchange] = []
-            for connection in state.connections.values {
+            for connection in state.table.connections.values {
                 let (exchange, since, hasServed) = connection.occupation
                 let age = since.duration(to: .now)
                 guard let exchange else {

@@ -21,9 +21,9 @@ final class OpenConnection: Sendable {
     let network: String
     private let state = Mutex(State())
 
-    init(descriptor: Int32) {
+    init(descriptor: Int32, network: String) {
         self.descriptor = descriptor
-        network = ConnectedSocket.network(ofPeer: descriptor)
+        self.network = network
     }
 
     /// The exchange that it is in, or nil when it waits for the next one, and since when; and whether it was in one

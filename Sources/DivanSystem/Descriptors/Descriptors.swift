@@ -14,6 +14,16 @@ package enum Descriptors {
     /// The descriptor of standard error.
     package static let standardError: Int32 = 2
 
+    /// How many descriptors this process may have.
+    package static var limit: Int {
+        var bounds = rlimit()
+        // SAFETY: the structure is a local that lives through the call.
+        guard unsafe getrlimit(Int32(clamping: RLIMIT_NOFILE.rawValue), &bounds) == 0 else {
+            return 1_024
+        }
+        return Int(clamping: bounds.rlim_cur)
+    }
+
     /// Opens a file of any kind.
     ///
     /// - Parameters:

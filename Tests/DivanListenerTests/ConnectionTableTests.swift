@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanTestSupport
+import Testing
+
+@testable import DivanListener
+
+/// Which connection gives way to a new one.
+@Suite struct ConnectionTableTests {
+    @Test
+    func `elements are taken out in the order in which they came, wherever some were removed`() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            var (order, model) = (AgeOrder<Int>(), [Int]())
+            for _ in 0..<100 {
+                let element = Int.random(in: 0..<20, using: &random)
+                if Bool.random(using: &random) {
+                    order.append(element)
+                    if !model.contains(element) { model.append(element) }
+                } else {
+                    let isRemoved = order.remove(element)
+                    #expect(isRemoved == model.contains(element))
+                    model.removeAll { $0 == element }
+                }
+                #expect(order.oldest == model.first && order.count == model.count)
+            }
+            while let oldest = order.oldest {
+                #expect(oldest == model.first)
+                model.removeFirst()
+                order.remove(oldest)
+            }
+            #expect(model.isEmpty)
+        }
+    }
+
+    /// What the table must answer, found by looking at all connections.
+    private struct Model {
+        var silent: [Int] = []
+        var networks: [Int: String] = [:]
+
+        func most() -> Int {
+            Dictionary(grouping: silent) { networks[$0] ?? "" }.values.map(\.count).max() ?? 0
+        }
+
+        func next(of network: String) -> Int? { silent.first { networks[$0] == network } }
+    }
+
+    @Test func `the oldest silent connection of the network that has most of them gives way`() {
+        var random = SystemRandomNumberGenerator()
+        var (table, model) = (ConnectionTable(), Model())
+        for step in 0..<5_000 {
+            let known = model.networks.keys.randomElement(using: &random)
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0, 1:
+                let network = "10.0.0.\(Int.random(in: 0..<4, using: &random))"
+                let count = table.open(step, OpenConnection(descriptor: -1, network: network))
+                model.networks[step] = network
+                model.silent.append(step)
+                #expect(count == model.networks.values.count { $0 == network })
+            case 2:
+                guard let known else { continue }
+                table.close(known)
+                model.networks[known] = nil
+                model.silent.removeAll { $0 == known }
+            case 3, 4:
+                guard let known else { continue }
+                let isSilent = Bool.random(using: &random)
+                table.setSilent(known, isSilent)
+                if !isSilent { model.silent.removeAll { $0 == known } }
+                if isSilent, !model.silent.contains(known) { model.silent.append(known) }
+            default:
+                guard let next = table.next(of: nil) else { continue }
+                let shut = [table.shut(next), table.shut(next)].map { $0 != nil }
+                #expect(shut == [true, false])
+                // The library tells of its end later, and it counts no more until then.
+                table.setSilent(next, true)
+                model.networks[next] = nil
+                model.silent.removeAll { $0 == next }
+                table.close(next)
+            }
+            #expect(table.count == model.networks.count)
+            let next = table.next(of: nil)
+            #expect((next == nil) == model.silent.isEmpty)
+            guard let next, let network = model.networks[next] else { continue }
+            #expect(next == model.next(of: network) && next == table.next(of: network))
+            #expect(model.silent.count { model.networks[$0] == network } == model.most())
+        }
+    }
+}
