@@ -4,6 +4,7 @@ import Divan
 import DivanHTTP
 import DivanJSON
 import Foundation
+import Synchronization
 import Testing
 
 @testable import DivanListener
@@ -60,23 +61,65 @@ import Testing
         #expect(throttle.isLocked("ann", from: "a"))
     }
 
-    @Test func `a pool takes no more than may wait`() {
-        let pool = WorkerPool("test", width: 1, mostWaiting: 2)
+    private final class Names: Sendable {
+        private let names = Mutex<[String]>([])
+        var all: [String] { names.withLock { $0 } }
+        func add(_ name: String) { names.withLock { $0.append(name) } }
+    }
+
+    @Test func `a pool takes no more than may wait, and takes it from those who have most`() {
+        let pool = TurnPool("test", width: 1, mostWaiting: 3)
         let (gate, done) = (DispatchSemaphore(value: 0), DispatchGroup())
-        func run() -> Bool {
+        let (ran, refused) = (Names(), Names())
+        func run(_ owner: String, _ name: String) {
             done.enter()
-            let isTaken = pool.run {
+            let turn = owner + name
+            pool.run(
+                for: Turn(owner: owner, name: name),
+                refused: {
+                    refused.add(turn)
+                    done.leave()
+                }
+            ) {
                 gate.wait()
+                ran.add(turn)
                 done.leave()
             }
-            if !isTaken { done.leave() }
-            return isTaken
         }
-        #expect((0..<4).map { _ in run() } == [true, true, true, false])
-        for _ in 0..<3 { gate.signal() }
+        // The first one is at work, three wait.
+        for name in ["0", "1", "2", "3", "4"] { run("a", name) }
+        #expect(refused.all == ["a4"])
+        run("b", "0")
+        #expect(refused.all == ["a4", "a3"])
+        run("b", "1")
+        #expect(refused.all == ["a4", "a3", "b1"])
+        for _ in 0..<4 { gate.signal() }
         done.wait()
+        #expect(ran.all == ["a0", "a1", "b0", "a2"])
         gate.signal()
-        #expect(run())
+        run("c", "0")
         done.wait()
+    }
+
+    @Test func `networks take turns, and so do the names of one`() {
+        var queue = TurnQueue<Int>()
+        for (number, turn) in ["a/x", "a/y", "a/y", "b/z", "a/x"].enumerated() {
+            let parts = turn.split(separator: "/").map(String.init)
+            queue.append(number, for: Turn(owner: parts[0], name: parts[1]))
+        }
+        var order: [Int] = []
+        while let (_, number) = queue.next() { order.append(number) }
+        #expect(order == [0, 3, 1, 4, 2])
+        #expect(queue.count == 0)
+    }
+
+    @Test func `a guesser's work waits in no other network's way`() {
+        var queue = TurnQueue<Int>()
+        for number in 0..<1_000 {
+            queue.append(number, for: Turn(owner: "bad", name: "n\(number)"))
+        }
+        queue.append(-1, for: Turn(owner: "good", name: "ann"))
+        let taken = [queue.next(), queue.next()].map { $0?.1 }
+        #expect(taken == [0, -1])
     }
 }

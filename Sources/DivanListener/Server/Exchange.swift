@@ -4,6 +4,7 @@ internal import CMicroHTTPD
 internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanLogging
+internal import DivanSystem
 internal import Dispatch
 internal import Synchronization
 
@@ -157,13 +158,14 @@ final class Exchange: Sendable {
         guard leave(for: .identifying) else { return false }
         server.setSilent(number, false)
         suspend()
-        let isTaken = server.pool(.signingIn).run { [self] in
-            admit(server.handler.identity(of: head, mayTakeLong: true) ?? .busy)
+        let admitted: @Sendable (Identity) -> Void = { [self] identity in
+            admit(identity)
             resume()
         }
-        if !isTaken {
-            admit(.busy)
-            resume()
+        server.run(.signingIn, for: head, refused: { admitted(.busy) }) { [self] in
+            admitted(
+                isPointless
+                    ? .busy : server.handler.identity(of: head, mayTakeLong: true) ?? .busy)
         }
         return true
     }
@@ -222,13 +224,20 @@ final class Exchange: Sendable {
         }
         guard leave(for: .working) else { return false }
         suspend()
-        let isTaken = server.pool(server.handler.lane(request)).run { [self, request] in
+        let lane = server.handler.lane(request)
+        let refuse: @Sendable () -> Void = { [self] in
+            finish(server.handler.refuse(.busy, head))
+        }
+        server.run(lane, for: head, refused: refuse) { [self, request] in
+            if lane == .signingIn, isPointless { return refuse() }
             finish(server.handler.respond(request))
         }
-        if !isTaken, case .refused(let failure) = Identity.busy {
-            finish(server.handler.refuse(failure, head))
-        }
         return true
+    }
+
+    /// Whether nothing waits for what a worker would find out: checking a password then only holds up the next one.
+    private var isPointless: Bool {
+        server.isStopping || ConnectedSocket.isBroken(open.descriptor)
     }
 
     private func finish(_ response: ListenerResponse) {

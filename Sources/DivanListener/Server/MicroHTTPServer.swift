@@ -77,7 +77,7 @@ final class MicroHTTPServer: HTTPServer {
     private let feeders: WorkerPool
     private let writers: WorkerPool
     private let waiters: WorkerPool
-    private let signers: WorkerPool
+    private let signers: TurnPool
     private let heavy: WorkerPool
     let deadlines: Deadlines
     private let state: Mutex<State>
@@ -112,7 +112,7 @@ final class MicroHTTPServer: HTTPServer {
         waiters = WorkerPool("divan.listener.waiters", width: limits.workers * 4)
         heavy = WorkerPool("divan.listener.heavy", width: max(2, limits.workers / 4))
         // Hashing passwords may keep half of the processors busy, never all.
-        signers = WorkerPool(
+        signers = TurnPool(
             "divan.listener.signers", width: min(limits.workers, Self.processors / 2),
             mostWaiting: Self.mostSigningIn)
         let queue = DispatchQueue(label: "divan.listener.timer")
@@ -139,14 +139,26 @@ final class MicroHTTPServer: HTTPServer {
 
     deinit { stop() }
 
-    /// The threads of a lane.
-    func pool(_ lane: Router.Lane) -> WorkerPool {
+    /// Has a worker do something for a request.
+    ///
+    /// - Parameters:
+    ///   - lane: Where it waits for its turn.
+    ///   - head: The head of the request, which says whose turn it is where that counts.
+    ///   - refused: Called in place of the work when too many wait already.
+    ///   - work: The work.
+    func run(
+        _ lane: Router.Lane, for head: RequestHead, refused: @escaping @Sendable () -> Void,
+        _ work: @escaping @Sendable () -> Void
+    ) {
         switch lane {
-        case .reading: readers
-        case .writing: writers
-        case .long: waiters
-        case .heavy: heavy
-        case .signingIn: signers
+        case .reading: readers.run(work)
+        case .writing: writers.run(work)
+        case .long: waiters.run(work)
+        case .heavy: heavy.run(work)
+        case .signingIn:
+            let turn = Turn(
+                owner: head.network, name: Guardian.name(in: head.headers))
+            signers.run(for: turn, refused: refused, work)
         }
     }
 

@@ -3,8 +3,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Runs blocking work on a bounded number of threads; the rest waits in order, and what would wait behind too much is
-/// not taken.
+/// Runs blocking work on a bounded number of threads; the rest waits in order.
 ///
 /// The threads are its own. The concurrent queues of Dispatch share theirs, of which no more are at work than there are
 /// processors, so one pool with much to do would keep every other one, and every task, from beginning anything. A serial
@@ -20,30 +19,23 @@ final class WorkerPool: Sendable {
         var first = 0
     }
 
-    private let mostWaiting: Int
     private let threads: [DispatchQueue]
     private let state: Mutex<State>
 
-    /// Makes a pool of at most `width` threads, for which at most so much waits.
-    init(_ label: String, width: Int, mostWaiting: Int = .max) {
-        self.mostWaiting = mostWaiting
+    /// Makes a pool of at most `width` threads.
+    init(_ label: String, width: Int) {
         threads = (0..<max(1, width)).map { _ in DispatchQueue(label: label) }
         state = Mutex(State(idle: Array(threads.indices)))
     }
 
     /// Runs work as soon as a thread is free.
-    ///
-    /// - Returns: false when too much waits; the work is not taken then.
-    @discardableResult
-    func run(_ work: @escaping @Sendable () -> Void) -> Bool {
-        let (isTaken, thread): (Bool, Int?) = state.withLock { state in
-            if let thread = state.idle.popLast() { return (true, thread) }
-            guard state.waiting.count - state.first < mostWaiting else { return (false, nil) }
+    func run(_ work: @escaping @Sendable () -> Void) {
+        let thread: Int? = state.withLock { state in
+            if let thread = state.idle.popLast() { return thread }
             state.waiting.append(work)
-            return (true, nil)
+            return nil
         }
         if let thread { threads[thread].async { self.work(work, on: thread) } }
-        return isTaken
     }
 
     private func work(_ first: @escaping @Sendable () -> Void, on thread: Int) {

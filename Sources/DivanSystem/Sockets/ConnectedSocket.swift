@@ -43,15 +43,23 @@ package enum ConnectedSocket {
     /// `POLLRDHUP`, which only shows with GNU extensions.
     private static let hungUp: Int32 = 0x2000
 
-    /// Whether the other side has hung up.
+    /// Whether the other side has hung up, or sends no more.
     ///
     /// - Parameter descriptor: The connection.
     /// - Returns: Whether it has.
-    package static func isGone(_ descriptor: Int32) -> Bool {
-        var entry = pollfd(fd: descriptor, events: Int16(clamping: Self.hungUp), revents: 0)
+    package static func isGone(_ descriptor: Int32) -> Bool { shows(hungUp, descriptor) }
+
+    /// Whether the connection is broken: nothing that is sent on it arrives.
+    ///
+    /// - Parameter descriptor: The connection.
+    /// - Returns: Whether it is.
+    package static func isBroken(_ descriptor: Int32) -> Bool { shows(0, descriptor) }
+
+    private static func shows(_ events: Int32, _ descriptor: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(clamping: events), revents: 0)
         // SAFETY: one entry is given, and it lives through the call.
         guard unsafe CLibrary.poll(&entry, 1, 0) > 0 else { return false }
-        return entry.revents & Int16(clamping: Self.hungUp | POLLHUP | POLLERR) != 0
+        return entry.revents & Int16(clamping: events | POLLHUP | POLLERR) != 0
     }
 
     /// The network at the other end of a connection: an IPv4 address, or an IPv6 address whose last 64 bits are

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import DivanJSON
+internal import Synchronization
+
+/// Runs blocking work on a few threads by turns, so that one who has much to do, or whose work never ends, holds up no
+/// other: see `TurnQueue`.
+///
+/// The threads are its own, as those of a `WorkerPool` are.
+///
+/// State: `state`, guarded by its mutex; work is run, and refused, without it.
+final class TurnPool: Sendable {
+    typealias Action = @Sendable () -> Void
+
+    private struct Piece: Sendable {
+        var run: Action
+        var refuse: Action
+    }
+
+    private struct State {
+        /// The places in `threads` that have nothing to do.
+        var idle: [Int]
+        var waiting = TurnQueue<Piece>()
+        /// How many threads are at work for each owner.
+        var running: NameMap<Int> = [:]
+    }
+
+    private let mostOfOne: Int
+    private let mostWaiting: Int
+    private let threads: [DispatchQueue]
+    private let state: Mutex<State>
+
+    /// Makes a pool of at most `width` threads, of which an owner has at most so many, and for which at most so much
+    /// waits.
+    init(_ label: String, width: Int, mostOfOne: Int = .max, mostWaiting: Int = .max) {
+        self.mostOfOne = mostOfOne
+        self.mostWaiting = mostWaiting
+        threads = (0..<max(1, width)).map { _ in DispatchQueue(label: label) }
+        state = Mutex(State(idle: Array(threads.indices)))
+    }
+
+    /// Runs work when it is its turn.
+    ///
+    /// - Parameters:
+    ///   - turn: Whose it is.
+    ///   - refused: Called in place of the work when too much waits: at once, or later when it makes room for another
+    ///     owner, of whom less waits.
+    ///   - work: The work.
+    func run(for turn: Turn, refused: @escaping Action = {}, _ work: @escaping Action) {
+        let piece = Piece(run: work, refuse: refused)
+        let (thread, victim): (Int?, Piece?) = state.withLock { state in
+            if !state.idle.isEmpty, isAllowed(turn.owner, state), let thread = state.idle.popLast()
+            {
+                state.running[turn.owner, default: 0] += 1
+                return (thread, nil)
+            }
+            var victim: Piece?
+            if state.waiting.count >= mostWaiting {
+                victim = state.waiting.makeRoom(for: turn)
+                guard victim != nil else { return (nil, piece) }
+            }
+            state.waiting.append(piece, for: turn)
+            return (nil, victim)
+        }
+        victim?.refuse()
+        guard let thread else { return }
+        threads[thread].async { self.work(work, for: turn.owner, on: thread) }
+    }
+
+    private func isAllowed(_ owner: String, _ state: State) -> Bool {
+        (state.running[owner] ?? 0) < mostOfOne
+    }
+
+    private func work(_ first: @escaping Action, for owner: String, on thread: Int) {
+        var next: (owner: String, run: Action)? = (owner, first)
+        while let (owner, run) = next {
+            run()
+            next = state.withLock { state in
+                let left = (state.running[owner] ?? 1) - 1
+                state.running[owner] = left > 0 ? left : nil
+                // Only what this thread has ended can have let another owner's piece through, so none is left for an
+                // idle thread.
+                let running = state.running
+                guard
+                    let (owner, piece) = state.waiting.next(where: {
+                        (running[$0] ?? 0) < mostOfOne
+                    })
+                else {
+                    state.idle.append(thread)
+                    return nil
+                }
+                state.running[owner, default: 0] += 1
+                return (owner, piece.run)
+            }
+        }
+    }
+}

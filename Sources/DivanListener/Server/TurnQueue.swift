@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+
+/// Whose turn it is: an owner, and a name within what the owner has.
+struct Turn: Sendable {
+    /// A network, or a function of the app.
+    @ByBytes var owner: String
+    /// A name that the owner gives.
+    @ByBytes var name = ""
+}
+
+/// Work that waits, and is taken by turns: one piece of each owner, and of what an owner has, one of each name.
+///
+///     waits, in the order of its coming         is taken as
+///     a/ann a/bob a/bob b/cid a/ann             a/ann b/cid a/bob a/ann a/bob
+///
+/// So an owner with thousands of pieces delays another one's by one piece. A newcomer goes to the end of the turn, so that
+/// none waits for ever.
+struct TurnQueue<Work: Sendable>: Sendable {
+    private struct Line {
+        let name: String
+        var works: [Work]
+    }
+
+    private struct Owner {
+        let name: String
+        var lines: [Line]
+        var count: Int { lines.reduce(0) { $0 + $1.works.count } }
+    }
+
+    private var owners: [Owner] = []
+    /// How much waits.
+    private(set) var count = 0
+
+    /// Adds a piece of work.
+    mutating func append(_ work: Work, for turn: Turn) {
+        count += 1
+        guard let index = owners.firstIndex(where: { $0.name.hasSameBytes(as: turn.owner) }) else {
+            owners.append(Owner(name: turn.owner, lines: [Line(name: turn.name, works: [work])]))
+            return
+        }
+        let lines = owners[index].lines
+        if let line = lines.firstIndex(where: { $0.name.hasSameBytes(as: turn.name) }) {
+            owners[index].lines[line].works.append(work)
+        } else {
+            owners[index].lines.append(Line(name: turn.name, works: [work]))
+        }
+    }
+
+    /// Takes the next piece of an owner that a closure lets through, with the owner's name; nil when there is none.
+    mutating func next(where isAllowed: (String) -> Bool = { _ in true }) -> (String, Work)? {
+        guard let index = owners.firstIndex(where: { isAllowed($0.name) }) else { return nil }
+        var owner = owners.remove(at: index)
+        var line = owner.lines.removeFirst()
+        let work = line.works.removeFirst()
+        if !line.works.isEmpty { owner.lines.append(line) }
+        if !owner.lines.isEmpty { owners.append(owner) }
+        count -= 1
+        return (owner.name, work)
+    }
+
+    /// Takes back what came last of the owner that has the most, if that is more than a newcomer would have with one
+    /// piece more.
+    ///
+    /// - Returns: The piece that makes room for the newcomer's; nil when the newcomer has as much as any other.
+    mutating func makeRoom(for turn: Turn) -> Work? {
+        let own = owners.first { $0.name.hasSameBytes(as: turn.owner) }?.count ?? 0
+        guard let index = owners.indices.max(by: { owners[$0].count < owners[$1].count }),
+            owners[index].count > own + 1, var line = owners[index].lines.popLast(),
+            let work = line.works.popLast()
+        else { return nil }
+        if !line.works.isEmpty { owners[index].lines.append(line) }
+        count -= 1
+        return work
+    }
+}
