@@ -27,14 +27,24 @@ package protocol ResponseProducer: AnyObject, Sendable {
     /// - Throws: any error, which breaks the answer off: the client sees that it is not whole.
     func next() throws -> Production
 
-    /// Whether it follows changes, and so may be one of hundreds that a commit wakes at once.
-    var isFeed: Bool { get }
+    /// Which threads make the pieces.
+    var lane: ProductionLane { get }
 
     /// Hands over what to call when there may be more after `.wait`.
     func whenReady(_ wake: @escaping @Sendable () -> Void)
 
     /// Says that nobody wants more.
     func cancel()
+}
+
+/// Which threads make the pieces of an answer. None waits behind those of another kind.
+package enum ProductionLane: Sendable, Equatable {
+    /// Those of answers that end.
+    case answers
+    /// Those of feeds that follow changes, of which a commit wakes hundreds at once.
+    case feeds
+    /// Those of functions of the app, which may block for as long as they want: one of this name has few of them.
+    case function(String)
 }
 
 /// What a producer has.
@@ -52,7 +62,7 @@ protocol ResponseSteps: Sendable {
     /// See `ResponseProducer`.
     mutating func next() throws -> Production
     /// See `ResponseProducer`.
-    var isFeed: Bool { get }
+    var lane: ProductionLane { get }
     /// See `ResponseProducer`.
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void)
     /// See `ResponseProducer`.
@@ -61,7 +71,7 @@ protocol ResponseSteps: Sendable {
 
 extension ResponseSteps {
     /// Most answer what there is.
-    var isFeed: Bool { false }
+    var lane: ProductionLane { .answers }
     /// Most never wait.
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {}
     /// Most hold nothing.
@@ -72,12 +82,12 @@ extension ResponseSteps {
 ///
 /// State: the value, guarded by its mutex, which is held while a step is made.
 final class SteppedProducer<Steps: ResponseSteps>: ResponseProducer {
-    let isFeed: Bool
+    let lane: ProductionLane
     private let steps: Mutex<Steps>
 
     /// Makes a producer of its steps.
     init(_ steps: Steps) {
-        isFeed = steps.isFeed
+        lane = steps.lane
         self.steps = Mutex(steps)
     }
 

@@ -49,7 +49,12 @@ struct ChangesFeed: ResponseSteps {
         left = request.limit ?? .max
     }
 
-    var isFeed: Bool { request.mode != .normal }
+    var lane: ProductionLane {
+        if let function = request.filter.functionName {
+            return .function("\(database.name)/\(function)")
+        }
+        return request.mode == .normal ? .answers : .feeds
+    }
 
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {
         self.wake = wake

@@ -113,7 +113,7 @@ enum ChangesFilter: Sendable {
     case documentIDs(NameSet)
     case designDocuments
     case selector(Selector)
-    case function(FilterFunction, JSONObject)
+    case function(FilterFunction, JSONObject, named: String)
     /// Documents that a view has rows of.
     case view(View)
 
@@ -144,7 +144,7 @@ enum ChangesFilter: Sendable {
             let function = try call.filter(name)
             var parameters: JSONObject = body
             for (key, value) in query.items { parameters[key] = .string(value) }
-            self = .function(function, parameters)
+            self = .function(function, parameters, named: name)
         }
     }
 
@@ -157,10 +157,14 @@ enum ChangesFilter: Sendable {
     }
 
     /// Whether the app's own code decides.
-    var isFunction: Bool {
+    var isFunction: Bool { functionName != nil }
+
+    /// What the app's own code that decides is called; nil where none does.
+    var functionName: String? {
         switch self {
-        case .function, .view: true
-        case .all, .documentIDs, .designDocuments, .selector: false
+        case .function(_, _, let name): name
+        case .view(let view): "_view/\(view.name)"
+        case .all, .documentIDs, .designDocuments, .selector: nil
         }
     }
 
@@ -175,7 +179,7 @@ enum ChangesFilter: Sendable {
     func passes(_ document: Document) throws -> Bool {
         switch self {
         case .selector(let selector): selector.matches(document)
-        case .function(let function, let parameters): try function(document, parameters)
+        case .function(let function, let parameters, _): try function(document, parameters)
         case .view(let view): try view.emits(for: document)
         case .all, .documentIDs, .designDocuments: true
         }

@@ -77,7 +77,7 @@ final class KeptAnswer: ResponseProducer {
         return response
     }
 
-    var isFeed: Bool { source?.isFeed ?? false }
+    var lane: ProductionLane { source?.lane ?? .answers }
 
     func next() throws -> Production {
         if let piece = try nextOfFile() { return .bytes(piece) }

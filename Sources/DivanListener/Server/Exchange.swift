@@ -314,8 +314,8 @@ final class Exchange: Sendable {
 
     /// Has a worker make the next piece.
     private func makeMore() {
-        let isFeed = state.withLock { $0.producer?.isFeed ?? false }
-        server.producing(isFeed).run { [self] in produce() }
+        let lane = state.withLock { $0.producer?.lane ?? .answers }
+        server.produce(in: lane) { [self] in produce() }
     }
 
     private func produce() {

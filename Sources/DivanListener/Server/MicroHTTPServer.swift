@@ -78,6 +78,7 @@ final class MicroHTTPServer: HTTPServer {
     private let writers: WorkerPool
     private let waiters: WorkerPool
     private let signers: TurnPool
+    private let functions: TurnPool
     private let heavy: WorkerPool
     let deadlines: Deadlines
     private let state: Mutex<State>
@@ -115,6 +116,8 @@ final class MicroHTTPServer: HTTPServer {
         signers = TurnPool(
             "divan.listener.signers", width: min(limits.workers, Self.processors / 2),
             mostWaiting: Self.mostSigningIn)
+        // Each holds a snapshot of its database while it runs, and a database lends sixteen at a time.
+        functions = TurnPool("divan.listener.functions", width: limits.workers, mostOfOne: 2)
         let queue = DispatchQueue(label: "divan.listener.timer")
         deadlines = Deadlines(queue)
         let daemon = unsafe Self.start(
@@ -162,8 +165,14 @@ final class MicroHTTPServer: HTTPServer {
         }
     }
 
-    /// The threads that make the pieces of answers; those of feeds come after each other, and hold up no other answer.
-    func producing(_ isFeed: Bool) -> WorkerPool { isFeed ? feeders : readers }
+    /// Has a worker make a piece of an answer.
+    func produce(in lane: ProductionLane, _ work: @escaping @Sendable () -> Void) {
+        switch lane {
+        case .answers: readers.run(work)
+        case .feeds: feeders.run(work)
+        case .function(let name): functions.run(for: Turn(owner: name), work)
+        }
+    }
 
     private static func start(
         _ socket: ListeningSocket, _ limits: ListenerLimits, _ tls: ListenerTLS?,

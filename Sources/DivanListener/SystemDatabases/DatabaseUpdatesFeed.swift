@@ -36,7 +36,7 @@ struct DatabaseUpdatesFeed: ResponseSteps {
         }
     }
 
-    var isFeed: Bool { mode != .normal }
+    var lane: ProductionLane { mode == .normal ? .answers : .feeds }
 
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {
         self.wake = wake
