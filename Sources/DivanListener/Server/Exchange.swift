@@ -59,6 +59,9 @@ final class Exchange: Sendable {
         var lag = Duration.zero
     }
 
+    /// What waits in the system for the client of a feed, in bytes.
+    private static let sentAhead = 64 << 10
+
     private let server: MicroHTTPServer
     private let target: String
     private let connection: Connection
@@ -271,6 +274,10 @@ final class Exchange: Sendable {
     /// Takes over the producer of a body.
     func begin(_ producer: any ResponseProducer) {
         state.withLock { $0.producer = producer }
+        // What a client does not take stays with the producer, which keeps none of it.
+        if producer.lane != .answers {
+            ConnectedSocket.boundSending(open.descriptor, bytes: Self.sentAhead)
+        }
         producer.whenReady { [weak self] in self?.wake() }
     }
 

@@ -62,6 +62,18 @@ package enum ConnectedSocket {
         return entry.revents & Int16(clamping: events | POLLHUP | POLLERR) != 0
     }
 
+    /// Bounds what waits in the system for the other side to take it, which grows to some megabytes otherwise.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The connection.
+    ///   - bytes: About how many bytes; the system may take twice as many.
+    package static func boundSending(_ descriptor: Int32, bytes: Int) {
+        var size = Int32(clamping: bytes)
+        // SAFETY: as in `sendAtOnce`.
+        unsafe _ = setsockopt(
+            descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
+
     /// The network at the other end of a connection: an IPv4 address, or an IPv6 address whose last 64 bits are
     /// zero, since one client may have all of them.
     ///
