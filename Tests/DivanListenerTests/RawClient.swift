@@ -12,17 +12,31 @@ final class RawClient {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
 
-    init(port: UInt16) throws {
+    /// Connects, from the loopback's address 127.0.0.`host`.
+    ///
+    /// - Parameter room: How many bytes the system may keep that were not read; nil for what is usual.
+    init(port: UInt16, from host: UInt8 = 1, room: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        if var room {
+            setsockopt(
+                descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+        }
+        func call(
+            _ host: UInt8, _ port: UInt16,
+            _ function: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32
+        ) -> Int32 {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = (UInt32(0x7F00_0000) + UInt32(host)).bigEndian
+            return withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    function(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
             }
         }
+        var result: Int32 = host == 1 ? 0 : call(host, 0, bind)
+        if result == 0 { result = call(1, port, connect) }
         struct Refused: Error {}
         guard result == 0 else {
             close(descriptor)
