@@ -18,7 +18,8 @@ let package = Package(
         .executable(name: "divan", targets: ["DivanCommand"]),
     ],
     targets: [
-        // C fences: module maps and opaque shims, no logic.
+        // C modules. Each shows a system library behind opaque types. Most have only shims; CChecksum, CSQLite,
+        // CPageCodec and COpenSSL have code of their own, which ARCHITECTURE.md names.
         .target(name: "CChecksum"),
         .target(
             name: "CICU",
@@ -87,34 +88,49 @@ let package = Package(
             name: "DivanDatabase",
             dependencies: [
                 "DivanJSON", "DivanSystem", "DivanLogging", "DivanModel", "DivanPlatform",
-                "DivanStorage", "DivanSQLite", "DivanIndex", "CLibrary",
+                "DivanStorage", "DivanSQLite", "DivanIndex",
             ]
         ),
 
-        // 4: replication.
+        // 4: indexes and the queries that read them.
+        .target(
+            name: "DivanQuery",
+            dependencies: [
+                "DivanDatabase", "DivanIndex", "DivanJSON", "DivanLogging", "DivanModel",
+                "DivanPlatform", "DivanStorage", "DivanSystem", "CLibrary",
+            ]
+        ),
+        // 5: work on whole databases, and replication.
+        .target(
+            name: "DivanMaintenance",
+            dependencies: [
+                "DivanQuery", "DivanDatabase", "DivanJSON", "DivanLogging", "DivanModel",
+                "DivanSQLite", "DivanStorage", "DivanSystem",
+            ]
+        ),
         .target(
             name: "DivanReplication",
             dependencies: [
-                "DivanHTTP", "DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging",
-                "DivanSystem",
+                "DivanQuery", "DivanDatabase", "DivanHTTP", "DivanModel", "DivanJSON",
+                "DivanLogging", "DivanSystem",
             ]
         ),
 
-        // 5: one import for apps.
+        // 6: one import for apps, and the server.
         .target(
             name: "Divan",
             dependencies: [
-                "DivanReplication", "DivanDatabase", "DivanModel", "DivanJSON", "DivanLogging",
-                "DivanStorage",
+                "DivanMaintenance", "DivanQuery", "DivanReplication", "DivanDatabase", "DivanModel",
+                "DivanJSON", "DivanLogging", "DivanStorage",
             ]
         ),
 
-        // 6: the server.
         .target(
             name: "DivanListener",
             dependencies: [
-                "Divan", "DivanDatabase", "DivanHTTP", "DivanJSON", "DivanLogging", "DivanModel",
-                "DivanReplication", "DivanSystem", "CMicroHTTPD", "COpenSSL",
+                "DivanReplication", "DivanMaintenance", "DivanQuery", "DivanDatabase", "DivanHTTP",
+                "DivanJSON", "DivanLogging", "DivanModel", "DivanSystem", "CMicroHTTPD",
+                "COpenSSL",
             ]
         ),
 
@@ -122,7 +138,7 @@ let package = Package(
         .executableTarget(
             name: "DivanCommand",
             dependencies: [
-                "DivanListener", "Divan", "DivanDatabase", "DivanLMDB", "DivanModel", "DivanJSON",
+                "DivanListener", "Divan", "DivanHTTP", "DivanLMDB", "DivanModel", "DivanJSON",
                 "DivanStorage", "DivanSystem",
             ]
         ),
@@ -238,7 +254,8 @@ let package = Package(
         .testTarget(
             name: "DivanDatabaseTests",
             dependencies: [
-                "Divan", "DivanHTTP", "DivanLogging", "DivanPlatform", "DivanStorage",
+                "Divan", "DivanDatabase", "DivanQuery", "DivanMaintenance", "DivanHTTP",
+                "DivanLogging", "DivanPlatform", "DivanStorage",
                 "DivanSQLite", "DivanLMDB", "DivanSystem",
                 "DivanStorageConformance", "DivanTestSupport", "DivanTestChild",
             ]
@@ -255,8 +272,8 @@ let package = Package(
         .testTarget(
             name: "DivanListenerTests",
             dependencies: [
-                "DivanListener", "Divan", "DivanHTTP", "DivanLogging", "DivanSystem",
-                "DivanTestSupport", "DivanInterop",
+                "DivanListener", "Divan", "DivanDatabase", "DivanQuery", "DivanHTTP",
+                "DivanLogging", "DivanSystem", "DivanTestSupport", "DivanInterop",
             ]
         ),
         .testTarget(

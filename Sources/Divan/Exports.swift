@@ -6,6 +6,8 @@
 @_exported public import DivanDatabase
 @_exported public import DivanJSON
 @_exported public import DivanLogging
+@_exported public import DivanMaintenance
 @_exported public import DivanModel
+@_exported public import DivanQuery
 @_exported public import DivanReplication
 @_exported public import struct DivanStorage.StorageEngineFactory

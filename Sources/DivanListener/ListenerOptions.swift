@@ -2,6 +2,7 @@
 
 public import DivanDatabase
 public import DivanJSON
+public import DivanQuery
 
 /// Who gets in.
 public enum ListenerAccess: Sendable {

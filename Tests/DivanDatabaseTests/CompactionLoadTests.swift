@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanJSON
+import DivanMaintenance
 import DivanModel
 import DivanTestSupport
 import FoundationEssentials
@@ -100,7 +101,7 @@ import Testing
 
     @Test func `old purges are forgotten and new ones kept`() throws {
         let database = try sandbox.database()
-        let count = Int(Compaction.keptPurges) + 3_000
+        let count = Int(PurgeRecord.keptUnlessSet) + 3_000
         try database.inBatch {
             for number in 0..<count {
                 try database.create("\(number)")
@@ -109,7 +110,7 @@ import Testing
         }
         #expect(try rows(database) == count)
         try database.compact()
-        #expect(try rows(database) == Int(Compaction.keptPurges))
+        #expect(try rows(database) == Int(PurgeRecord.keptUnlessSet))
         let state = try database.core.read { try $0.state() }
         #expect(state.forgottenPurge == 3_000)
         #expect(state.lastPurge == UInt64(count))
@@ -117,7 +118,7 @@ import Testing
         try database.create("a")
         try database.purge("a")
         try database.compact()
-        #expect(try rows(database) == Int(Compaction.keptPurges))
+        #expect(try rows(database) == Int(PurgeRecord.keptUnlessSet))
         #expect(try database.problems() == [])
     }
 
@@ -154,7 +155,7 @@ import Testing
         let start = try database.core.committedMark()
         try database.purge("gone")
         try database.inBatch {
-            for number in 0...Int(Compaction.keptPurges) {
+            for number in 0...Int(PurgeRecord.keptUnlessSet) {
                 try database.create("\(number)")
                 try database.purge("\(number)")
             }

@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanJSON
+import DivanMaintenance
 import DivanModel
 import DivanTestSupport
 import FoundationEssentials

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanJSON
+import DivanQuery
 import DivanStorage
 import Testing
 

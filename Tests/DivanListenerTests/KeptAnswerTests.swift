@@ -3,6 +3,7 @@
 import DivanDatabase
 import DivanHTTP
 import DivanJSON
+import DivanQuery
 import Foundation
 import Testing
 

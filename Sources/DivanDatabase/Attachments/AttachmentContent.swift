@@ -78,6 +78,7 @@ public struct AttachmentContent: Sendable {
 }
 
 /// The codings of stored content that are understood.
-enum AttachmentEncoding {
-    static let gzip = "gzip"
+package enum AttachmentEncoding {
+    /// The only one: gzip.
+    package static let gzip = "gzip"
 }

@@ -18,7 +18,7 @@ extension AttachmentKey {
     private static let md5Mark: [UInt8] = [0x6D, 0x64, 0x35, 0x00]
 
     /// Reads the digest of an attachment's stub, by SHA-1 or MD5; nil for anything else.
-    init?(ofStub digest: String) {
+    package init?(ofStub digest: String) {
         guard digest.hasBytePrefix(Self.md5Prefix) else {
             self.init(digest: digest)
             return

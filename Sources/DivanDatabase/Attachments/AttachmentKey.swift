@@ -9,7 +9,7 @@ internal import DivanJSON
 ///     in a row      the 20 bytes
 ///
 /// The same content has the same key, whatever its name and whoever stored it, so it is kept once.
-struct AttachmentKey: Hashable, Sendable {
+package struct AttachmentKey: Hashable, Sendable {
     static let byteCount = 20
     static let prefix = "sha1-"
 
@@ -18,7 +18,7 @@ struct AttachmentKey: Hashable, Sendable {
     private let low: UInt32
 
     /// Makes a key of the first 20 bytes from an offset on; nil when there are fewer.
-    init?(_ bytes: Span<UInt8>, at offset: Int = 0) {
+    package init?(_ bytes: Span<UInt8>, at offset: Int = 0) {
         guard offset >= 0, bytes.count - offset >= Self.byteCount else { return nil }
         func word(_ start: Int, _ count: Int) -> UInt64 {
             (0..<count).reduce(0) { $0 << 8 | UInt64(bytes[offset + start + $1]) }
@@ -64,10 +64,10 @@ struct AttachmentKey: Hashable, Sendable {
     }
 
     /// The key as bodies have it.
-    var digest: String { Self.prefix + Base64.encode(bytes) }
+    package var digest: String { Self.prefix + Base64.encode(bytes) }
 
     /// The name of the file with the content: 40 lower-case hexadecimal digits.
-    var fileName: String {
+    package var fileName: String {
         var digits: [UInt8] = []
         digits.reserveCapacity(2 * Self.byteCount)
         for byte in bytes {

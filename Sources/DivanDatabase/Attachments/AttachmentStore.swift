@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanSystem
+package import DivanSystem
 internal import Synchronization
 
 /// The files with the content of attachments, beside the engine's: one for each content.
@@ -32,12 +32,12 @@ internal import Synchronization
 ///
 /// The folders are made for the first attachment, so a database without attachments has none of this.
 /// A database in memory keeps them in a temporary folder, which goes when it is closed.
-final class AttachmentStore: Sendable {
+package final class AttachmentStore: Sendable {
     /// How much is read or written at a time, so that memory is bounded whatever the content's size.
-    static let chunkSize = 256 * 1_024
+    package static let chunkSize = 256 * 1_024
 
     /// What values made by the database carry instead of a reference; see `AttachmentStores`.
-    let number: UInt32
+    package let number: UInt32
     let digest: any Digest
     let knownMD5s = KnownMD5s()
     /// What the files are sealed with; nil when they are not.
@@ -79,7 +79,8 @@ final class AttachmentStore: Sendable {
 
     static func folder(in dataPath: String) -> String { dataPath + "/attachments" }
     static func temporaryFolder(in dataPath: String) -> String { folder(in: dataPath) + "/tmp" }
-    static func lockPath(in dataPath: String) -> String { dataPath + "/attachments.lock" }
+    /// The file that a backup and a sweep lock.
+    package static func lockPath(in dataPath: String) -> String { dataPath + "/attachments.lock" }
 
     /// The folder that holds everything; nil in memory while there is no attachment.
     var root: String? { dataPath ?? scratch.withLock { $0 } }
@@ -107,7 +108,7 @@ final class AttachmentStore: Sendable {
     }
 
     /// Opens a stored content; nil when it is not there.
-    func open(_ key: AttachmentKey) throws(SystemError) -> ContentFile? {
+    package func open(_ key: AttachmentKey) throws(SystemError) -> ContentFile? {
         guard let path = path(of: key) else { return nil }
         do throws(SystemError) {
             return try ContentFile(
@@ -131,7 +132,7 @@ final class AttachmentStore: Sendable {
     }
 
     /// The folder that holds everything; in memory it is made when it is missing.
-    func makeRoot() throws(SystemError) -> String {
+    package func makeRoot() throws(SystemError) -> String {
         if let dataPath { return dataPath }
         return try scratchFolder()
     }
@@ -155,7 +156,7 @@ final class AttachmentStore: Sendable {
     /// - Returns: The staged content, named by its digest.
     /// - Throws: `DatabaseError` with code `.storageFull` or `.io`, and what `next` throws; the
     ///   temporary file is then gone.
-    func stage(_ next: (_ upTo: Int) throws -> [UInt8]) throws -> StagedAttachment {
+    package func stage(_ next: (_ upTo: Int) throws -> [UInt8]) throws -> StagedAttachment {
         let file: FileHandle
         do { file = try makeTemporary() } catch { throw DatabaseError.io(error) }
         // Should something fail from here on, its deinit removes the file.
@@ -205,7 +206,7 @@ final class AttachmentStore: Sendable {
     ///
     /// A file that is there already is taken when it has the right length, and replaced when not.
     /// `synchronise` must follow before the commit.
-    func place(_ staged: StagedAttachment) throws(SystemError) {
+    package func place(_ staged: StagedAttachment) throws(SystemError) {
         guard let path = path(of: staged.key) else {
             throw SystemError.missing("link", staged.key.fileName)
         }

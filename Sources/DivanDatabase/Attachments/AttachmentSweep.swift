@@ -18,13 +18,14 @@ internal import DivanSystem
 /// rows whose removal was committed but not yet on the disk, and their files would be gone.
 ///
 /// While a backup holds the lock, nothing is swept; the next compaction does it.
-struct AttachmentSweep {
+package struct AttachmentSweep {
     /// What a sweep did.
-    struct Result {
-        var files = 0
+    package struct Result {
+        /// The files that it removed.
+        package var files = 0
         var bytes = 0
         /// Whether a backup or another sweep was at work, so that nothing was done.
-        var isSkipped = false
+        package var isSkipped = false
     }
 
     /// How many files are looked at in one transaction.
@@ -35,7 +36,14 @@ struct AttachmentSweep {
     let core: DatabaseCore
     let progress: ProgressHandler?
 
-    func run() throws -> Result {
+    /// Prepares a sweep of a database's attachments.
+    package init(core: DatabaseCore, progress: ProgressHandler?) {
+        self.core = core
+        self.progress = progress
+    }
+
+    /// Removes the files that no stored revision refers to.
+    package func run() throws -> Result {
         var result = Result()
         guard let root = core.attachments.root,
             Files.isDirectory(AttachmentStore.folder(in: root))

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Reads an open file from an offset to another, whoever else reads it.
 ///
 /// State: the offset, guarded by its mutex.
-final class FileReader: AttachmentReader {
+package final class FileReader: AttachmentReader {
     private let file: ContentFile
     private let end: Int?
     private let offset: Mutex<Int>
@@ -21,13 +21,14 @@ final class FileReader: AttachmentReader {
     }
 
     /// Reads from the start; to the end of the file when `length` is nil.
-    init(_ file: ContentFile, length: Int?) {
+    package init(_ file: ContentFile, length: Int?) {
         self.file = file
         end = length
         offset = Mutex(0)
     }
 
-    func read(upTo count: Int) throws -> [UInt8] {
+    /// Reads the next bytes: up to `count`, and none at the end.
+    package func read(upTo count: Int) throws -> [UInt8] {
         try offset.withLock { offset in
             let wanted = min(count, (end ?? .max) - offset)
             guard wanted > 0 else { return [] }

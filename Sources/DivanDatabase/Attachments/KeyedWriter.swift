@@ -6,7 +6,7 @@ internal import DivanSystem
 /// Streams content into a temporary file of a store that must turn out to be that of a known key.
 ///
 /// One thread at a time. A writer that is dropped leaves nothing behind.
-final class KeyedWriter {
+package final class KeyedWriter {
     private let store: AttachmentStore
     private let key: AttachmentKey
     private let file: TemporaryFile
@@ -14,7 +14,7 @@ final class KeyedWriter {
     private let check: KeyCheck
 
     /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
-    init(_ key: AttachmentKey, in store: AttachmentStore) throws {
+    package init(_ key: AttachmentKey, in store: AttachmentStore) throws {
         self.store = store
         self.key = key
         do throws(SystemError) {
@@ -28,13 +28,13 @@ final class KeyedWriter {
     var length: Int { writer.length }
 
     /// Appends a piece.
-    func write(_ piece: [UInt8]) throws {
+    package func write(_ piece: [UInt8]) throws {
         check.update(piece)
         do throws(SystemError) { try writer.write(piece) } catch { throw DatabaseError.io(error) }
     }
 
     /// Ends the content and makes it durable; nil when it is another one.
-    func finish() throws -> StagedAttachment? {
+    package func finish() throws -> StagedAttachment? {
         guard check.finish() else { return nil }
         do throws(SystemError) {
             try writer.finish(key)

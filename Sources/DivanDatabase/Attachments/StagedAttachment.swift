@@ -7,9 +7,10 @@ internal import Synchronization
 ///
 /// It can be placed more than once: a save may be rolled back and tried again. The temporary file goes
 /// with the last reference to this.
-final class StagedAttachment: Sendable {
+package final class StagedAttachment: Sendable {
     let store: AttachmentStore
-    let key: AttachmentKey
+    /// The content's digest, which is its name.
+    package let key: AttachmentKey
     /// The bytes of the content.
     let length: Int
     let file: TemporaryFile

@@ -39,8 +39,9 @@ internal import Synchronization
 /// 4. The lock is never held while a handler runs or the database is read.
 ///
 /// State: `state`, guarded by its mutex.
-final class ChangeHub: Sendable {
-    typealias Handler = @Sendable (HubEvent) -> Void
+package final class ChangeHub: Sendable {
+    /// What a follower does with an event.
+    package typealias Handler = @Sendable (HubEvent) -> Void
 
     struct Follower: Sendable {
         var handler: Handler
@@ -95,7 +96,7 @@ final class ChangeHub: Sendable {
     /// Calls `handler` for all that is committed from now on, until the token is cancelled or released.
     ///
     /// The handler may read, write, close the database, follow and cancel; others wait meanwhile.
-    func follow(_ handler: @escaping Handler) -> HubToken {
+    package func follow(_ handler: @escaping Handler) -> HubToken {
         add(Follower(handler: handler, documentID: nil))
     }
 

@@ -8,7 +8,7 @@ internal import Synchronization
 /// raised the count, so the wait returns at once.
 ///
 /// State: `state`, guarded by its mutex. Waiters are resumed outside it.
-final class CommitBell: Sendable {
+package final class CommitBell: Sendable {
     private struct State {
         var count = 0
         var isClosed = false
@@ -29,13 +29,13 @@ final class CommitBell: Sendable {
     }
 
     /// Signals only by `ring`.
-    init() {}
+    package init() {}
 
     /// How often it has signalled.
-    var count: Int { state.withLock { $0.count } }
+    package var count: Int { state.withLock { $0.count } }
 
     /// Waits until it has signalled more than `count` times, is closed, or the task is cancelled.
-    func wait(after count: Int) async {
+    package func wait(after count: Int) async {
         let ticket = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -56,7 +56,7 @@ final class CommitBell: Sendable {
     }
 
     /// Signals; when closing, ends all waits, also those that begin later.
-    func ring(closing: Bool = false) {
+    package func ring(closing: Bool = false) {
         let waiters = state.withLock { state in
             defer { state.waiters = [:] }
             state.count += 1

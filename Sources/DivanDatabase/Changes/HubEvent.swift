@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+package import DivanModel
 
 /// What a follower of `ChangeHub` is told.
-enum HubEvent: Sendable {
+package enum HubEvent: Sendable {
     /// Something was committed.
     case changed(HubChange)
     /// The database was closed; nothing comes after this.
@@ -11,21 +11,22 @@ enum HubEvent: Sendable {
 }
 
 /// Documents that changed: which, not how. A follower that needs more reads the database.
-struct HubChange: Sendable {
+package struct HubChange: Sendable {
     /// A read that begins now sees at least what had this sequence and this purge.
     var lastSequence: SequenceNumber
     var lastPurge: UInt64
     /// The documents that changed or were purged, in order; one may come twice. Empty when only a
     /// handle was closed, or with `isOfAnyDocument`.
-    var documentIDs: [DocumentID]
-    var source: ChangeSource
+    package var documentIDs: [DocumentID]
+    /// Where the changes come from.
+    package var source: ChangeSource
     /// Whether unknown documents changed: compaction has forgotten which were purged. So any
     /// document may have.
     var isOfAnyDocument = false
 }
 
 /// Keeps a follower of `ChangeHub`; releasing it ends the following, too.
-final class HubToken: Sendable {
+package final class HubToken: Sendable {
     private let hub: ChangeHub
     private let number: Int
 
@@ -37,5 +38,5 @@ final class HubToken: Sendable {
     deinit { cancel() }
 
     /// Ends the following, without waiting for a handler that is running on another thread.
-    func cancel() { hub.remove(number) }
+    package func cancel() { hub.remove(number) }
 }

@@ -14,7 +14,8 @@ internal import Synchronization
 public final class ListenerToken: Sendable {
     private let removal: Mutex<(@Sendable () -> Void)?>
 
-    init(_ removal: @escaping @Sendable () -> Void) { self.removal = Mutex(removal) }
+    /// Makes a token that calls `removal` once.
+    package init(_ removal: @escaping @Sendable () -> Void) { self.removal = Mutex(removal) }
 
     deinit { remove() }
 

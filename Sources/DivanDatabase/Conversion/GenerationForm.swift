@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanStorage
+package import DivanStorage
 internal import DivanSystem
 
 /// In what form a generation is kept: which engine, with which options, and how attachments lie.
@@ -8,26 +8,27 @@ internal import DivanSystem
 /// `GenerationRewriting` makes a generation of another form out of the current one. It does not know
 /// what a form means: the options go to the engine as they are, `record` writes what the manifest
 /// has to say of the form, and `transfer` puts the content of one attachment in its place.
-struct GenerationForm {
+package struct GenerationForm {
     /// The engine.
     var engine: StorageEngineFactory
     /// The engine's options: durability, caches, and the key when there is one.
     var options: StorageOptions
     /// The key of the data in this form; nil when they are not encrypted.
-    var dataKey: DataKey? { options.encryptionKey as? DataKey }
+    package var dataKey: DataKey? { options.encryptionKey as? DataKey }
     /// Writes into the manifest what must be known to open the generation, besides the engine's name.
-    var record: (inout Manifest) -> Void = { _ in }
+    package var record: (inout Manifest) -> Void = { _ in }
     /// Puts the content of an attachment into the new generation.
-    var transfer: ContentTransfer = Self.link
+    package var transfer: ContentTransfer = Self.link
 
     /// Puts the content of one attachment into a folder, forced to the disk.
     ///
     /// Gets its key, the store it lies in, and the folder. Returns false when there is no such content.
     /// The folder is forced to the disk afterwards.
-    typealias ContentTransfer = (AttachmentKey, AttachmentStore, String) throws -> Bool
+    package typealias ContentTransfer = (AttachmentKey, AttachmentStore, String) throws -> Bool
 
     /// Gives the file a second name, or copies it where that cannot be done. It is never changed.
-    static func link(_ key: AttachmentKey, _ store: AttachmentStore, _ folder: String) throws
+    package static func link(_ key: AttachmentKey, _ store: AttachmentStore, _ folder: String)
+        throws
         -> Bool
     {
         guard let file = store.path(of: key), Files.exists(file) else { return false }
@@ -36,7 +37,8 @@ struct GenerationForm {
     }
 
     /// Copies the file as it is: it belongs to another program, which may write into it.
-    static func copy(_ key: AttachmentKey, _ store: AttachmentStore, _ folder: String) throws
+    package static func copy(_ key: AttachmentKey, _ store: AttachmentStore, _ folder: String)
+        throws
         -> Bool
     {
         guard let file = store.path(of: key), Files.exists(file) else { return false }
@@ -54,7 +56,7 @@ struct GenerationForm {
     ///   - report: Gets the contents done and their number, before each and at the end.
     /// - Throws: `DatabaseError` with code `.corrupted` when one is missing that must be there,
     ///   `SystemError`, and what `transfer` and `report` throw.
-    static func transfer(
+    package static func transfer(
         _ contents: [AttachmentReference.Content], from store: AttachmentStore,
         to dataPath: String, by transfer: ContentTransfer,
         report: (_ contents: Int, _ total: Int) throws -> Void
@@ -81,7 +83,7 @@ struct GenerationForm {
     ///   - report: Gets the rows done and their number.
     /// - Throws: `StorageError`, `DatabaseError` with code `.corrupted` when rows are missing in the end,
     ///   and what `report` throws.
-    func fill(
+    package func fill(
         _ dataPath: String, from source: any StorageEngine,
         report: (_ rows: Int, _ total: Int) throws -> Void
     ) throws {

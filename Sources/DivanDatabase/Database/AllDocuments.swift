@@ -49,6 +49,19 @@ public struct DocumentRow: Sendable {
     /// The document, when the enumeration includes them.
     public var document: Document?
 
+    /// Makes the row of a document.
+    package init(
+        id: String, revision: RevisionID, sequence: SequenceNumber, isDeleted: Bool,
+        isConflicted: Bool, document: Document? = nil
+    ) {
+        self.id = id
+        self.revision = revision
+        self.sequence = sequence
+        self.isDeleted = isDeleted
+        self.isConflicted = isConflicted
+        self.document = document
+    }
+
     /// The ID of the current revision.
     public var revisionID: String { revision.description }
 }
@@ -57,7 +70,9 @@ extension Snapshot {
     /// Enumerates `documents` in the order of IDs, which is bytewise.
     ///
     /// Only conflicts are wanted: then `conflicts` is walked, and each record is looked up.
-    func forEachDocument(_ options: AllDocumentsOptions, _ body: (DocumentRow) throws -> Void)
+    package func forEachDocument(
+        _ options: AllDocumentsOptions, _ body: (DocumentRow) throws -> Void
+    )
         throws
     {
         try core.blaming(nil) {
@@ -164,12 +179,23 @@ extension Snapshot {
 }
 
 /// The current revision of a document, as its record tells.
-struct CurrentRevision {
-    let id: DocumentID
-    let revision: RevisionID
+package struct CurrentRevision {
+    /// The document's ID.
+    package let id: DocumentID
+    /// The ID of the revision.
+    package let revision: RevisionID
     /// 0 when its body is gone.
-    let sequence: SequenceNumber
-    let isDeleted: Bool
+    package let sequence: SequenceNumber
+    /// Whether it is a tombstone.
+    package let isDeleted: Bool
+
+    /// Names the current revision of a document.
+    package init(id: DocumentID, revision: RevisionID, sequence: SequenceNumber, isDeleted: Bool) {
+        self.id = id
+        self.revision = revision
+        self.sequence = sequence
+        self.isDeleted = isDeleted
+    }
 }
 
 extension CurrentRevision {
@@ -184,19 +210,22 @@ extension CurrentRevision {
 ///
 /// IDs are made in the order of time, so the next document's body usually lies right after the body
 /// of the last one: then a step of the cursor replaces a search.
-final class BodyCursor {
+package final class BodyCursor {
     private let snapshot: Snapshot
     private let cursor: any StorageCursor
     private var isPlaced = false
 
-    init(_ snapshot: Snapshot) throws {
+    /// Opens a cursor, which ``close()`` closes.
+    package init(_ snapshot: Snapshot) throws {
         self.snapshot = snapshot
         cursor = try snapshot.reader.cursor(in: snapshot.core.stores.revisions)
     }
 
-    func close() { cursor.close() }
+    /// Closes the cursor.
+    package func close() { cursor.close() }
 
-    func document(_ row: CurrentRevision) throws -> Document? {
+    /// Reads the document that a row names.
+    package func document(_ row: CurrentRevision) throws -> Document? {
         let id = row.id
         let key = Int64(row.sequence)
         if !(isPlaced && cursor.integerKey == key - 1) {

@@ -154,7 +154,7 @@ extension Database {
         get throws {
             try checkOpen()
             return try core.read {
-                Int(clamping: try $0.setting(.keptPurges) ?? Compaction.keptPurges)
+                Int(clamping: try $0.setting(.keptPurges) ?? PurgeRecord.keptUnlessSet)
             }
         }
     }

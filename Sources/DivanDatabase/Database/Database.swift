@@ -30,7 +30,8 @@ internal import Synchronization
 /// Everything that can fail throws `DatabaseError`. After `close()` or `delete()` every call throws
 /// `.databaseClosed`.
 public final class Database: Sendable {
-    let core: DatabaseCore
+    /// What all handles on the same directory share.
+    package let core: DatabaseCore
     /// The live documents that the app holds.
     let live: LiveDocumentRegistry
     /// The editors of models that the app holds.
@@ -38,7 +39,8 @@ public final class Database: Sendable {
     private let isReadOnlyHandle: Bool
     private let closed = Atomic<Bool>(false)
     private let registration: DatabaseRegistry.Registration?
-    let views = ViewRegistry()
+    /// What the modules above keep for this handle.
+    package let states = ModuleStates()
 
     /// The manager that opened the database; nil for one opened by its path, or in memory.
     ///
@@ -55,7 +57,8 @@ public final class Database: Sendable {
     /// The directory that holds it; empty in memory.
     public var path: String { core.directory?.path ?? "" }
 
-    init(
+    /// Makes a handle on an open database.
+    package init(
         name: String, core: DatabaseCore, readOnly: Bool,
         registration: DatabaseRegistry.Registration?, manager: Manager? = nil
     ) {
@@ -112,7 +115,7 @@ public final class Database: Sendable {
         live.stop()
         if let registration { DatabaseRegistry.shared.release(registration) } else { core.close() }
         core.hub.wakeAll()
-        views.close()
+        states.close()
     }
 
     /// Whether the database has been closed or deleted.
@@ -144,16 +147,19 @@ public final class Database: Sendable {
         Log.database.info("Deleted the database '\(name)' at '\(directory.path)'.")
     }
 
-    func checkOpen() throws {
+    /// Refuses a closed database with `.databaseClosed`.
+    package func checkOpen() throws {
         if isClosed { throw DatabaseError.closed(name) }
     }
 
     /// Refuses what needs the whole database to itself, or all of it committed.
-    func checkNotInBatch() throws {
+    package func checkNotInBatch() throws {
         if core.isInTransaction { throw DatabaseError.insideBatch(name) }
     }
 
-    func checkWritable() throws {
+    /// Refuses a closed or read-only database, and a write where code may only read; see
+    /// ``DatabaseCore/checkMayWrite()``.
+    package func checkWritable() throws {
         try checkOpen()
         if isReadOnlyHandle { throw DatabaseError.readOnly(name) }
         try core.checkMayWrite()

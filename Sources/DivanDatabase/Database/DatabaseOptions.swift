@@ -53,13 +53,13 @@ public struct DatabaseOptions: Sendable {
     public var indexingMemory = 32 * 1_024 * 1_024
 
     /// The key of the data, once `encryptionKey` has given it.
-    var dataKey: DataKey?
+    package var dataKey: DataKey?
 
     /// The defaults.
     public init() {}
 
     /// The same options for a database that is open: with the key of its data, and no other.
-    func unlocked(_ dataKey: DataKey?) -> DatabaseOptions {
+    package func unlocked(_ dataKey: DataKey?) -> DatabaseOptions {
         var options = self
         options.encryptionKey = nil
         options.dataKey = dataKey

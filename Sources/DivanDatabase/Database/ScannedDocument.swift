@@ -18,7 +18,8 @@ internal import DivanStorage
 ///
 /// It is lent to the closure and cannot be kept; `document()` makes a copy that can.
 public struct ScannedDocument: ~Copyable {
-    let scanner: SequenceScanner
+    /// The scan that lends it.
+    package let scanner: SequenceScanner
 
     /// Not inlined, for the reason given at `ReadTransaction.init`.
     @inline(never)
@@ -69,7 +70,7 @@ public struct ScannedDocument: ~Copyable {
 /// While the closure runs, `row` is where the engine lent the row; a `ScannedDocument` reads there.
 /// That is what lets a closure look up several properties for one checksum.
 @safe
-final class SequenceScanner {
+package final class SequenceScanner {
     private let snapshot: Snapshot
     private let rows: any StorageCursor
     private let marks: any StorageCursor
@@ -159,14 +160,15 @@ final class SequenceScanner {
     }
 
     /// Appends the document's ID, as an index has it (``RowDocumentID``).
-    func appendRowDocumentID(to id: inout [UInt8]) throws {
+    package func appendRowDocumentID(to id: inout [UInt8]) throws {
         if let elsewhere { return RowDocumentID.append(elsewhere.documentID, to: &id) }
         // SAFETY: see `row`.
         let bytes = unsafe Span(_unsafeElements: row)
         try snapshot.core.decoding(nil) { try RevisionRow.appendRowDocumentID(bytes, to: &id) }
     }
 
-    func withBody<T>(_ body: (Span<UInt8>) throws -> T) throws -> T {
+    /// Lends the packed body.
+    package func withBody<T>(_ body: (Span<UInt8>) throws -> T) throws -> T {
         if let elsewhere { return try elsewhere.body.withBytes(body) }
         guard let content else { throw DatabaseError.corrupted("A stored row", nil) }
         // SAFETY: see `row`.
@@ -186,7 +188,8 @@ final class SequenceScanner {
 }
 
 extension Snapshot {
-    func scan(_ body: (borrowing ScannedDocument) throws -> Void) throws {
+    /// Lends each document that is not deleted, in the order of sequences.
+    package func scan(_ body: (borrowing ScannedDocument) throws -> Void) throws {
         try core.blaming(nil) {
             let scanner = try SequenceScanner(self)
             defer { scanner.close() }

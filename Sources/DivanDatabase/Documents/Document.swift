@@ -31,7 +31,8 @@ public struct Document: Sendable {
     /// The store of its attachments, by number; see `AttachmentStores`.
     let store: UInt32
 
-    init(
+    /// Makes a document of a stored revision.
+    package init(
         documentID: DocumentID, revisionID: RevisionID, sequence: SequenceNumber, isDeleted: Bool,
         body: PackedValue, store: UInt32
     ) {

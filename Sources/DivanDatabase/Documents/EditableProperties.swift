@@ -117,7 +117,7 @@ extension PackedValue {
 
 extension JSONValue {
     /// The deepest nesting that is stored; deeper values could not be read back by other parsers.
-    static let deepestStored = 512
+    package static let deepestStored = 512
 
     /// Refuses what JSON cannot hold: NaN, infinities, and nesting over the limit.
     func checkStorable(id: String, depth: Int = deepestStored) throws {
@@ -136,7 +136,7 @@ extension JSONValue {
     }
 
     /// Whether every number in the value is one that JSON has.
-    var isFinite: Bool {
+    package var isFinite: Bool {
         switch self {
         case .double(let number): number.isFinite
         case .array(let elements): elements.allSatisfy(\.isFinite)

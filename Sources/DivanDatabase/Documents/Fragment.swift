@@ -115,7 +115,9 @@ public struct Fragment: Sendable {
     }
 
     /// The packed form, where the value has not been decoded.
-    var packed: PackedValue? { if case .packed(let packed) = storage { packed } else { nil } }
+    package var packed: PackedValue? {
+        if case .packed(let packed) = storage { packed } else { nil }
+    }
 }
 
 // MARK: - Typed access

@@ -8,7 +8,7 @@ internal import DivanSystem
 ///
 /// The engine takes the key itself. Attachments have keys of their own, derived from it, so that
 /// neither tells anything about the other.
-final class DataKey: Sendable, StorageKey {
+package final class DataKey: Sendable, StorageKey {
     let secret: SecretBytes
     /// Names the files of contents; see `AttachmentNames`.
     let names: SecretBytes

@@ -8,9 +8,9 @@ internal import Synchronization
 /// needs, and a fingerprint, so that another handle of this process need not derive it again.
 ///
 /// State: `accepted`, guarded by its mutex.
-final class DatabaseAccess: Sendable {
+package final class DatabaseAccess: Sendable {
     /// The key of the data; nil for a database that is not encrypted.
-    let dataKey: DataKey?
+    package let dataKey: DataKey?
     /// The wrapping in the form of now, where the manifest had one of an older format.
     private let renewed: KeyWrapping?
     private struct Accepted: Sendable {
@@ -23,7 +23,7 @@ final class DatabaseAccess: Sendable {
     /// Access to a database that is about to be made.
     ///
     /// - Throws: `DatabaseError` with code `.io` when there is not enough memory to derive the key.
-    convenience init(making key: EncryptionKey?) throws {
+    package convenience init(making key: EncryptionKey?) throws {
         try self.init(exactly: key ?? StandardKey.current)
     }
 
@@ -82,7 +82,7 @@ final class DatabaseAccess: Sendable {
     }
 
     /// What the manifest of the database is to say.
-    var wrapping: KeyWrapping? { accepted.withLock { $0.wrapping } }
+    package var wrapping: KeyWrapping? { accepted.withLock { $0.wrapping } }
 
     /// Makes a manifest one of the newest format, which is proven when there is a key.
     func renew(_ manifest: inout Manifest) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanStorage
+package import DivanStorage
 internal import DivanSystem
 
 /// Writes a closed database anew: encrypted with a new key of its data, or not encrypted.
@@ -45,7 +45,7 @@ extension GenerationForm {
     ///   - path: The database, for the error.
     /// - Throws: `DatabaseError` with code `.unsupportedStorageEngine` when the engine cannot encrypt, or
     ///   `.io` when there is not enough memory to derive the key.
-    init(
+    package init(
         engine: StorageEngineFactory, encryptedWith key: EncryptionKey?, busyTimeout: Duration,
         path: String
     ) throws {

@@ -18,7 +18,7 @@ internal import DivanSystem
 /// wrong key is known before anything else of the database is touched.
 ///
 /// What is proven says also whether the manifest must have a proof, so that none can be taken away.
-struct KeyWrapping: Equatable, Sendable {
+package struct KeyWrapping: Equatable, Sendable {
     /// How the user's key becomes 32 bytes.
     enum Derivation: Equatable, Sendable {
         case raw

@@ -2,7 +2,7 @@
 
 internal import DivanJSON
 internal import DivanPlatform
-internal import DivanSystem
+package import DivanSystem
 internal import Synchronization
 
 /// The form in which the content of an attachment lies in the file of an encrypted database.
@@ -192,7 +192,7 @@ final class ContentWriter {
 /// An open file with content, read as the content, whether it is sealed or not. Any number of threads.
 ///
 /// State: the cipher and the chunk that was opened last, guarded by the mutex.
-final class ContentFile: Sendable {
+package final class ContentFile: Sendable {
     private struct Opened {
         var form: SealedContent.Form
         var cipher: SealingCipher
@@ -205,7 +205,7 @@ final class ContentFile: Sendable {
     private let opened: Mutex<Opened?>
 
     /// A file that is not sealed.
-    init(_ file: FileHandle) {
+    package init(_ file: FileHandle) {
         self.file = file
         sealedLength = 0
         opened = Mutex(nil)
@@ -256,7 +256,7 @@ final class ContentFile: Sendable {
     }
 
     /// Reads up to `count` bytes from an offset on; fewer only at the end.
-    func read(at offset: Int, upTo count: Int) throws(SystemError) -> [UInt8] {
+    package func read(at offset: Int, upTo count: Int) throws(SystemError) -> [UInt8] {
         let sealed = try opened.withLock { (opened) throws(SystemError) -> [UInt8]? in
             guard opened != nil else { return nil }
             return try readSealed(offset, min(count, max(0, sealedLength - offset)), &opened)

@@ -58,6 +58,13 @@ package enum KnownEngines {
         return try engine.open(directory: place(), options: options)
     }
 
+    /// Opens an empty engine in memory for work that no other thread sees, such as an index that is scanned.
+    ///
+    /// It is SQLite's also where databases in memory are kept by another engine.
+    package static func scratch() throws -> any StorageEngine {
+        try SQLiteEngine.inMemory(options: StorageOptions())
+    }
+
     /// Makes an engine known.
     package static func remember(_ engine: StorageEngineFactory) {
         table.withLock { $0.engines[engine.identifier] = engine }
@@ -67,7 +74,9 @@ package enum KnownEngines {
     ///
     /// - Throws: `DatabaseError` with code `.unsupportedStorageEngine` when it is not registered in
     ///   this process.
-    static func engine(named name: String, keeping path: String) throws -> StorageEngineFactory {
+    package static func engine(named name: String, keeping path: String) throws
+        -> StorageEngineFactory
+    {
         guard let engine = table.withLock({ $0.engines[name] }) else {
             throw DatabaseError.unknownEngine(name, path)
         }
@@ -75,7 +84,7 @@ package enum KnownEngines {
     }
 
     /// The engine whose data lie in a directory, by its main file; SQLite when there is none.
-    static func engine(ofDataAt dataPath: String) -> StorageEngineFactory {
+    package static func engine(ofDataAt dataPath: String) -> StorageEngineFactory {
         let engines = table.withLock { Array($0.engines.values) }
         return engines.first { Files.exists("\(dataPath)/\($0.mainFile)") } ?? .sqlite
     }

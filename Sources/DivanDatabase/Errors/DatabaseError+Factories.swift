@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+package import DivanModel
 
 // The sentences that several callers need, in one place, so that they read alike and can be tested.
 extension DatabaseError {
@@ -115,21 +115,24 @@ extension DatabaseError {
         )
     }
 
-    static func databaseNotFound(_ path: String) -> DatabaseError {
+    /// No database lies at a path.
+    package static func databaseNotFound(_ path: String) -> DatabaseError {
         DatabaseError(
             .databaseNotFound,
             "There is no database at '\(path)'; create it, or set DatabaseOptions.create."
         )
     }
 
-    static func databaseExists(_ path: String) -> DatabaseError {
+    /// The place of a new database is taken.
+    package static func databaseExists(_ path: String) -> DatabaseError {
         DatabaseError(
             .databaseExists,
             "There is something at '\(path)' already; name a path where nothing is yet, or remove it."
         )
     }
 
-    static func replacedWhileOpen(_ name: String) -> DatabaseError {
+    /// A database that is open here cannot be replaced.
+    package static func replacedWhileOpen(_ name: String) -> DatabaseError {
         DatabaseError(
             .databaseBusy,
             "The database '\(name)' is open in this process and cannot be replaced meanwhile; close "
@@ -137,7 +140,8 @@ extension DatabaseError {
         )
     }
 
-    static func damagedSource(_ problem: VerificationProblem, count: Int) -> DatabaseError {
+    /// What was to be copied has problems.
+    package static func damagedSource(_ problem: VerificationProblem, count: Int) -> DatabaseError {
         let others = count == 1 ? "" : " (and \(count - 1) more problems)"
         return DatabaseError(
             .corrupted,
@@ -169,7 +173,8 @@ extension DatabaseError {
         )
     }
 
-    static func busy(_ path: String) -> DatabaseError {
+    /// Another process or handle has the database.
+    package static func busy(_ path: String) -> DatabaseError {
         DatabaseError(
             .databaseBusy,
             "The database at '\(path)' is in use elsewhere; close it there and try again."
@@ -184,7 +189,8 @@ extension DatabaseError {
         )
     }
 
-    static func writeInsideRead(_ name: String) -> DatabaseError {
+    /// A read of the database is in progress on this thread.
+    package static func writeInsideRead(_ name: String) -> DatabaseError {
         DatabaseError(
             .readOnly,
             "Neither the database '\(name)' nor its indexes can be changed inside a read of it, which "
@@ -214,7 +220,8 @@ extension DatabaseError {
         )
     }
 
-    static func corrupted(_ what: String, _ id: DocumentID?, _ cause: (any Error)? = nil)
+    /// Something stored is damaged.
+    package static func corrupted(_ what: String, _ id: DocumentID?, _ cause: (any Error)? = nil)
         -> DatabaseError
     {
         DatabaseError(
@@ -239,7 +246,8 @@ extension DatabaseError {
         )
     }
 
-    static func damagedIndex(_ name: String, _ cause: (any Error)?) -> DatabaseError {
+    /// An index is damaged.
+    package static func damagedIndex(_ name: String, _ cause: (any Error)?) -> DatabaseError {
         DatabaseError(
             .corrupted,
             "The index '\(name)' is damaged; delete it, and the next query builds it anew.",
@@ -247,14 +255,16 @@ extension DatabaseError {
         )
     }
 
-    static func viewWithoutMap(_ name: String) -> DatabaseError {
+    /// A view without a map function was queried.
+    package static func viewWithoutMap(_ name: String) -> DatabaseError {
         DatabaseError(
             .invalidQuery,
             "The view '\(name)' has no map function in this process; give it one before querying it."
         )
     }
 
-    static func reduceFailed(_ view: String, _ cause: any Error) -> DatabaseError {
+    /// The app's reduce function threw an error.
+    package static func reduceFailed(_ view: String, _ cause: any Error) -> DatabaseError {
         DatabaseError(
             .invalidQuery, "The reduce function of the view '\(view)' failed: \(cause)",
             underlying: cause

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanModel
-internal import DivanStorage
+package import DivanModel
+package import DivanStorage
 
 // The one place where an engine's errors become the public one.
 extension DatabaseError {
-    init(_ error: StorageError, documentID id: DocumentID?) {
+    /// Makes the error of an engine's; `id` is the document that it concerns, if known.
+    package init(_ error: StorageError, documentID id: DocumentID?) {
         let owner = id ?? Self.documentID(of: error)
         self.init(
             Self.code(for: error.code),

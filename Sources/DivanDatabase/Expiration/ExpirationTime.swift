@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
-internal import FoundationEssentials
+package import DivanModel
+package import FoundationEssentials
 
 /// When a document expires: milliseconds since 1970, from then to the end of the year 9999.
 ///
 /// Dates before and after these are taken for the first and the last of them.
-struct ExpirationTime: Hashable, Comparable, Sendable {
-    static let latest = ExpirationTime(unchecked: 253_402_300_799_999)
+package struct ExpirationTime: Hashable, Comparable, Sendable {
+    /// The end of the year 9999.
+    package static let latest = ExpirationTime(unchecked: 253_402_300_799_999)
 
-    let milliseconds: UInt64
+    /// Since 1970.
+    package let milliseconds: UInt64
 
     private init(unchecked milliseconds: UInt64) { self.milliseconds = milliseconds }
 
@@ -20,7 +22,7 @@ struct ExpirationTime: Hashable, Comparable, Sendable {
     }
 
     /// Takes a date, to the nearest millisecond.
-    init(_ date: Date) {
+    package init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
         precondition(!milliseconds.isNaN, "A date that is not a number is no date of expiration.")
         let latest = Double(Self.latest.milliseconds)
@@ -36,7 +38,8 @@ struct ExpirationTime: Hashable, Comparable, Sendable {
         ExpirationTime(unchecked: min(milliseconds + step, Self.latest.milliseconds))
     }
 
-    static func < (one: ExpirationTime, other: ExpirationTime) -> Bool {
+    /// Whether one time is before another.
+    package static func < (one: ExpirationTime, other: ExpirationTime) -> Bool {
         one.milliseconds < other.milliseconds
     }
 }
@@ -46,22 +49,26 @@ struct ExpirationTime: Hashable, Comparable, Sendable {
 ///     offset  size  meaning
 ///          0     8  milliseconds since 1970, big-endian
 ///          8     …  UTF-8 of the document ID
-struct ExpirationKey: Equatable {
-    var time: ExpirationTime
-    var documentID: DocumentID
+package struct ExpirationKey: Equatable {
+    /// When the document expires.
+    package var time: ExpirationTime
+    /// The document.
+    package var documentID: DocumentID
 
     init(_ time: ExpirationTime, _ documentID: DocumentID) {
         self.time = time
         self.documentID = documentID
     }
 
-    init(_ key: Span<UInt8>) throws {
+    /// Reads the key of a row.
+    package init(_ key: Span<UInt8>) throws {
         var reader = RowReader()
         time = try ExpirationTime(stored: try reader.bigEndian64(key))
         documentID = DocumentID(unchecked: String(utf8: key.extracting(reader.rest(key))))
     }
 
-    var bytes: [UInt8] {
+    /// The key as it is stored.
+    package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(8 + documentID.text.utf8.count)
         bytes.append(bigEndian64: time.milliseconds)

@@ -34,7 +34,7 @@ internal import Synchronization
 ///    closures hold this weakly.
 ///
 /// State: `state`, guarded by its mutex; never held while the database is read or written.
-final class ExpirationTimer: Sendable {
+package final class ExpirationTimer: Sendable {
     private struct State {
         /// Nil before `start` and after `stop`.
         var core: DatabaseCore?
@@ -85,7 +85,7 @@ final class ExpirationTimer: Sendable {
     }
 
     /// Ends for good, or until `start`. A pass that runs ends with its batch.
-    func stop() {
+    package func stop() {
         let core = state.withLock { state in
             state.isStopped = true
             Self.disarm(&state)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+package import DivanModel
 internal import DivanStorage
 
 extension Snapshot {
     /// Calls `body` with each document that expires, the next one first, until it returns false.
     ///
     /// It begins behind the key `position`, or with nil at the first row.
-    func forEachExpiration(
+    package func forEachExpiration(
         after position: ExpirationKey? = nil, _ body: (ExpirationKey) throws -> Bool
     ) throws {
         try core.blaming(nil) {
@@ -41,7 +41,7 @@ extension Snapshot {
     }
 
     /// When a document expires; nil when it does not, or does not exist.
-    func expiration(of id: DocumentID) throws -> ExpirationTime? {
+    package func expiration(of id: DocumentID) throws -> ExpirationTime? {
         try record(id)?.expiration
     }
 }

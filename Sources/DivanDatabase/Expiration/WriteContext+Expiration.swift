@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+package import DivanModel
 internal import DivanStorage
 
 // A document's date stands in its own record, where it is found by ID and moves along with every new
@@ -11,7 +11,7 @@ internal import DivanStorage
 //
 extension WriteContext {
     /// Sets when a document expires, or with nil that it does not.
-    func setExpiration(_ id: DocumentID, _ time: ExpirationTime?) throws {
+    package func setExpiration(_ id: DocumentID, _ time: ExpirationTime?) throws {
         let (writer, snapshot) = try transaction()
         guard var record = try snapshot.record(id) else {
             throw DatabaseError.documentNotFound(id)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+package import DivanModel
 
 /// What the file `changes` holds: where the database stood after some process's last commit.
 ///
@@ -11,14 +11,15 @@ internal import DivanModel
 ///
 /// The file is a signal, not a record: it is overwritten in place after each commit and may lag
 /// behind a writer that was killed. A process that sees it change reads the database itself.
-struct ChangeMark: Equatable, Sendable {
+package struct ChangeMark: Equatable, Sendable {
     static let size = 24
 
     var lastSequence: SequenceNumber = 0
     var lastPurge: UInt64 = 0
     var process: UInt64 = 0
 
-    var bytes: [UInt8] {
+    /// The content of the file.
+    package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.size)
         for word in [lastSequence, lastPurge, process] {
@@ -29,7 +30,8 @@ struct ChangeMark: Equatable, Sendable {
         return bytes
     }
 
-    init(lastSequence: SequenceNumber = 0, lastPurge: UInt64 = 0, process: UInt64 = 0) {
+    /// Makes the mark of a commit.
+    package init(lastSequence: SequenceNumber = 0, lastPurge: UInt64 = 0, process: UInt64 = 0) {
         self.lastSequence = lastSequence
         self.lastPurge = lastPurge
         self.process = process

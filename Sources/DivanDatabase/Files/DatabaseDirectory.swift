@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanSystem
+package import DivanSystem
 internal import Synchronization
 
 /// The directory `NAME.divan/` that is one database; docs/file-format.md gives every byte.
@@ -33,25 +33,30 @@ internal import Synchronization
 /// 2. Each open handle holds the lock shared. So what needs the lock exclusively (replacing,
 ///    deleting) meets no open handle, and a generation that the manifest does not name is unused.
 /// 3. The manifest of an open database is changed by `changeManifest` only, one process at a time.
-final class DatabaseDirectory: Sendable {
-    let path: String
+package final class DatabaseDirectory: Sendable {
+    /// Where it lies.
+    package let path: String
     let isReadOnly: Bool
     let identity: FileIdentity
     /// The manifest as it was at the opening.
-    let manifest: Manifest
+    package let manifest: Manifest
     /// The lock file; nil for a read-only directory without one, in which no process can write anyway,
     /// and when the directory is closed.
     private let lock: Mutex<FileHandle?>
     private let closed = Atomic<Bool>(false)
     /// What the manifest says of encryption, and the key of the data.
-    let access: DatabaseAccess
+    package let access: DatabaseAccess
     private let busyTimeout: Duration
 
-    var dataPath: String { Self.dataPath(path, manifest.generation) }
+    /// The folder of the engine's files and the attachments.
+    package var dataPath: String { Self.dataPath(path, manifest.generation) }
     var changesPath: String { Self.changesPath(path) }
-    static func manifestPath(_ path: String) -> String { path + "/manifest" }
-    static func changesPath(_ path: String) -> String { path + "/changes" }
-    static func dataPath(_ path: String, _ generation: Int) -> String {
+    /// The path of a directory's manifest.
+    package static func manifestPath(_ path: String) -> String { path + "/manifest" }
+    /// The path of a directory's file `changes`.
+    package static func changesPath(_ path: String) -> String { path + "/changes" }
+    /// The folder of a generation's data.
+    package static func dataPath(_ path: String, _ generation: Int) -> String {
         "\(path)/data-\(generation)"
     }
 
@@ -60,14 +65,15 @@ final class DatabaseDirectory: Sendable {
     }
 
     /// Makes the file by which a new generation is told from its copies, and notes which it is.
-    static func markPlace(in manifest: inout Manifest, at path: String) throws(SystemError) {
+    package static func markPlace(in manifest: inout Manifest, at path: String) throws(SystemError)
+    {
         let placePath = placePath(path, manifest.generation)
         try Files.touch(placePath)
         manifest.place = Files.lastingIdentity(of: placePath) ?? ""
     }
 
     /// Whether `path` holds a whole database.
-    static func exists(at path: String) -> Bool { Files.exists(manifestPath(path)) }
+    package static func exists(at path: String) -> Bool { Files.exists(manifestPath(path)) }
 
     /// Opens the directory, creating the database when `create` says so.
     ///
@@ -77,7 +83,7 @@ final class DatabaseDirectory: Sendable {
     ///
     /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy` when another process
     ///   holds it exclusively, `.unauthorized`, `.corrupted`, `.unsupportedVersion`, or `.io`.
-    init(
+    package init(
         path: String, create: Bool, readOnly: Bool, engine: String, busyTimeout: Duration,
         key: EncryptionKey?, makeEngine: (_ dataPath: String, DataKey?) throws -> Void
     ) throws {
@@ -228,7 +234,7 @@ final class DatabaseDirectory: Sendable {
     /// Makes the shared lock exclusive if there is no other open handle, and says whether.
     ///
     /// Without a lock file no process has it open for writing.
-    func isHeldAlone() throws -> Bool {
+    package func isHeldAlone() throws -> Bool {
         do {
             return try openLock().map { try DirectoryLock.makeExclusive($0, of: path) } ?? true
         } catch let error as SystemError { throw DatabaseError.io(error) }
@@ -238,7 +244,7 @@ final class DatabaseDirectory: Sendable {
     func unlock() { lock.withLock { $0?.unlock() } }
 
     /// Gives up the lock and its file for good.
-    func close() {
+    package func close() {
         closed.store(true, ordering: .releasing)
         unlock()
         lock.withLock { $0 = nil }
@@ -308,13 +314,13 @@ final class DatabaseDirectory: Sendable {
 
 extension DatabaseDirectory {
     /// The number of a generation's directory; nil for another name.
-    static func generation(_ name: String) -> Int? {
+    package static func generation(_ name: String) -> Int? {
         name.afterBytePrefix("data-").flatMap { Int($0) }
     }
 
     /// What lies in a directory and does not belong to a database of that generation: other
     /// generations, and files that were to replace others.
-    static func leftovers(at path: String, besides generation: Int?) throws(SystemError)
+    package static func leftovers(at path: String, besides generation: Int?) throws(SystemError)
         -> [String]
     {
         let current = generation.map { "data-\($0)" }
@@ -343,7 +349,7 @@ extension DatabaseDirectory {
 
 extension Manifest {
     /// Reads the manifest of a directory.
-    init(at path: String) throws {
+    package init(at path: String) throws {
         try self.init(Files.read(DatabaseDirectory.manifestPath(path)), path: path)
     }
 
@@ -355,7 +361,8 @@ extension Manifest {
 }
 
 extension DatabaseError {
-    static func io(_ error: SystemError) -> DatabaseError {
+    /// Makes the error of a system call's.
+    package static func io(_ error: SystemError) -> DatabaseError {
         if error.isDamage {
             return .corrupted("The encrypted file at '\(error.path)'", nil, error)
         }

@@ -19,14 +19,15 @@ internal import DivanSystem
 ///     takes the shared lock again
 ///
 /// With the gate B would not have tried, and A always has its shared lock back at once.
-enum DirectoryLock {
+package enum DirectoryLock {
     /// How long taking a lock without waiting may take: another process that tidies up holds it for
     /// a moment, and so does a child process between its fork and the start of its program.
-    static let moment = Duration.milliseconds(100)
+    package static let moment = Duration.milliseconds(100)
     /// How long to sleep between two tries.
     private static let pause = Duration.milliseconds(5)
 
-    static func path(_ directory: String) -> String { directory + "/lock" }
+    /// The path of a directory's lock file.
+    package static func path(_ directory: String) -> String { directory + "/lock" }
 
     /// Takes the lock on the lock file that is in the directory.
     ///
@@ -55,7 +56,7 @@ enum DirectoryLock {
     /// Runs `body` while no other handle has the database open.
     ///
     /// - Throws: as `takeShared`, and what `body` throws.
-    static func whileExclusive<T>(
+    package static func whileExclusive<T>(
         at directory: String, timeout: Duration, _ body: () throws -> T
     ) throws -> T {
         let gate = try passGate(of: directory, timeout: timeout)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanJSON
+package import DivanJSON
 internal import DivanPlatform
 internal import DivanStorage
 internal import DivanSystem
@@ -9,7 +9,7 @@ internal import DivanSystem
 ///
 /// Two lines of text: a JSON object, then the CRC-32C of that line in hexadecimal. It is replaced
 /// by rename, so a reader sees the old or the new one whole.
-struct Manifest: Equatable, Sendable {
+package struct Manifest: Equatable, Sendable {
     /// The newest directory format that this release reads.
     static let currentFormat = 4
 
@@ -22,20 +22,25 @@ struct Manifest: Equatable, Sendable {
     var newestFormat: Int { encryption?.provesManifest == true ? Self.provenFormat : 3 }
     /// The first format whose manifest is proven with the key of the data.
     static let provenFormat = 4
-    var generation: Int
-    @ByBytes var engine: String
-    @ByBytes var publicUUID: String
-    @ByBytes var privateUUID: String
+    /// The number of the folder with the data, which a conversion raises.
+    package var generation: Int
+    /// The name of the storage engine.
+    @ByBytes package var engine: String
+    /// The UUID that other databases learn.
+    @ByBytes package var publicUUID: String
+    /// The UUID that no other database learns.
+    @ByBytes package var privateUUID: String
     /// Which life of the database this is; see `DatabaseDirectory`.
-    @ByBytes var incarnation: String
+    @ByBytes package var incarnation: String
     /// Where this life is lived: the lasting identity of the generation's file `place`.
     @ByBytes var place: String
     /// The key of the data, wrapped; nil when they are not encrypted.
-    var encryption: KeyWrapping?
+    package var encryption: KeyWrapping?
     /// What proves the rest with the key of the data, as it was read; see `isProven(by:)`.
     private var proof: [UInt8]?
 
-    init(engine: String) {
+    /// Makes the manifest of a new database, with new UUIDs.
+    package init(engine: String) {
         generation = 1
         self.engine = engine
         publicUUID = SeededRandom.shared.uuid()
@@ -99,7 +104,7 @@ struct Manifest: Equatable, Sendable {
     ///     manifest stays one of an older format, which is not proven.
     ///   - format: The format that they say they are of; nil for the newest.
     /// - Returns: The bytes.
-    func bytes(provenBy dataKey: DataKey?, format: Int? = nil) -> [UInt8] {
+    package func bytes(provenBy dataKey: DataKey?, format: Int? = nil) -> [UInt8] {
         precondition(
             encryption?.provesManifest != true || dataKey != nil,
             "The proof needs the key of the data.")

@@ -10,11 +10,12 @@ internal import Synchronization
 /// A directory is known by its device and inode, so two paths to it are one database. One mutex
 /// guards the table; opening happens outside it, and a thread that loses a race to open the same
 /// directory closes its own and takes the winner's.
-final class DatabaseRegistry: Sendable {
-    static let shared = DatabaseRegistry()
+package final class DatabaseRegistry: Sendable {
+    /// The registry of this process.
+    package static let shared = DatabaseRegistry()
 
     /// One handle's share of an open directory.
-    struct Registration: Sendable {
+    package struct Registration: Sendable {
         fileprivate let identity: FileIdentity
         fileprivate let core: DatabaseCore
     }
@@ -28,7 +29,7 @@ final class DatabaseRegistry: Sendable {
 
     /// Opens a directory, or shares it when it is open; then `sharesAnyKey` says that its key does not
     /// matter.
-    func open(
+    package func open(
         name: String, path: String, options: DatabaseOptions, manager: Manager? = nil,
         sharesAnyKey: Bool = false
     ) throws -> Database {
@@ -104,7 +105,7 @@ final class DatabaseRegistry: Sendable {
     }
 
     /// Whether a directory is open in this process.
-    func isOpen(_ path: String) -> Bool {
+    package func isOpen(_ path: String) -> Bool {
         guard let identity = Files.identity(of: path) else { return false }
         return entries.withLock { $0[identity].map { !$0.core.isClosed } ?? false }
     }

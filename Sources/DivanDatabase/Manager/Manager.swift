@@ -242,13 +242,13 @@ public final class Manager: Sendable {
     }
 
     /// How long copying waits for a database that is held exclusively.
-    var copyTimeout: Duration { options.databaseOptions.busyTimeout }
+    package var copyTimeout: Duration { options.databaseOptions.busyTimeout }
 
     /// The key of databases that are copied without naming one.
-    var copyKey: EncryptionKey? { options.databaseOptions.encryptionKey }
+    package var copyKey: EncryptionKey? { options.databaseOptions.encryptionKey }
 
     /// Where a database lies, or is to lie, that is copied.
-    func pathForCopy(_ name: String) throws -> String {
+    package func pathForCopy(_ name: String) throws -> String {
         guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
         guard !state.withLock({ $0.isClosed }) else { throw DatabaseError.closed(name) }
         guard !options.readOnly else { throw DatabaseError.readOnly(name) }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanModel
-internal import DivanStorage
+package import DivanModel
+package import DivanStorage
 
 /// A row of `attachmentReferences`: that a stored revision refers to a content.
 ///
@@ -15,7 +15,7 @@ internal import DivanStorage
 ///
 /// The file of a content is kept as long as there is a row for it. The rows of a revision come and go
 /// with the revision's own row, in one transaction.
-struct AttachmentReference: Equatable {
+package struct AttachmentReference: Equatable {
     static let absent: UInt8 = 1
     static let keyLength = AttachmentKey.byteCount + 8
 
@@ -36,8 +36,9 @@ struct AttachmentReference: Equatable {
     var value: [UInt8] { isAbsent ? [Self.absent] : [] }
 
     /// Reads a row's key.
-    static func decode(_ row: Span<UInt8>) throws -> (key: AttachmentKey, sequence: SequenceNumber)
-    {
+    package static func decode(_ row: Span<UInt8>) throws -> (
+        key: AttachmentKey, sequence: SequenceNumber
+    ) {
         guard row.count == keyLength, let key = AttachmentKey(row) else { throw MalformedRow() }
         var reader = RowReader()
         reader.offset = AttachmentKey.byteCount
@@ -47,7 +48,7 @@ struct AttachmentReference: Equatable {
 
 extension AttachmentReference {
     /// A content that rows refer to, and whether it must be there.
-    struct Content {
+    package struct Content {
         var key: AttachmentKey
         /// False when every revision that refers to it came without it.
         var isNeeded: Bool
@@ -60,7 +61,8 @@ extension AttachmentReference {
     ///   - engine: The engine to read, when it is not the database's own but that of a copy.
     /// - Returns: The contents.
     /// - Throws: `DatabaseError`.
-    static func contents(in core: DatabaseCore, of engine: (any StorageEngine)? = nil) throws
+    package static func contents(in core: DatabaseCore, of engine: (any StorageEngine)? = nil)
+        throws
         -> [Content]
     {
         let engine = engine ?? core.engine
@@ -95,7 +97,7 @@ extension PackedValue {
     /// The contents that a body refers to, in `_attachments` and in blobs, each once.
     ///
     /// A body without either costs one search for the bytes that every blob has.
-    var attachmentKeys: [AttachmentKey] {
+    package var attachmentKeys: [AttachmentKey] {
         var keys: [AttachmentKey] = []
         func add(_ key: AttachmentKey?) {
             if let key, !keys.contains(key) { keys.append(key) }

@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+package import DivanModel
 
 /// The counters of a database, one row in `info`, written in every commit that changes them.
 ///
 /// Nine little-endian 64-bit words in the order of the properties. Sequences are taken from here and
 /// never derived from the highest row, so none is ever used twice, also after a purge.
-struct DatabaseState: Equatable, Sendable {
+package struct DatabaseState: Equatable, Sendable {
     static let key = Array("state".utf8)
 
-    var lastSequence: SequenceNumber = 0
-    var lastPurge: UInt64 = 0
+    /// The sequence that was given last.
+    package var lastSequence: SequenceNumber = 0
+    /// The purge sequence that was given last.
+    package var lastPurge: UInt64 = 0
     /// Documents whose winner is live.
-    var liveDocuments: UInt64 = 0
+    package var liveDocuments: UInt64 = 0
     /// Documents whose winner is a tombstone.
-    var deletedDocuments: UInt64 = 0
+    package var deletedDocuments: UInt64 = 0
     /// Documents with more than one live leaf.
     var conflictedDocuments: UInt64 = 0
     /// Revisions in `superseded` that compaction would free.
-    var deadBodies: UInt64 = 0
+    package var deadBodies: UInt64 = 0
 
     /// How many revisions of each branch are kept with more than their ID, if compaction leaves it.
     ///
     /// It stands here and not in a row of its own because every transaction reads this one: so a
     /// change by another process counts from its commit on.
-    var maxRevTreeDepth: UInt64 = 20
+    package var maxRevTreeDepth: UInt64 = 20
     /// The last purge whose row in `purges` has been forgotten; 0 for none.
-    var forgottenPurge: UInt64 = 0
+    package var forgottenPurge: UInt64 = 0
     /// How many revision IDs of each branch are kept.
-    var revisionLimit = DatabaseState.standardRevisionLimit
+    package var revisionLimit = DatabaseState.standardRevisionLimit
 
     /// As many as CouchDB and PouchDB keep, so that a history from there stays whole here.
-    static let standardRevisionLimit: UInt64 = 1_000
+    package static let standardRevisionLimit: UInt64 = 1_000
 
     init() {}
 
@@ -76,7 +78,7 @@ struct DatabaseState: Equatable, Sendable {
 }
 
 /// The settings kept in `info`, one row each: a varint.
-enum Setting: String {
+package enum Setting: String {
     /// The number given to an index last.
     case lastIndex
     /// How many purges a compaction leaves in the list of them, where the app has set it.

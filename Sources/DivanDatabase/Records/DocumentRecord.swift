@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+package import DivanModel
 
 /// The row of a document in `documents`: its revision tree, and where it stands in the changes feed.
 ///
@@ -12,7 +12,7 @@ internal import DivanModel
 ///
 /// Without flag 4 the update sequence is that of the winner, which is the usual case and saves three
 /// bytes a document. The flags repeat what the tree says, so that a scan need not decode the tree.
-struct DocumentRecord {
+package struct DocumentRecord {
     struct Flags: OptionSet {
         let rawValue: UInt8
         static let deleted = Flags(rawValue: 1)
@@ -23,19 +23,23 @@ struct DocumentRecord {
     }
 
     /// What a reader of the winner needs: decoded without the rest of the tree.
-    struct Head {
+    package struct Head {
         var flags: Flags
-        var winner: RevisionTree.Node
+        /// The winning revision.
+        package var winner: RevisionTree.Node
         var updateSequence: SequenceNumber
-        var isDeleted: Bool { flags.contains(.deleted) }
-        var isConflicted: Bool { flags.contains(.conflicted) }
+        /// Whether the winner is a tombstone.
+        package var isDeleted: Bool { flags.contains(.deleted) }
+        /// Whether the document has more than one live leaf.
+        package var isConflicted: Bool { flags.contains(.conflicted) }
     }
 
-    var tree: RevisionTree
+    /// The revisions, the winner first.
+    package var tree: RevisionTree
     /// The document's place in the changes feed: the highest sequence that any change gave it.
-    var updateSequence: SequenceNumber
+    package var updateSequence: SequenceNumber
     /// When the document expires, if it does.
-    var expiration: ExpirationTime?
+    package var expiration: ExpirationTime?
 
     init(
         tree: RevisionTree, updateSequence: SequenceNumber, expiration: ExpirationTime? = nil
@@ -45,7 +49,8 @@ struct DocumentRecord {
         self.expiration = expiration
     }
 
-    init(_ row: Span<UInt8>) throws {
+    /// Reads a row.
+    package init(_ row: Span<UInt8>) throws {
         var reader = RowReader()
         let explicit = try Self.decodePrefix(row, &reader)
         tree = try RevisionTree(decoding: row, at: &reader.offset)
@@ -58,7 +63,8 @@ struct DocumentRecord {
         expiration = explicit.expiration
     }
 
-    static func head(_ row: Span<UInt8>) throws -> Head {
+    /// Reads the beginning of a row, up to the winner.
+    package static func head(_ row: Span<UInt8>) throws -> Head {
         var reader = RowReader()
         let (flags, explicit, _) = try decodePrefix(row, &reader)
         let winner = try RevisionTree.decodeWinner(row, at: &reader.offset)

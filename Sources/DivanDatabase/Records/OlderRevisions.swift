@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+package import DivanModel
 internal import DivanStorage
 
 /// The key of a row in `olderRevisions`: a block of the older revisions of a document.
@@ -12,16 +12,19 @@ internal import DivanStorage
 ///
 /// The value is the block's tree (RevisionTree+Encoding). Rows of one document stand together, the oldest
 /// block first.
-struct OlderRevisionsKey: Equatable {
-    var documentID: DocumentID
-    var number: UInt64
+package struct OlderRevisionsKey: Equatable {
+    /// The document.
+    package var documentID: DocumentID
+    /// The block's number.
+    package var number: UInt64
 
     init(_ documentID: DocumentID, _ number: UInt64) {
         self.documentID = documentID
         self.number = number
     }
 
-    init(_ key: Span<UInt8>) throws {
+    /// Reads the key of a row.
+    package init(_ key: Span<UInt8>) throws {
         guard key.count > 9, key[key.count - 9] == 0 else { throw MalformedRow() }
         var reader = RowReader(offset: key.count - 8)
         number = try reader.bigEndian64(key)
@@ -40,7 +43,7 @@ struct OlderRevisionsKey: Equatable {
 
 extension RevisionBlock {
     /// Reads the value of a row.
-    init(number: UInt64, _ row: Span<UInt8>) throws {
+    package init(number: UInt64, _ row: Span<UInt8>) throws {
         var reader = RowReader()
         let tree = try RevisionTree(decoding: row, at: &reader.offset)
         guard reader.rest(row).isEmpty else { throw MalformedRow() }
@@ -97,7 +100,7 @@ extension Snapshot {
     }
 
     /// Adds the older revisions to a document's recent tree.
-    func whole(_ tree: RevisionTree, of id: DocumentID) throws -> RevisionTree {
+    package func whole(_ tree: RevisionTree, of id: DocumentID) throws -> RevisionTree {
         guard tree.mayHaveOlder else { return tree }
         var tree = tree
         try tree.join(limit: revisionLimit()) { try olderBlock($0, of: id) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+package import DivanModel
 
 /// The row of a purge in `purges`, keyed by its purge sequence.
 ///
@@ -8,10 +8,16 @@ internal import DivanModel
 ///          0     1  flags: 1 the whole document went
 ///          1     …  varint length and UTF-8 of the document ID
 ///          …     …  varint count, then the purged leaf revision IDs
-struct PurgeRecord: Equatable {
-    var documentID: DocumentID
-    var revisions: [RevisionID]
-    var isWholeDocument: Bool
+package struct PurgeRecord: Equatable {
+    /// How many of the newest purges are kept: a follower must be further behind than this to miss one.
+    package static let keptUnlessSet: UInt64 = 10_000
+
+    /// The document that was purged, or whose revisions were.
+    package var documentID: DocumentID
+    /// The leaf revisions that were purged.
+    package var revisions: [RevisionID]
+    /// Whether nothing of the document was left.
+    package var isWholeDocument: Bool
 
     init(documentID: DocumentID, revisions: [RevisionID], isWholeDocument: Bool) {
         self.documentID = documentID
@@ -19,7 +25,8 @@ struct PurgeRecord: Equatable {
         self.isWholeDocument = isWholeDocument
     }
 
-    init(_ row: Span<UInt8>) throws {
+    /// Reads a row.
+    package init(_ row: Span<UInt8>) throws {
         var reader = RowReader()
         isWholeDocument = try reader.byte(row) & 1 != 0
         documentID = DocumentID(unchecked: try reader.text(row))

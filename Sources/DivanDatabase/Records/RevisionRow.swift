@@ -2,7 +2,7 @@
 
 internal import DivanIndex
 internal import DivanJSON
-internal import DivanModel
+package import DivanModel
 
 /// The row of a stored revision in `revisions`, keyed by its sequence.
 ///
@@ -18,31 +18,44 @@ internal import DivanModel
 /// has other leaves, this revision is not the winner, or the row carries no body and only moves the
 /// document to a new place in the feed. A scan reads the document's record for such a row. All other
 /// rows are complete by themselves, which makes scans sequential.
-struct RevisionRow {
-    struct Flags: OptionSet {
-        let rawValue: UInt8
-        static let tombstone = Flags(rawValue: 1)
-        static let largeBody = Flags(rawValue: 2)
+package struct RevisionRow {
+    /// What the first byte says.
+    package struct Flags: OptionSet {
+        /// The byte.
+        package let rawValue: UInt8
+        /// The revision is a tombstone.
+        package static let tombstone = Flags(rawValue: 1)
+        /// The body lies in `largeBodies`.
+        package static let largeBody = Flags(rawValue: 2)
         static let compactID = Flags(rawValue: 4)
-        static let consultDocument = Flags(rawValue: 8)
-        static let attachments = Flags(rawValue: 16)
+        /// The row alone does not tell how its document stands.
+        package static let consultDocument = Flags(rawValue: 8)
+        /// The body refers to attachments.
+        package static let attachments = Flags(rawValue: 16)
         static let known: Flags = [
             .tombstone, .largeBody, .compactID, .consultDocument, .attachments,
         ]
+
+        /// Takes a byte, whatever its bits.
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
     }
 
     /// Bodies above this lie in `largeBodies`, so that the feed and scans do not read over them.
     static let largestInlineBody = 16 * 1_024
 
-    var flags: Flags
-    var documentID: DocumentID
-    var revisionID: RevisionID
+    /// What the first byte says.
+    package var flags: Flags
+    /// The document.
+    package var documentID: DocumentID
+    /// The revision.
+    package var revisionID: RevisionID
     /// Where the packed body lies in the row; empty when it is large.
-    var body: Range<Int>
+    package var body: Range<Int>
     /// The length of a large body.
-    var largeLength: Int
+    package var largeLength: Int
 
-    init(_ row: Span<UInt8>) throws {
+    /// Reads a row.
+    package init(_ row: Span<UInt8>) throws {
         var reader = RowReader()
         let flags = try Self.flags(row, &reader)
         documentID = try Self.documentID(row, flags, &reader)
@@ -54,14 +67,14 @@ struct RevisionRow {
     }
 
     /// The ID of a row's document alone.
-    static func documentID(_ row: Span<UInt8>) throws -> DocumentID {
+    package static func documentID(_ row: Span<UInt8>) throws -> DocumentID {
         var reader = RowReader()
         let flags = try flags(row, &reader)
         return try documentID(row, flags, &reader)
     }
 
     /// Appends the ID of a row's document, as an index has it.
-    static func appendRowDocumentID(_ row: Span<UInt8>, to id: inout [UInt8]) throws {
+    package static func appendRowDocumentID(_ row: Span<UInt8>, to id: inout [UInt8]) throws {
         var reader = RowReader()
         if try flags(row, &reader).contains(.compactID) {
             let high = try reader.bigEndian64(row)
@@ -86,13 +99,17 @@ struct RevisionRow {
     }
 
     /// A row without its document's ID: what a reader needs that came from the document.
-    struct Content {
-        var flags: Flags
-        var revisionID: RevisionID
-        var body: Range<Int>
+    package struct Content {
+        /// What the first byte says.
+        package var flags: Flags
+        /// The revision.
+        package var revisionID: RevisionID
+        /// Where the packed body lies in the row; empty when it is large.
+        package var body: Range<Int>
         var largeLength = 0
 
-        init(_ row: Span<UInt8>) throws {
+        /// Reads a row, and passes over the document's ID.
+        package init(_ row: Span<UInt8>) throws {
             var reader = RowReader()
             let flags = try RevisionRow.flags(row, &reader)
             try reader.skip(flags.contains(.compactID) ? 16 : reader.varint(row), of: row)
@@ -159,7 +176,7 @@ enum LargeBody {
 }
 
 /// Why a scan in sequence order skips a row of `revisions`: the value in `superseded`.
-enum SupersededMark: UInt8 {
+package enum SupersededMark: UInt8 {
     /// The revision has a child; compaction deletes its body.
     case dead = 0
     /// The revision is a leaf, but its document stands elsewhere in the feed; its body stays.

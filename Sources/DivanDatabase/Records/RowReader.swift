@@ -3,7 +3,10 @@
 internal import DivanModel
 
 /// A row whose bytes break its format. The checksum was right, so this is a defect, not a bit flip.
-struct MalformedRow: Error {}
+package struct MalformedRow: Error {
+    /// Makes the error.
+    package init() {}
+}
 
 /// Reads the fields of a row in order, checking every bound.
 struct RowReader {
@@ -53,7 +56,7 @@ struct RowReader {
 
 extension String {
     /// Makes a string of borrowed UTF-8; invalid sequences are repaired, as they cannot occur here.
-    init(utf8 bytes: Span<UInt8>) {
+    package init(utf8 bytes: Span<UInt8>) {
         // SAFETY: the buffer is used only within the call, which copies it.
         self = unsafe bytes.withUnsafeBufferPointer {
             unsafe String(decoding: $0, as: UTF8.self)
@@ -84,7 +87,8 @@ extension [UInt8] {
         }
     }
 
-    mutating func append(bigEndian64 word: UInt64) {
+    /// Appends a number in the order of bytes that sorts as numbers do.
+    package mutating func append(bigEndian64 word: UInt64) {
         // SAFETY: the buffer lives for the call, and its bytes are copied.
         unsafe Swift.withUnsafeBytes(of: word.bigEndian) { unsafe append(contentsOf: $0) }
     }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanStorage
+package import DivanStorage
 
 /// The stores of a database; docs/file-format.md describes the rows of each.
-struct Stores: Sendable {
+package struct Stores: Sendable {
     /// Sequence → a stored revision: `RevisionRow`. Appended once, never moved.
-    let revisions: Store
+    package let revisions: Store
     /// (Sequence, chunk) → a piece of a body too large for its row: `LargeBody`.
     let largeBodies: Store
     /// Sequence → why scans skip that revision: `SupersededMark`.
-    let superseded: Store
+    package let superseded: Store
     /// Document ID → `DocumentRecord`.
-    let documents: Store
+    package let documents: Store
     /// Document ID → nothing: the documents in conflict.
     let conflicts: Store
     /// Purge sequence → `PurgeRecord`.
-    let purges: Store
+    package let purges: Store
     /// Local document ID → `LocalRecord`.
-    let local: Store
+    package let local: Store
     /// Document ID and number → links between older revisions: `OlderRevisionsKey`.
     let olderRevisions: Store
     /// (Time, document ID) → nothing: `ExpirationKey`.
-    let expirations: Store
+    package let expirations: Store
     /// Digest and sequence → nothing, or flags: `AttachmentReference`.
     let attachmentReferences: Store
     /// Fixed keys → `DatabaseState` and settings.
@@ -29,7 +29,8 @@ struct Stores: Sendable {
     /// Kind and name of an index → `IndexRecord`.
     let indexes: Store
 
-    static let names: [StoreName] = [
+    /// The stores by their names, in the order of the properties.
+    package static let names: [StoreName] = [
         StoreName("revisions", .integer), StoreName("largeBodies", .bytes),
         StoreName("superseded", .integer), StoreName("documents", .bytes),
         StoreName("purges", .integer), StoreName("local", .bytes), StoreName("info", .bytes),

@@ -3,9 +3,11 @@
 /// Runs blocking work for a task on a thread outside the cooperative pool.
 ///
 /// Disk reads and waits for the writer must not occupy the few threads that all Swift tasks share.
-enum BlockingWork {
+package enum BlockingWork {
     /// Begins work that the caller does not wait for.
-    static func start(_ body: @escaping @Sendable () -> Void) { BlockingThreads.shared.start(body) }
+    package static func start(_ body: @escaping @Sendable () -> Void) {
+        BlockingThreads.shared.start(body)
+    }
 
     /// Runs work that is short, or cannot stop midway.
     ///

@@ -2,9 +2,9 @@
 
 internal import DivanJSON
 internal import DivanLogging
-internal import DivanModel
+package import DivanModel
 internal import DivanPlatform
-internal import DivanStorage
+package import DivanStorage
 internal import DivanSystem
 internal import Synchronization
 
@@ -25,25 +25,34 @@ internal import Synchronization
 ///   written to.
 /// - `hub`: its own mutex; gets each commit before the next writer's turn, tells followers on its
 ///   own queue.
-final class DatabaseCore: Sendable {
-    let name: String
-    let directory: DatabaseDirectory?
-    let engine: any StorageEngine
+package final class DatabaseCore: Sendable {
+    /// The database's name.
+    package let name: String
+    /// Its directory; nil in memory.
+    package let directory: DatabaseDirectory?
+    /// The open engine.
+    package let engine: any StorageEngine
     /// The engine's name, as the manifest says it.
-    let engineName: String
-    let stores: Stores
-    let options: DatabaseOptions
+    package let engineName: String
+    /// The engine's stores.
+    package let stores: Stores
+    /// How it was opened.
+    package let options: DatabaseOptions
     let digest: any Digest
-    let attachments: AttachmentStore
-    let hub: ChangeHub
+    /// The contents of its attachments.
+    package let attachments: AttachmentStore
+    /// Tells followers what changed.
+    package let hub: ChangeHub
     let live = LiveRegistries()
-    let indexTouches = IndexTouches()
+    /// What the modules above keep for all handles.
+    package let states = ModuleStates()
     let waits: WriterWaits
     /// The app's validation functions and filters, by name; in this process only.
     let validations = FunctionTable<ValidationFunction>()
     let filters = FunctionTable<FilterFunction>()
     let slowFunctions: SlowFunctions
-    let expirationTimer: ExpirationTimer
+    /// Purges documents whose time has come.
+    package let expirationTimer: ExpirationTimer
     let writer: ConnectionQueue<WriteContext>
     let suspension = Suspension()
     private let closed = Atomic<Bool>(false)
@@ -74,7 +83,7 @@ final class DatabaseCore: Sendable {
     ///
     /// - Throws: `DatabaseError`, with code `.unsupportedStorageEngine` when this process does not know
     ///   an engine of that name.
-    static func openEngine(
+    package static func openEngine(
         at path: String, named name: String, _ options: DatabaseOptions, creating: Bool = false,
         unchanging: Bool = false
     ) throws -> any StorageEngine {
@@ -101,7 +110,7 @@ final class DatabaseCore: Sendable {
     }
 
     /// Takes over an open engine; `dataPath` is its folder, where there is no whole directory.
-    init(
+    package init(
         name: String, directory: DatabaseDirectory?, engine: any StorageEngine,
         options: DatabaseOptions, dataPath: String? = nil
     ) throws {
@@ -145,21 +154,22 @@ final class DatabaseCore: Sendable {
     }
 
     /// Whether the calling thread is inside a write transaction.
-    var isInTransaction: Bool { writer.isOwnedByCurrentThread }
+    package var isInTransaction: Bool { writer.isOwnedByCurrentThread }
 
     /// Whether the calling thread is inside a read: what it sees does not change until that ends.
-    var isInRead: Bool { !isInTransaction && engine.isReadByCurrentThread }
+    package var isInRead: Bool { !isInTransaction && engine.isReadByCurrentThread }
 
     /// Whether the calling thread may bring indexes up to date, and would then see them.
-    var maintainsIndexes: Bool { !options.readOnly && !isInRead }
+    package var maintainsIndexes: Bool { !options.readOnly && !isInRead }
 
-    var isClosed: Bool { closed.load(ordering: .acquiring) }
+    /// Whether its engine is closed, or about to be.
+    package var isClosed: Bool { closed.load(ordering: .acquiring) }
 
     /// Closes the engine and gives up the directory's lock, also while objects still refer to this.
     ///
     /// Objects of the app may hold a closed database for as long as they like. So every file is closed here
     /// and not when the last object is released. What is kept by name is removed here, too.
-    func close() {
+    package func close() {
         closeEngine()
         guard let directory else { return }
         DatabaseRegistry.shared.forget(self, at: directory.identity)
@@ -190,7 +200,7 @@ final class DatabaseCore: Sendable {
     }
 
     /// The manifest as it is now; of a database that is closed or gone, as it was last known.
-    var identity: Manifest {
+    package var identity: Manifest {
         manifest.withLock { manifest in
             if !isClosed, let current = directory?.currentManifest { manifest = current }
             return manifest
@@ -233,7 +243,7 @@ final class DatabaseCore: Sendable {
     // MARK: - Reading
 
     /// Runs `body` on a snapshot; inside this thread's own batch, on what the batch sees.
-    func read<T>(_ body: (Snapshot) throws -> T) throws -> T {
+    package func read<T>(_ body: (Snapshot) throws -> T) throws -> T {
         if writer.isOwnedByCurrentThread {
             return try writer.sync { context in
                 guard let open = context.current else { throw DatabaseError.closed(name) }
@@ -266,7 +276,7 @@ final class DatabaseCore: Sendable {
     /// Joined work makes no savepoint of its own: an operation checks everything before its first
     /// write, so a refusal leaves nothing behind, and a storage failure midway dooms the whole
     /// transaction (`WriteContext.doom`).
-    func write<T>(_ body: (WriteContext) throws -> T) throws -> T {
+    package func write<T>(_ body: (WriteContext) throws -> T) throws -> T {
         try perform { context in try context.enter { try body(context) } }
     }
 
@@ -308,7 +318,9 @@ final class DatabaseCore: Sendable {
     /// Runs `body` in a transaction, or in a savepoint of the one this thread has open.
     ///
     /// `source` says where the changes come from; inside another transaction the outermost one decides.
-    func batch<T>(source: ChangeSource = .local, _ body: (WriteContext) throws -> T) throws -> T {
+    package func batch<T>(source: ChangeSource = .local, _ body: (WriteContext) throws -> T) throws
+        -> T
+    {
         try perform { context in
             guard context.isNested else {
                 context.source = source
@@ -435,14 +447,14 @@ final class DatabaseCore: Sendable {
     }
 
     /// Runs a decoder of stored bytes; bytes that break their format are corruption.
-    func decoding<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
+    package func decoding<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
         do { return try body() } catch let error as DatabaseError { throw error } catch {
             throw DatabaseError.corrupted("A stored row", id, error)
         }
     }
 
     /// Runs a read; a storage error gets the ID of the document it concerns.
-    func blaming<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
+    package func blaming<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
         do { return try body() } catch let error as StorageError {
             throw DatabaseError(error, documentID: id)
         }

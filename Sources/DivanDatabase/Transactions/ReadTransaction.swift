@@ -102,7 +102,7 @@ extension LocalRecord {
 
 extension DocumentID {
     /// Makes the ID of an ordinary document.
-    static func parse(_ text: String) throws -> DocumentID {
+    package static func parse(_ text: String) throws -> DocumentID {
         let id: DocumentID
         do { id = try DocumentID(text) } catch { throw DatabaseError.invalidID(text, error) }
         guard !id.isLocal else {
@@ -116,7 +116,8 @@ extension DocumentID {
 }
 
 extension RevisionID {
-    static func parse(_ text: String, of id: String) throws -> RevisionID {
+    /// Makes the ID of a revision of the document `id`.
+    package static func parse(_ text: String, of id: String) throws -> RevisionID {
         do { return try RevisionID(text) } catch {
             throw DatabaseError.invalidRevision(text, of: id, error)
         }
@@ -124,10 +125,11 @@ extension RevisionID {
 }
 
 /// IDs of local documents, with or without their `_local/` in front.
-enum LocalID {
+package enum LocalID {
     static let prefix = "_local/"
 
-    static func parse(_ text: String) throws -> String {
+    /// Returns the ID without its prefix, if it is valid.
+    package static func parse(_ text: String) throws -> String {
         let id = text.afterBytePrefix(prefix) ?? text
         do { _ = try DocumentID(prefix + id) } catch { throw DatabaseError.invalidID(text, error) }
         return id

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanJSON
-internal import DivanModel
-internal import DivanStorage
+package import DivanJSON
+package import DivanModel
+package import DivanStorage
 
 /// Reads a database's rows within one transaction, whichever kind it is.
 ///
 /// Everything that both `ReadTransaction` and `WriteTransaction` can read is written here once.
-struct Snapshot {
-    let reader: any StorageReader
-    let core: DatabaseCore
+package struct Snapshot {
+    /// The engine's transaction.
+    package let reader: any StorageReader
+    /// The database.
+    package let core: DatabaseCore
     /// The open transaction, when this reads inside one: its counters are not stored before the end.
     var context: WriteContext?
 
@@ -18,7 +20,7 @@ struct Snapshot {
     // MARK: - Documents
 
     /// The record of a document: its whole tree.
-    func record(_ id: DocumentID) throws -> DocumentRecord? {
+    package func record(_ id: DocumentID) throws -> DocumentRecord? {
         var record: DocumentRecord?
         _ = try core.blaming(id) {
             try id.text.withSpan { key in
@@ -31,7 +33,7 @@ struct Snapshot {
     }
 
     /// The winner of a document, without the rest of its tree.
-    func head(_ id: DocumentID) throws -> DocumentRecord.Head? {
+    package func head(_ id: DocumentID) throws -> DocumentRecord.Head? {
         var head: DocumentRecord.Head?
         _ = try core.blaming(id) {
             try id.text.withSpan { key in
@@ -44,7 +46,7 @@ struct Snapshot {
     }
 
     /// The winning revision, or nil when the document does not exist or is deleted.
-    func document(_ id: DocumentID, includingDeleted: Bool = false) throws -> Document? {
+    package func document(_ id: DocumentID, includingDeleted: Bool = false) throws -> Document? {
         guard let head = try head(id), includingDeleted || !head.isDeleted else { return nil }
         return try document(id, node: head.winner)
     }
@@ -59,7 +61,7 @@ struct Snapshot {
     }
 
     /// The document of a node of its tree.
-    func document(_ id: DocumentID, node: RevisionTree.Node) throws -> Document {
+    package func document(_ id: DocumentID, node: RevisionTree.Node) throws -> Document {
         guard let sequence = node.sequence else { throw DatabaseError.bodyGone(id, node.id) }
         // A transaction that deletes a body also makes the tree forget its sequence.
         guard let body = try body(id, sequence, expecting: node.id) else {
@@ -74,7 +76,8 @@ struct Snapshot {
     /// The body stored under a sequence, or nil when there is no such row.
     ///
     /// - Throws: `.corrupted` when the row belongs to another revision.
-    func body(_ id: DocumentID, _ sequence: SequenceNumber, expecting revision: RevisionID) throws
+    package func body(_ id: DocumentID, _ sequence: SequenceNumber, expecting revision: RevisionID)
+        throws
         -> PackedValue?
     {
         var body: PackedValue?
@@ -120,7 +123,7 @@ struct Snapshot {
     ///
     /// - Throws: `.corrupted` when they are damaged, or missing while there are documents: then the
     ///   next sequence would be one that is in use.
-    func state() throws -> DatabaseState {
+    package func state() throws -> DatabaseState {
         if let context { return context.state }
         var state = DatabaseState()
         let key = DatabaseState.key
@@ -141,7 +144,8 @@ struct Snapshot {
         return try !cursor.seekToFirst()
     }
 
-    func setting(_ setting: Setting) throws -> UInt64? {
+    /// A setting that is kept with the database; nil if it was never set.
+    package func setting(_ setting: Setting) throws -> UInt64? {
         var value: UInt64?
         let key = setting.key
         _ = try core.blaming(nil) {
@@ -169,16 +173,19 @@ struct Snapshot {
 }
 
 /// The row of a local document in `local`: varint revision number, then the packed body.
-struct LocalRecord {
-    var revision: UInt64
-    var body: PackedValue
+package struct LocalRecord {
+    /// How often the document was replaced.
+    package var revision: UInt64
+    /// The packed body.
+    package var body: PackedValue
 
     init(revision: UInt64, body: PackedValue) {
         self.revision = revision
         self.body = body
     }
 
-    init(_ row: Span<UInt8>) throws {
+    /// Reads a row.
+    package init(_ row: Span<UInt8>) throws {
         var reader = RowReader()
         revision = try reader.varint(row)
         // Replacing it continues the count from here.
@@ -194,7 +201,7 @@ struct LocalRecord {
 
 extension [UInt8] {
     /// Appends borrowed bytes.
-    mutating func append(copying bytes: Span<UInt8>) {
+    package mutating func append(copying bytes: Span<UInt8>) {
         // SAFETY: the buffer is used only within the call, which copies it.
         unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanJSON
+package import DivanJSON
 internal import DivanModel
 internal import DivanStorage
 
@@ -212,7 +212,7 @@ extension WriteContext {
     // MARK: - Local documents and settings
 
     /// Replaces a local document; nil removes it. There are no revisions to conflict with.
-    func putLocal(_ id: String, _ body: PackedValue?, revision: UInt64? = nil) throws {
+    package func putLocal(_ id: String, _ body: PackedValue?, revision: UInt64? = nil) throws {
         let (writer, snapshot) = try transaction()
         let old = try snapshot.localDocument(id)
         try id.withSpan { key in

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanJSON
-internal import DivanModel
-internal import DivanStorage
+package import DivanJSON
+package import DivanModel
+package import DivanStorage
 
 /// What an edit stores: checked before the first write.
-struct RevisionContent {
-    var body: PackedValue
+package struct RevisionContent {
+    /// The packed body.
+    package var body: PackedValue
     var isDeleted: Bool
     /// Attachments and blobs that the edit adds or removes; nil for most.
     var pending: PendingAttachments?
@@ -14,6 +15,17 @@ struct RevisionContent {
     var references: [AttachmentReference] = []
     /// Whether a stub may only stand for content that a stored revision of the same document has.
     var isLimitedToOwnContents = false
+
+    /// An edit that adds and removes no attachment.
+    package init(body: PackedValue, isDeleted: Bool) {
+        self.init(body: body, isDeleted: isDeleted, pending: nil)
+    }
+
+    init(body: PackedValue, isDeleted: Bool, pending: PendingAttachments?) {
+        self.body = body
+        self.isDeleted = isDeleted
+        self.pending = pending
+    }
 }
 
 // Adding revisions. Every function checks everything before it writes anything, so that a refusal
@@ -35,7 +47,7 @@ extension WriteContext {
     }
 
     /// The open transaction in its two parts.
-    func transaction() throws -> (writer: any StorageWriter, snapshot: Snapshot) {
+    package func transaction() throws -> (writer: any StorageWriter, snapshot: Snapshot) {
         let open = try openTransaction()
         return (open.writer, open.snapshot)
     }
@@ -51,7 +63,8 @@ extension WriteContext {
     ///
     /// - Returns: The reserved keys that replicated revisions may hold, and an app may not set.
     @discardableResult
-    func check(_ content: RevisionContent, of id: DocumentID, limit: Int) throws -> [String] {
+    package func check(_ content: RevisionContent, of id: DocumentID, limit: Int) throws -> [String]
+    {
         guard content.body.isObject else { throw DatabaseError.notAnObject(id) }
         let reserved = content.body.reservedKeys
         if let key = reserved.first(where: { !Self.reservedInBodies.contains($0) }) {
@@ -191,7 +204,7 @@ extension WriteContext {
     ///
     /// Attachments whose content is not here are refused, unless `allowsMissing`, or `isDeferring` and their
     /// stubs tell what to fetch later.
-    func addExisting(
+    package func addExisting(
         _ id: DocumentID, _ history: RevisionHistory, _ content: RevisionContent,
         allowsMissing: Bool = false, isDeferring: Bool = false
     ) throws -> Bool {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanModel
-internal import DivanStorage
+package import DivanModel
+package import DivanStorage
 
 // Writing and removing single rows, and the marks that keep the feed right.
 extension WriteContext {
@@ -20,6 +20,19 @@ extension WriteContext {
         count(new, by: 1)
         try noteConflict(id, was: old?.tree.isConflicted ?? false, is: new.tree.isConflicted)
         touch(id)
+    }
+
+    /// Writes a document's record again when nothing of it changed that is counted: its tree forgot where
+    /// bodies lie, or it has another expiration date.
+    package func rewrite(_ id: DocumentID, _ record: DocumentRecord) throws {
+        let (writer, snapshot) = try transaction()
+        try withRow {
+            record.encode(into: &$0)
+        } lent: { row in
+            try id.text.withSpan { key in
+                try writer.set(row, forKey: key, in: snapshot.core.stores.documents)
+            }
+        }
     }
 
     /// Keeps the list of documents in conflict; costs nothing unless that has changed.
@@ -152,7 +165,7 @@ extension WriteContext {
     }
 
     /// Deletes a stored revision with everything under its sequence.
-    func removeRevision(
+    package func removeRevision(
         _ sequence: SequenceNumber, _ writer: any StorageWriter, _ snapshot: Snapshot
     ) throws {
         let stores = snapshot.core.stores

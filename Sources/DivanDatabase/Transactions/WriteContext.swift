@@ -8,7 +8,7 @@ internal import DivanStorage
 ///
 /// Owned by `DatabaseCore`'s writer queue: only the thread whose turn it is touches it, so it needs
 /// no lock. Between transactions `current` is nil.
-final class WriteContext {
+package final class WriteContext {
     /// What a transaction writes to and reads from. One object, so that handing it on copies nothing.
     final class Open {
         let core: DatabaseCore
@@ -26,7 +26,7 @@ final class WriteContext {
     /// Nil between transactions.
     private(set) var current: Open?
     /// The counters as this transaction has changed them so far.
-    var state = DatabaseState()
+    package var state = DatabaseState()
     /// How many revisions of each branch stay whole; what the transaction itself has set counts.
     var maxRevTreeDepth: Int { Int(clamping: state.maxRevTreeDepth) }
     /// How many IDs of each branch are kept.
@@ -43,7 +43,7 @@ final class WriteContext {
     private var row: [UInt8] = []
     private var digestInput: [UInt8] = []
     /// Whether attachments got names that must be on disk before the commit.
-    var hasPlacedAttachments = false
+    package var hasPlacedAttachments = false
 
     /// Where the changes come from.
     var source = ChangeSource.local

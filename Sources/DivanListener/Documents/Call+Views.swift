@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanQuery
 
 // Views of design documents: those whose functions an app has registered under `design/view`.
 extension Call {

@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanQuery
 
 /// Writes the rows that a view answered with in steps, so that neither their text nor their documents are
 /// ever in memory as a whole; of the rows themselves only what they are read from is.

@@ -4,6 +4,7 @@ internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
+internal import DivanQuery
 
 /// What a request for `_changes` asks.
 struct ChangesRequest: Sendable {

@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanQuery
 
 // `_find`, `_explain` and `_index`.
 extension Call {

@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanQuery
 
 /// What a `_find` or `_explain` asks, read from its body.
 struct FindRequest: Sendable {

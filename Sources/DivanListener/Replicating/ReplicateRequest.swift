@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanQuery
 internal import DivanReplication
 
 /// The body of `POST /_replicate`, read and checked.

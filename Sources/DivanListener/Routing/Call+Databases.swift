@@ -3,7 +3,9 @@
 internal import DivanDatabase
 internal import DivanJSON
 internal import DivanLogging
+internal import DivanMaintenance
 internal import DivanModel
+internal import DivanQuery
 
 // Databases as a whole.
 extension Call {

@@ -4,6 +4,7 @@ internal import DivanDatabase
 internal import DivanJSON
 internal import DivanLogging
 internal import DivanModel
+internal import DivanQuery
 internal import Synchronization
 
 // One run after the other, until everything is transferred or it is stopped.

@@ -3,6 +3,7 @@
 @testable import DivanDatabase
 import DivanJSON
 import DivanModel
+import DivanQuery
 import DivanTestChild
 import FoundationEssentials
 import Testing

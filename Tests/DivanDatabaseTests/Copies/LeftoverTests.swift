@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import DivanDatabase
+@testable import DivanMaintenance
 import DivanJSON
 import DivanModel
 import DivanTestChild

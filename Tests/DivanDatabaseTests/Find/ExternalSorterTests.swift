@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import DivanDatabase
+@testable import DivanQuery
 import DivanIndex
 import DivanTestSupport
 import Testing

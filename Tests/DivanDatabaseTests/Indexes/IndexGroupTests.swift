@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import DivanDatabase
+@testable import DivanQuery
 
 /// Many indexes that are behind at once share the memory for rows that wait.
 struct IndexGroupTests {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanJSON
+import DivanMaintenance
 import DivanModel
 import DivanTestSupport
 import Testing
 
 @testable import DivanDatabase
 @testable import DivanIndex
+@testable import DivanQuery
 
 /// The feed as indexes get it: in pieces, which all cores read and map at once.
 struct IndexPieceTests {

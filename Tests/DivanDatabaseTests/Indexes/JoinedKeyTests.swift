@@ -5,6 +5,7 @@ import DivanPlatform
 import Testing
 
 @testable import DivanDatabase
+@testable import DivanQuery
 
 /// Texts made of several others: no two lists of parts have one text.
 @Suite struct JoinedKeyTests {

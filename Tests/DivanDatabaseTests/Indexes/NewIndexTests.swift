@@ -7,6 +7,7 @@ import Testing
 
 @testable import DivanDatabase
 @testable import DivanIndex
+@testable import DivanQuery
 
 /// Indexes that are new, which documents without rows do not come to.
 struct NewIndexTests {

@@ -7,6 +7,7 @@ import enum DivanTestSupport.Soak
 import Testing
 
 @testable import DivanDatabase
+@testable import DivanQuery
 
 /// The last change is never missed, whoever writes and however results are taken.
 ///

@@ -6,6 +6,7 @@ import DivanTestSupport
 import Testing
 
 @testable import DivanDatabase
+@testable import DivanQuery
 
 /// What one live query has told, by its callback.
 final class Told: Sendable {

@@ -5,6 +5,7 @@ import DivanTestSupport
 import Testing
 
 @testable import DivanDatabase
+@testable import DivanQuery
 
 /// What one live query of any kind has told, by its callback.
 final class ToldOf<Rows: Sendable & Equatable>: Sendable {

@@ -2,7 +2,9 @@
 
 @testable import DivanDatabase
 import DivanJSON
+import DivanMaintenance
 import DivanModel
+import DivanQuery
 import DivanStorage
 import DivanStorageConformance
 import DivanTestChild

@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanJSON
+import DivanMaintenance
 import DivanStorage
 import DivanTestChild
 import DivanTestSupport

@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanJSON
+import DivanQuery
 import DivanStorage
 import Synchronization
 import Testing

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanIndex
+package import DivanJSON
+package import DivanModel
+internal import DivanStorage
+
+/// What a database knows of one of its indexes: a row of the store `indexes`, under its name.
+///
+/// The row is a packed object, so that a later release can add to it:
+///
+///     number        which stores it has: `index/N/…`
+///     signature     what it was built with: another one builds it anew
+///     version       the app's version text
+///     seed          of the ranks of its rows
+///     sequence      every change up to here is in it
+///     purge         every purge up to here is in it
+///     partials      whether its partial reductions are up to date
+///     failures      documents that its map function failed for
+package struct IndexRecord: Equatable {
+    /// Which stores it has.
+    package var number: UInt64
+    /// What it was built with: another one builds it anew.
+    @ByBytes package var signature: String
+    /// The app's version text.
+    @ByBytes package var version: String
+    /// The seed of the ranks of its rows.
+    package var seed: UInt64
+    /// The change up to which all are in it.
+    package var lastSequence: SequenceNumber = 0
+    /// The purge up to which all are in it.
+    package var lastPurge: UInt64 = 0
+    /// Whether its partial reductions are up to date.
+    package var hasPartials = true
+    /// How many documents its map function failed for.
+    package var failures: UInt64 = 0
+
+    init(number: UInt64, signature: String, version: String, seed: UInt64) {
+        self.number = number
+        self.signature = signature
+        self.version = version
+        self.seed = seed
+    }
+
+    init(_ row: Span<UInt8>) throws {
+        let value = PackedValue(copying: row)
+        guard let number = value["number"]?.number64, let signature = value["signature"]?.string,
+            let version = value["version"]?.string, let seed = value["seed"]?.number64,
+            let sequence = value["sequence"]?.number64, let purge = value["purge"]?.number64,
+            let hasPartials = value["partials"]?.bool, let failures = value["failures"]?.number64
+        else { throw MalformedRow() }
+        self.init(number: number, signature: signature, version: version, seed: seed)
+        lastSequence = sequence
+        lastPurge = purge
+        self.hasPartials = hasPartials
+        self.failures = failures
+    }
+
+    var bytes: [UInt8] {
+        PackedValue(
+            .object([
+                "number": number.jsonValue, "signature": .string(signature),
+                "version": .string(version), "seed": seed.jsonValue,
+                "sequence": lastSequence.jsonValue, "purge": lastPurge.jsonValue,
+                "partials": .bool(hasPartials), "failures": failures.jsonValue,
+            ])
+        ).bytes
+    }
+}
+
+/// A record beside the bytes that it was decoded from.
+package struct KnownIndexRecord {
+    /// The row.
+    package var bytes: [UInt8]
+    /// What the row says.
+    package var record: IndexRecord
+}
+
+extension PackedValue {
+    fileprivate var number64: UInt64? { unsigned ?? int64.flatMap { UInt64(exactly: $0) } }
+}
+
+/// The name of an index in the store `indexes`: its kind, and the app's name for it.
+package struct IndexName: Hashable, Sendable {
+    /// What an index is for.
+    package enum Kind: String {
+        case view
+        case property
+        case text
+    }
+
+    /// What it is for.
+    package var kind: Kind
+    /// The app's name for it, which is unique among those of its kind.
+    @ByBytes package var name: String
+
+    var key: [UInt8] { Array("\(kind.rawValue)/\(name)".utf8) }
+
+    /// Names an index.
+    package init(_ kind: Kind, _ name: String) {
+        self.kind = kind
+        self.name = name
+    }
+
+    init?(key: Span<UInt8>) {
+        // A slash is a byte here: with a mark on it, it is another letter for Swift.
+        let parts = String(utf8: key).utf8.split(
+            separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false
+        ).map { String(Substring($0)) }
+        guard parts.count == 2, let kind = Kind(rawValue: parts[0]) else { return nil }
+        self.init(kind, parts[1])
+    }
+}
+
+extension Snapshot {
+    /// The record of an index; nil when it was never built.
+    package func indexRecord(_ name: IndexName) throws -> IndexRecord? {
+        var record: IndexRecord?
+        let key = name.key
+        try core.blaming(nil) {
+            _ = try reader.withValue(forKey: key.span, in: core.stores.indexes) { row in
+                record = try core.decoding(nil) { try IndexRecord(row) }
+            }
+        }
+        return record
+    }
+
+    /// The record of an index; a record that is known already is not decoded again.
+    package func indexRecord(_ name: IndexName, unless known: KnownIndexRecord?) throws
+        -> KnownIndexRecord?
+    {
+        var found: KnownIndexRecord?
+        let key = name.key
+        try core.blaming(nil) {
+            _ = try reader.withValue(forKey: key.span, in: core.stores.indexes) { row in
+                if let known, compare(known.bytes.span, row) == 0 {
+                    found = known
+                } else {
+                    found = KnownIndexRecord(
+                        bytes: [UInt8](copying: row),
+                        record: try core.decoding(nil) { try IndexRecord(row) })
+                }
+            }
+        }
+        return found
+    }
+
+    /// Reads an index.
+    package func reader(of record: IndexRecord) -> IndexReader {
+        IndexReader(
+            IndexStores(number: record.number, engine: core.engine), seed: record.seed, reader,
+            hasPartials: record.hasPartials)
+    }
+
+    /// The names of all indexes that were built, in order.
+    package func indexNames() throws -> [IndexName] {
+        var names: [IndexName] = []
+        try core.blaming(nil) {
+            let cursor = try reader.cursor(in: core.stores.indexes)
+            defer { cursor.close() }
+            var found = try cursor.seekToFirst()
+            while found {
+                try cursor.withKey { if let name = IndexName(key: $0) { names.append(name) } }
+                found = try cursor.next()
+            }
+        }
+        return names
+    }
+}
+
+extension WriteContext {
+    /// Writes the record of an index.
+    package func setIndexRecord(_ record: IndexRecord, of name: IndexName) throws {
+        let (writer, snapshot) = try transaction()
+        try writer.set(
+            record.bytes.span, forKey: name.key.span, in: snapshot.core.stores.indexes)
+    }
+
+    /// Removes an index with all its rows; false when there is none.
+    package func dropIndex(_ name: IndexName) throws -> Bool {
+        let (writer, snapshot) = try transaction()
+        let core = snapshot.core
+        var number: UInt64?
+        let found = try writer.withValue(forKey: name.key.span, in: core.stores.indexes) {
+            number = try? IndexRecord($0).number
+        }
+        guard found else { return false }
+        if let number { try IndexStores(number: number, engine: core.engine).drop(writer) }
+        return try writer.remove(key: name.key.span, in: core.stores.indexes)
+    }
+
+    /// Makes an empty index in place of any former one.
+    package func makeIndex(_ name: IndexName, signature: String, version: String) throws
+        -> IndexRecord
+    {
+        let (_, snapshot) = try transaction()
+        _ = try dropIndex(name)
+        let number = try snapshot.setting(.lastIndex) ?? 0
+        try set(.lastIndex, number + 1)
+        var system = SystemRandomNumberGenerator()
+        let record = IndexRecord(
+            number: number + 1, signature: signature, version: version, seed: system.next())
+        try setIndexRecord(record, of: name)
+        return record
+    }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanSystem
+
+/// Puts a copy of a database into a directory, so that at every moment it holds a whole database or
+/// none.
+///
+///     a new one                           in the place of another one
+///     NAME.divan/                         NAME.divan/
+///       lock      held exclusively          lock      held exclusively
+///       data-1/   built, checked, synced    data-8/   built, checked, synced
+///       changes   zeros                     changes   zeros
+///       manifest  renamed into place        manifest  renamed over the old one
+///                                           data-7/   removed
+///
+/// The manifest is the one switch: before its rename there is the old database or none, after it the
+/// new one. A crash leaves a `data-` that no manifest names, which the next opening removes, or the
+/// next attempt to put a database there.
+///
+/// ## Identity
+///
+/// Every copy gets a new incarnation. A backup keeps the UUIDs: put back in its original's place,
+/// it is that database at an earlier time. All others are new databases.
+struct Installation {
+    /// What the copy is to be.
+    enum Purpose {
+        /// The same database at a time, kept aside.
+        case backup
+        /// A new database, where there is none.
+        case copy
+        /// A new database, also in the place of another one.
+        case replacement
+    }
+
+    let path: String
+    let purpose: Purpose
+    let transfer: GenerationCopy.FileTransfer
+    var encryption = CopyEncryption.unchanged
+    let progress: ProgressHandler?
+
+    /// Copies an open database.
+    ///
+    /// - Throws: As `run(making:)`, or as `GenerationCopy`. The directory is then as it was.
+    func run(_ source: DatabaseCore) throws {
+        try run { dataPath in
+            let copy = GenerationCopy(
+                source: source, transfer: transfer, form: try encryption.form(of: source, at: path),
+                progress: progress)
+            try copy.run(to: dataPath)
+            if purpose != .backup || copy.form != nil {
+                try check(dataPath, engine: source.engineName, copy.dataKey)
+            }
+            let original = source.identity
+            var manifest = Manifest(engine: source.engineName)
+            if let form = copy.form {
+                form.record(&manifest)
+            } else {
+                manifest.encryption = original.encryption
+            }
+            if purpose == .backup {
+                manifest.publicUUID = original.publicUUID
+                manifest.privateUUID = original.privateUUID
+            }
+            return (manifest, copy.dataKey)
+        }
+    }
+
+    /// Puts a database into the directory whose data `make` makes, in a directory that does not exist.
+    ///
+    /// - Parameter make: Gets the path of that directory, and returns a manifest with the UUIDs and the
+    ///   incarnation, and the key of the data; where the data lie is filled in here.
+    /// - Throws: `DatabaseError` with code `.databaseExists` when there is something that a purpose
+    ///   does not allow to replace, `.databaseBusy` when the database to be replaced is open; and what
+    ///   `make` throws. The directory is then as it was.
+    func run(making make: Making) throws {
+        // Nothing is made in a directory that already holds something; only a database may be replaced.
+        guard isFree || (purpose == .replacement && DatabaseDirectory.exists(at: path)) else {
+            throw DatabaseError.databaseExists(path)
+        }
+        let isOurs = !Files.exists(path)
+        do {
+            try Files.makeDirectory(path)
+            do {
+                try DirectoryLock.whileExclusive(at: path, timeout: DirectoryLock.moment) {
+                    try replace(by: make)
+                }
+            } catch {
+                if isOurs { removeEmptied() }
+                throw error
+            }
+            try Files.synchroniseDirectory(Files.parent(of: path))
+        } catch let error as SystemError { throw DatabaseError.io(error) }
+    }
+
+    /// Makes the data in a directory.
+    typealias Making = (_ dataPath: String) throws -> (Manifest, DataKey?)
+
+    private func replace(by make: Making) throws {
+        // Another thread or process may have made a database since the first look.
+        let isOccupied = DatabaseDirectory.exists(at: path)
+        guard purpose == .replacement || !isOccupied else {
+            throw DatabaseError.databaseExists(path)
+        }
+        let current = isOccupied ? try currentGeneration() : nil
+        if !isOccupied || current != nil { try removeLeftovers(besides: current) }
+        // Nothing of a database whose manifest is damaged is removed before the new one is whole.
+        let generation =
+            (try Files.list(path).compactMap(DatabaseDirectory.generation).max() ?? 0) + 1
+        do {
+            let (manifest, dataKey) = try build(generation, make)
+            // A bell that says nothing fits the old data and the new.
+            try Files.replace(DatabaseDirectory.changesPath(path), with: ChangeMark().bytes)
+            try Files.replace(
+                DatabaseDirectory.manifestPath(path), with: manifest.bytes(provenBy: dataKey))
+        } catch {
+            discard(generation, isOccupied: isOccupied)
+            throw error
+        }
+        // The new database counts from here on; the next opening removes what cannot be removed now.
+        try? removeLeftovers(besides: generation)
+    }
+
+    /// The generation of the database that is to be replaced; nil when its manifest is damaged, which
+    /// does not prevent the replacement.
+    private func currentGeneration() throws -> Int? {
+        do { return try Manifest(at: path).generation } catch let error as DatabaseError {
+            guard error.code == .corrupted else { throw error }
+            return nil
+        }
+    }
+
+    /// Builds a generation whole, and returns the manifest that makes it count.
+    private func build(_ generation: Int, _ make: Making) throws -> (Manifest, DataKey?) {
+        let dataPath = DatabaseDirectory.dataPath(path, generation)
+        let made = try make(dataPath)
+        var manifest = made.0
+        manifest.generation = generation
+        try DatabaseDirectory.markPlace(in: &manifest, at: path)
+        try Files.synchroniseDirectory(dataPath)
+        return (manifest, made.1)
+    }
+
+    /// Refuses a copy of a damaged database, before anything is replaced by it.
+    func check(_ dataPath: String, engine: String, _ dataKey: DataKey? = nil) throws {
+        var options = DatabaseOptions().unlocked(dataKey)
+        options.readOnly = true
+        let core = try DatabaseCore(
+            name: Files.lastComponent(of: path), directory: nil,
+            engine: DatabaseCore.openEngine(
+                at: dataPath, named: engine, options, unchanging: true),
+            options: options, dataPath: dataPath)
+        defer { core.close() }
+        let problems = try Verification(core: core, readsAttachments: true) { report in
+            try progress.report(
+                Progress(
+                    phase: "checking the copy", completed: report.completed, total: report.total))
+        }.run()
+        if let first = problems.first {
+            throw DatabaseError.damagedSource(first, count: problems.count)
+        }
+    }
+
+    // MARK: - The place
+
+    /// Whether there is nothing at the path, or an empty directory, or the remains of an unfinished attempt.
+    private var isFree: Bool {
+        guard Files.exists(path) else { return true }
+        guard Files.isDirectory(path), let names = try? Files.list(path) else { return false }
+        return names.allSatisfy {
+            $0 == "lock" || $0 == "changes" || $0.hasBytePrefix("data-")
+                || $0.contains(Files.temporaryMark)
+        }
+    }
+
+    private func removeLeftovers(besides generation: Int?) throws(SystemError) {
+        for name in try DatabaseDirectory.leftovers(at: path, besides: generation) {
+            try Files.remove(path + "/" + name)
+        }
+    }
+
+    /// Removes an unfinished generation, as far as that is possible.
+    ///
+    /// An error after the manifest's rename, when the directory cannot be forced to the disk, leaves
+    /// a manifest that names it. Then nothing is removed: after a power failure either manifest may
+    /// be the one that is found, and each has its data.
+    func discard(_ generation: Int, isOccupied: Bool) {
+        if let manifest = try? Manifest(at: path), manifest.generation == generation { return }
+        try? Files.remove(DatabaseDirectory.dataPath(path, generation))
+        if !isOccupied { removeRest() }
+    }
+
+    /// Removes the parts of an unfinished database, as far as that is possible.
+    private func removeRest() {
+        try? removeLeftovers(besides: nil)
+        try? Files.remove(DatabaseDirectory.changesPath(path))
+        try? Files.remove(DirectoryLock.path(path))
+    }
+
+    /// Removes the directory that was made for an unfinished database.
+    private func removeEmptied() {
+        if (try? Files.list(path))?.isEmpty == true { try? Files.remove(path) }
+    }
+}

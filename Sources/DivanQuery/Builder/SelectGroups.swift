@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanJSON
+internal import DivanPlatform
+
+/// The groups of a query and the state of its aggregates. Takes memory for each group, not for rows.
+///
+/// The row with the least ID stands for a group, and groups come in the order of these rows; so documents
+/// may come in any order, as far as the aggregates allow it.
+///
+/// Bytes that are the same for equal values tell which group a row belongs to. They are made from the packed
+/// document in one buffer for all rows; only the first row of a group has its values unpacked. Where documents
+/// are only counted by their properties, no other document is made.
+struct SelectGroups {
+    /// Makes the bytes that tell groups apart.
+    static let coder = RowKeyCoder(.raw, strings: ICUCollator.root)
+
+    /// One group: a row of it that stands for all, and a fold for each aggregate.
+    struct Group {
+        fileprivate(set) var scope: ExpressionScope?
+        /// The ID of its document, as an index has it.
+        fileprivate var firstID: [UInt8] = []
+        fileprivate var folds: [AggregateFold]
+        fileprivate let aggregates: [AggregateCall]
+
+        /// What an expression is for the group.
+        func value(_ node: ExpressionNode) throws -> JSONValue? {
+            let node = folded(node)
+            // Without a row there are only aggregates and constants.
+            guard let scope else { return node.constant }
+            return try node.value(in: scope)
+        }
+
+        /// Whether a condition holds for the group.
+        func truth(_ node: ExpressionNode) throws -> Bool {
+            let node = folded(node)
+            guard let scope else { return false }
+            return try node.truth(in: scope) ?? false
+        }
+
+        /// The expression with the results of aggregates in their place.
+        private func folded(_ node: ExpressionNode) -> ExpressionNode {
+            node.mapped { part in
+                guard case .aggregate(let aggregate, let inner) = part,
+                    let slot = aggregates.firstIndex(of: AggregateCall(aggregate, inner))
+                else { return nil }
+                return .literal(folds[slot].result)
+            }
+        }
+    }
+
+    private let aggregates: [AggregateCall]
+    private let columns: [ExpressionNode]
+    private let grouping: [ExpressionNode]
+    /// The same for documents where they lie; nil if rows need more than that.
+    private let packed: PackedColumns?
+    private var places: [Key: Int] = [:]
+    /// The bytes of the row that is being added.
+    private var key = Key()
+    /// Its document's ID, as an index has it.
+    private var rowID: [UInt8] = []
+    private var all: [Group] = []
+
+    init(_ plan: SelectPlan) {
+        let nodes =
+            plan.columns + [plan.groupCondition].compactMap(\.self) + plan.ordering.map(\.node)
+        columns = nodes
+        grouping = plan.grouping
+        let aggregates = nodes.flatMap(\.aggregates).map { AggregateCall($0.0, $0.1) }
+        self.aggregates = aggregates
+        packed = PackedColumns(plan.grouping, aggregates, source: plan.sourceName)
+        // Without grouping there is one group, be it empty.
+        if plan.grouping.isEmpty { _ = placeOfKey() }
+    }
+
+    /// The bytes of a group, hashed in one go.
+    private struct Key: Hashable {
+        var bytes: [UInt8] = []
+
+        func hash(into hasher: inout Hasher) {
+            // SAFETY: the bytes are read within the closure.
+            unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        }
+    }
+
+    private mutating func placeOfKey() -> Int {
+        if let place = places[key] { return place }
+        // A copy, so that the next row finds the buffer as it is.
+        places[Key(bytes: key.bytes.map(\.self))] = all.count
+        let folds = aggregates.map {
+            AggregateFold($0.aggregate, collation: $0.node?.collation ?? .raw)
+        }
+        all.append(Group(scope: nil, folds: folds, aggregates: aggregates))
+        return all.count - 1
+    }
+
+    /// The groups.
+    var inOrder: [Group] {
+        all.sorted { left, right in
+            guard let left = left.scope, let right = right.scope else { return false }
+            return left.document.documentID < right.document.documentID
+        }
+    }
+
+    /// Whether a document comes before all others of its group.
+    private func isFirst(_ id: Span<UInt8>, of place: Int) -> Bool {
+        guard all[place].scope != nil else { return true }
+        let first = all[place].firstID
+        return compare(id, first.span) < 0
+    }
+
+    /// Whether documents can be added where they lie.
+    var takesDocumentsInPlace: Bool { packed != nil }
+
+    /// Adds a document that lies somewhere, unless its values are needed, since it stands for its group.
+    ///
+    /// - Returns: Whether it was added.
+    mutating func add(_ id: Span<UInt8>, _ document: SequenceScanner) throws -> Bool {
+        guard let packed else { return false }
+        return try document.withBody { body in
+            key.bytes.removeAll(keepingCapacity: true)
+            for path in packed.grouping
+            where !Self.coder.append(path, of: body, to: &key.bytes) {
+                key.bytes.append(RowKeyCoder.missing)
+            }
+            guard let place = places[key], !isFirst(id, of: place) else { return false }
+            for slot in aggregates.indices
+            where packed.counted[slot]?.hasValue(in: body) ?? true {
+                all[place].folds[slot].addRow()
+            }
+            return true
+        }
+    }
+
+    /// Adds a row to its group.
+    mutating func add(_ scope: ExpressionScope) throws {
+        key.bytes.removeAll(keepingCapacity: true)
+        for node in grouping { try node.appendKey(in: scope, Self.coder, to: &key.bytes) }
+        let place = placeOfKey()
+        rowID.removeAll(keepingCapacity: true)
+        RowDocumentID.append(scope.document.documentID, to: &rowID)
+        if isFirst(rowID.span, of: place) {
+            all[place].scope = scope
+            all[place].firstID = rowID.map(\.self)
+            // These need the snapshot, so they are computed while there is one.
+            for node in columns where node.aggregates.isEmpty { _ = try node.value(in: scope) }
+        }
+        for slot in aggregates.indices {
+            if aggregates[slot].countsRows {
+                all[place].folds[slot].addRow()
+            } else if let value = try aggregates[slot].node?.value(in: scope) {
+                all[place].folds[slot].add(value)
+            }
+        }
+    }
+}
+
+/// An aggregate and what it goes over; nil for rows, which are counted.
+private struct AggregateCall: Equatable {
+    let aggregate: ExpressionNode.Aggregate
+    let node: ExpressionNode?
+    let countsRows: Bool
+
+    init(_ aggregate: ExpressionNode.Aggregate, _ node: ExpressionNode?) {
+        self.aggregate = aggregate
+        self.node = node
+        countsRows = node == nil
+    }
+}
+
+/// The parts of a document that tell its group, and whether aggregates count it.
+private struct PackedColumns {
+    var grouping: [PackedPath] = []
+    /// For each aggregate what it counts; nil for rows.
+    var counted: [PackedPath?] = []
+
+    /// Nil if a part of it is no property of the documents of the first source, or more than counted.
+    init?(_ grouping: [ExpressionNode], _ aggregates: [AggregateCall], source: String?) {
+        for node in grouping {
+            guard let path = Self.path(of: node, source) else { return nil }
+            self.grouping.append(path)
+        }
+        for call in aggregates {
+            guard call.aggregate == .count else { return nil }
+            guard let node = call.node else {
+                counted.append(nil)
+                continue
+            }
+            guard let path = Self.path(of: node, source) else { return nil }
+            counted.append(path)
+        }
+    }
+
+    private static func path(of node: ExpressionNode, _ source: String?) -> PackedPath? {
+        guard case .property(let path, let name) = node.uncollated,
+            name == nil || name.hasSameBytes(as: source)
+        else { return nil }
+        return PackedPath(path.steps.map { ($0.key, $0.index) })
+    }
+}
+
+/// The state of an aggregate of one group.
+struct AggregateFold {
+    private let aggregate: ExpressionNode.Aggregate
+    private let order: ValueOrder
+    private var count: Int64 = 0
+    private var sum = JSONValue.integer(0)
+    private var best: JSONValue?
+
+    init(_ aggregate: ExpressionNode.Aggregate, collation: Collation) {
+        self.aggregate = aggregate
+        order = ValueOrder(collation, strings: ICUCollator.root)
+    }
+
+    mutating func addRow() { count += 1 }
+
+    mutating func add(_ value: JSONValue) {
+        guard !value.isNull else { return }
+        switch aggregate {
+        case .count: count += 1
+        case .sum, .average:
+            guard value.double != nil else { return }
+            count += 1
+            sum = ExpressionNode.Arithmetic.add.apply(sum, value)
+        case .minimum: if best.map({ order.compare(value, $0) < 0 }) ?? true { best = value }
+        case .maximum: if best.map({ order.compare(value, $0) > 0 }) ?? true { best = value }
+        }
+    }
+
+    var result: JSONValue {
+        switch aggregate {
+        case .count: .integer(count)
+        case .sum: sum
+        case .average:
+            count == 0
+                ? JSONValue.null : ExpressionNode.Arithmetic.divide.apply(sum, .integer(count))
+        case .minimum, .maximum: best ?? JSONValue.null
+        }
+    }
+}

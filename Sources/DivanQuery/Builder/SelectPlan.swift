@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanPlatform
+
+/// A query of the builder made ready to run: names resolved, parameters bound, everything checked.
+struct SelectPlan {
+    /// A join by ID: whose document, and the expression that gives its ID.
+    struct Lookup {
+        var name: String
+        var id: ExpressionNode
+        var isOuter: Bool
+    }
+
+    /// The name of the first source.
+    var sourceName: String?
+    var keys: [String]
+    var columns: [ExpressionNode]
+    var lookups: [Lookup] = []
+    var condition: ExpressionNode?
+    var grouping: [ExpressionNode]
+    var groupCondition: ExpressionNode?
+    var ordering: [(node: ExpressionNode, isDescending: Bool)]
+    /// The collation of the indexes that may be used.
+    var collation: Collation
+
+    /// Whether rows are made of groups of documents.
+    var isGrouped: Bool {
+        !grouping.isEmpty
+            || (columns + [groupCondition].compactMap(\.self) + ordering.map(\.node))
+                .contains { !$0.aggregates.isEmpty }
+    }
+
+    /// Every expression in it.
+    var nodes: [ExpressionNode] {
+        columns + lookups.map(\.id) + [condition, groupCondition].compactMap(\.self) + grouping
+            + ordering.map(\.node)
+    }
+
+    /// Whether groups have the same result in whatever order documents are read. A sum of fractions has not,
+    /// and neither has the choice of the least among several equal values.
+    var countsOnly: Bool {
+        isGrouped
+            && nodes.allSatisfy { node in
+                node.aggregates.allSatisfy { $0.0 == .count }
+            }
+    }
+
+    /// Whether each document gives a row, and all of them in whatever order.
+    var wantsAll: Bool { countsOnly && condition == nil && lookups.isEmpty && !includesDeleted }
+
+    /// The columns that tell which group or document a row is of; none when some are not selected.
+    var identifyingColumns: [Int] {
+        guard isGrouped else {
+            return columns.firstIndex { node in
+                guard case .meta(.id, let source) = node else { return false }
+                return source == nil || source.hasSameBytes(as: sourceName)
+            }.map { [$0] } ?? []
+        }
+        let found = grouping.compactMap { columns.firstIndex(of: $0) }
+        return found.count == grouping.count ? found : []
+    }
+
+    /// Whether deleted documents are wanted, too.
+    var includesDeleted: Bool {
+        nodes.contains { node in
+            node.contains { if case .meta(.isDeleted, _) = $0 { true } else { false } }
+        }
+    }
+
+    init(_ query: SelectQuery) throws {
+        let names = [query.source.name].compactMap(\.self) + query.joins.compactMap(\.source.name)
+        func ready(_ node: ExpressionNode) throws -> ExpressionNode {
+            try node.mapped { try Self.bound($0, query.parameters, names) }
+        }
+        guard query.offset >= 0, query.limit ?? 0 >= 0 else {
+            throw DatabaseError(.invalidQuery, "limit and offset count rows; use 0 or more.")
+        }
+        guard NameSet(names).count == names.count else {
+            throw DatabaseError(.invalidQuery, "Two sources of the query have the same name.")
+        }
+        sourceName = query.source.name
+        keys = Self.keys(query.columns)
+        columns = try query.columns.map { try ready($0.node) }
+        condition = try query.condition.map(ready)
+        grouping = try query.grouping.map(ready)
+        groupCondition = try query.groupCondition.map(ready)
+        ordering = try query.ordering.map { (try ready($0.node), $0.isDescending) }
+        collation =
+            condition?.firstCollation ?? ordering.first.map { $0.node.collation ?? .raw } ?? .raw
+        var known = [query.source.name].compactMap(\.self)
+        for join in query.joins {
+            lookups.append(try Self.lookup(join, query, known, ready))
+            known += [join.source.name].compactMap(\.self)
+        }
+        for node in [condition].compactMap(\.self) + grouping + lookups.map(\.id)
+        where !node.aggregates.isEmpty {
+            throw DatabaseError(
+                .invalidQuery, "An aggregate stands where there are no groups yet; use having.")
+        }
+    }
+
+    /// A name for each column; two of the same name are told apart by numbers.
+    private static func keys(_ columns: [SelectResult]) -> [String] {
+        var keys: [String] = []
+        var taken: NameSet = []
+        var unnamed = 0
+        for column in columns {
+            if column.name == nil { unnamed += 1 }
+            let name = column.name ?? "$\(unnamed)"
+            var key = name
+            var number = 2
+            while !taken.insert(key).inserted {
+                key = "\(name)_\(number)"
+                number += 1
+            }
+            keys.append(key)
+        }
+        return keys
+    }
+
+    /// What replaces a node once parameters have values; nil for the node itself.
+    private static func bound(
+        _ node: ExpressionNode, _ parameters: JSONObject, _ names: [String]
+    ) throws -> ExpressionNode? {
+        switch node {
+        case .parameter(let name):
+            guard let value = parameters[name] else {
+                throw DatabaseError(.invalidQuery, "The parameter '\(name)' has no value.")
+            }
+            return .literal(value)
+        case .property(let path, let source):
+            guard !path.isInvalid else {
+                throw DatabaseError(.invalidQuery, "A property of the query has no path.")
+            }
+            try check(source, names)
+        case .variable(_, let path) where path.isInvalid:
+            throw DatabaseError(.invalidQuery, "A variable of the query has no path.")
+        case .meta(_, let source), .document(let source): try check(source, names)
+        case .matches(_, .literal(.string(let pattern))):
+            do throws(ICUPattern.Failure) { _ = try ICUPattern(pattern) } catch {
+                throw DatabaseError(
+                    .invalidQuery, "A pattern of the query is no regular expression.",
+                    underlying: error)
+            }
+        default: break
+        }
+        return nil
+    }
+
+    private static func check(_ source: String?, _ names: [String]) throws {
+        guard let source, !NameSet(names).contains(source) else { return }
+        throw DatabaseError(.invalidQuery, "The query has no source '\(source)'.")
+    }
+
+    private static func lookup(
+        _ join: Join, _ query: SelectQuery, _ known: [String],
+        _ ready: (ExpressionNode) throws -> ExpressionNode
+    ) throws -> Lookup {
+        guard let name = join.source.name else {
+            throw DatabaseError(.invalidQuery, "A source that is joined needs a name.")
+        }
+        guard join.source.database.core === query.source.database.core else {
+            throw DatabaseError(.invalidQuery, "The source '\(name)' is of another database.")
+        }
+        guard case .compare(.equal, let left, let right) = try ready(join.condition),
+            let id = Self.other(left, right, name) ?? Self.other(right, left, name),
+            !id.contains({ $0.isOf(source: name) })
+        else {
+            throw DatabaseError(
+                .invalidQuery,
+                "The source '\(name)' is joined by the ID of its documents: "
+                    + "Meta.id.from(\"\(name)\").equalTo(…).")
+        }
+        return Lookup(name: name, id: id, isOuter: join.isOuter)
+    }
+
+    private static func other(
+        _ side: ExpressionNode, _ other: ExpressionNode, _ name: String
+    ) -> ExpressionNode? {
+        if case .meta(.id, name) = side { other } else { nil }
+    }
+}
+
+extension ExpressionNode {
+    fileprivate func isOf(source name: String) -> Bool {
+        switch self {
+        case .property(_, name), .meta(_, name), .document(name): true
+        default: false
+        }
+    }
+}

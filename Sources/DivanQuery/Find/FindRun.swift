@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanJSON
+
+/// One run of a ``FindQuery``.
+struct FindRun {
+    let query: FindQuery
+    var planned: PlannedQuery
+    let projection: Projection?
+    private let fingerprint: String
+
+    init(_ query: FindQuery) throws {
+        guard query.skip >= 0, query.limit ?? 0 >= 0 else {
+            throw DatabaseError(.invalidQuery, "skip and limit count documents; use 0 or more.")
+        }
+        self.query = query
+        projection = try query.fields.map { try Projection($0) }
+        let order = try query.sort.map { key in
+            OrderKey(path: try Self.path(key.path), isDescending: key.isDescending)
+        }
+        let node = query.selector.wanted
+        var planned = PlannedQuery(
+            core: query.database.core, constraint: node.constraint, collation: .unicode,
+            order: order,
+            isWanted: { document, _ in
+                node.matches(SelectorSubject(document)) && query.isVisible?(document) ?? true
+            })
+        (planned.skip, planned.limit) = (query.skip, query.limit)
+        planned.indexName = query.useIndex
+        planned.updatesIndexes = query.updatesIndexes
+        fingerprint = FindBookmark.fingerprint(
+            [query.selector.json.description, query.useIndex ?? ""]
+                + query.sort.map { "\($0.path) \($0.isDescending)" })
+        if let bookmark = query.bookmark, !bookmark.isEmpty, bookmark != "nil" {
+            planned.start = try FindBookmark(bookmark, fingerprint: fingerprint).position
+        }
+        self.planned = planned
+    }
+
+    private static func path(_ text: String) throws -> PropertyPath {
+        do throws(PropertyPath.Failure) {
+            return try PropertyPath(text, allowsBrackets: false)
+        } catch {
+            throw DatabaseError(
+                .invalidQuery, "What is sorted by, '\(text)', cannot be: \(error.reason).")
+        }
+    }
+
+    func run() throws -> FindResult { try runReporting().result }
+
+    /// Runs the query and tells which way it went.
+    func runReporting() throws -> (result: FindResult, path: AccessPath) {
+        var rows: [FindRow] = []
+        var (result, path) = try runReporting(begin: { rows = [] }, take: { rows.append($0) })
+        result.rows = rows
+        return (result, path)
+    }
+
+    /// Runs the query without keeping what it finds.
+    func run(begin: () -> Void, take: (FindRow) throws -> Void) throws -> FindResult {
+        try runReporting(begin: begin, take: take).result
+    }
+
+    private func runReporting(begin: () -> Void, take: (FindRow) throws -> Void) throws -> (
+        result: FindResult, path: AccessPath
+    ) {
+        let clock = ContinuousClock()
+        let start = clock.now
+        var count = 0
+        let report = try planned.run(begin: {
+            count = 0
+            begin()
+        }) { document, _ in
+            try take(FindRow(document: document, projection: projection))
+            count += 1
+            return true
+        }
+        var statistics = FindStatistics()
+        statistics.rowsExamined = report.counters.rows
+        statistics.documentsExamined = report.counters.documents
+        statistics.resultsReturned = count
+        statistics.duration = clock.now - start
+        let result = FindResult(
+            rows: [],
+            bookmark: report.end.map { FindBookmark($0, fingerprint: fingerprint).text },
+            statistics: statistics, warning: warning(report))
+        return (result, report.path)
+    }
+
+    private func warning(_ report: QueryReport) -> String? {
+        if let name = query.useIndex, !NameSet(report.path.indexNames).contains(name),
+            case .documents = report.path
+        {
+            return "The index '\(name)' was not used, as it does not serve the query or "
+                + "promises no less work; all documents were read."
+        }
+        guard case .documents(.all) = report.path, !planned.constraint.simplified.isAnything else {
+            return nil
+        }
+        return "No index narrows the selector down; all documents were read."
+    }
+
+    // MARK: - Explaining
+
+    func explain() throws -> FindExplanation {
+        var results = 0
+        let report = try planned.run(begin: { results = 0 }) { _, _ in
+            results += 1
+            return true
+        }
+        return report.explanation(results: results, order: query.sort)
+    }
+}
+
+extension QueryReport {
+    func explanation(results: Int, order: [SortKey]) -> FindExplanation {
+        var index: PropertyIndex?
+        if case .index(let access) = path { index = access.map.index }
+        let estimate =
+            gaveUpOrder || plan.ordered == nil ? plan.base.rows : plan.ordered?.rows ?? 0
+        var lines = ["Reads \(path.words): \(estimate) rows expected, \(counters.rows) read."]
+        if gaveUpOrder, let ordered = plan.ordered {
+            lines.append(
+                "Tried \(ordered.path.words) first, for the order, and gave up after "
+                    + "\(plan.base.rows) rows.")
+        }
+        lines.append("Tested \(counters.documents) documents, found \(results).")
+        if isSorted {
+            let names = order.map { $0.path + ($0.isDescending ? " descending" : "") }
+            let place = spilledRuns > 0 ? "in \(spilledRuns + 1) runs, partly on disk" : "in memory"
+            lines.append("Sorts them by \(names.joined(separator: ", ")) \(place).")
+        } else if !order.isEmpty {
+            lines.append("Gets them in the wanted order.")
+        }
+        let candidates = plan.considered.map {
+            FindExplanation.Candidate(
+                description: $0.path.words, indexNames: $0.path.indexNames, rows: $0.rows)
+        }
+        if candidates.count > 1 {
+            let others = candidates.map { "\($0.description) (\($0.rows))" }
+            lines.append("Considered: \(others.joined(separator: "; ")).")
+        }
+        return FindExplanation(
+            index: index, access: path.words, estimatedRows: estimate, actualRows: counters.rows,
+            results: results, isSorted: isSorted, candidates: candidates,
+            text: lines.joined(separator: "\n"))
+    }
+}

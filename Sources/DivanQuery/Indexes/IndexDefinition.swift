@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanJSON
+internal import DivanModel
+internal import DivanPlatform
+
+/// How an index is made: a function from one document to sorted rows, and what folds the rows.
+///
+/// Views, property indexes and full text are all this; the indexer knows nothing else. It is handed from
+/// step to step for each document, so it is one reference, and does not change.
+final class IndexDefinition: Sendable {
+    /// Emits the rows of one document.
+    typealias Map = @Sendable (Document, EmissionSink) throws -> Void
+    /// Emits the rows of one document of which only the packed body is lent.
+    typealias LentMap = @Sendable (Span<UInt8>, inout EmissionBatch) -> Void
+
+    let name: IndexName
+    /// The app's version text, which changes when the map function does.
+    let version: String
+    let collation: Collation
+    /// The documents that the map function sees: those whose `type` is this; nil for all.
+    let documentType: String?
+    let map: Map
+    /// The same for a body alone, if that is enough: then documents are mapped where they lie, while
+    /// they are read. It runs inside a snapshot, so it is never a function of the app.
+    let lentMap: LentMap?
+    /// Folds rows; its results are stored.
+    let reducer: (any RowReducer)?
+    /// The coder that makes the keys of rows.
+    let coder: RowKeyCoder
+    /// Everything that the stored rows depend on: a different value builds the index anew.
+    ///
+    /// ICU's version counts only where its sort keys are in the rows.
+    let signature: String
+
+    init(
+        name: IndexName, version: String, collation: Collation, documentType: String?,
+        map: @escaping Map, lentMap: LentMap? = nil, reducer: (any RowReducer)?
+    ) {
+        self.name = name
+        self.version = version
+        self.collation = collation
+        self.documentType = documentType
+        self.map = map
+        self.lentMap = lentMap
+        self.reducer = reducer
+        coder = RowKeyCoder(collation, strings: ICUCollator.root)
+        signature = Self.signature(
+            version: version, collation: collation, documentType: documentType,
+            reduces: reducer != nil)
+    }
+
+    /// What an index is built with as one text, which differs for any other definition, byte for byte.
+    ///
+    ///     5 unicode 153.120 map * 1             no type, and a version in ASCII
+    ///     6 unicode 153.120 map 4:post =1       a type has its count before it, so that it ends there
+    ///     6 raw bytes map * x63c3a9             what is not ASCII is written as its bytes: Swift takes texts
+    ///                                           for equal that look the same
+    ///
+    /// The first form is that of earlier builds, whose indexes stay valid.
+    private static func signature(
+        version: String, collation: Collation, documentType: String?, reduces: Bool
+    ) -> String {
+        let strings = collation == .unicode ? ICUCollator.root.version : "bytes"
+        let work = reduces ? "map and reduce" : "map"
+        let rest = "\(collation.rawValue) \(strings) \(work)"
+        let isASCII = version.utf8.allSatisfy { $0 < 0x80 }
+        guard let documentType else {
+            return isASCII ? "5 \(rest) * \(version)" : "6 \(rest) * \(hexadecimal(version))"
+        }
+        let isPlain = documentType.utf8.allSatisfy { $0 < 0x80 }
+        let type =
+            isPlain ? "\(documentType.utf8.count):\(documentType)" : hexadecimal(documentType)
+        return "6 \(rest) \(type) \(isASCII ? "=" + version : hexadecimal(version))"
+    }
+
+    private static func hexadecimal(_ text: String) -> String {
+        text.utf8.reduce(into: "x") { $0 += ($1 < 16 ? "0" : "") + String($1, radix: 16) }
+    }
+
+    /// Collects what one document emits; nothing for a tombstone or a document that is not mapped.
+    ///
+    /// - Parameters:
+    ///   - id: The document's ID, as an index has it (``RowDocumentID``).
+    ///   - document: The document; nil for a tombstone.
+    ///   - sink: Where its rows go.
+    ///   - leavesOut: Whether the document is left out if it emits nothing.
+    /// - Returns: What became of it.
+    func collect(
+        _ id: Span<UInt8>, _ document: Document?, in sink: EmissionSink,
+        leavingOutEmpty leavesOut: Bool = false
+    ) -> EmissionSink.Ending {
+        guard let document, isMapped(id, document) else {
+            if leavesOut { return .leftOut }
+            return sink.addWithoutRows(id)
+        }
+        sink.begin(id)
+        do { try map(document, sink) } catch { return sink.end(failedWith: error) }
+        return sink.end(leavingOutEmpty: leavesOut)
+    }
+
+    private func isMapped(_ id: Span<UInt8>, _ document: Document) -> Bool {
+        guard !DocumentID.isDesign(id) else { return false }
+        return documentType.map { $0.hasSameBytes(as: document["type"].string) } ?? true
+    }
+}
+
+extension Snapshot {
+    /// Whether an index has all that the snapshot has, as its definition makes it.
+    func isUpToDate(_ record: IndexRecord, _ definition: IndexDefinition) throws -> Bool {
+        guard record.signature.hasSameBytes(as: definition.signature), record.hasPartials else {
+            return false
+        }
+        let state = try state()
+        return record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
+    }
+}

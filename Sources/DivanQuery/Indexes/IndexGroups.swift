@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanModel
+
+/// Which indexes a pass feeds together.
+///
+/// All that are behind begin together, and each document is read once for all of them. Their rows share
+/// the memory for rows that wait, so the more indexes there are, the fewer documents come to a write, and
+/// each write goes through the whole of an index. So once a piece has told how large the rows will
+/// be, they go on in groups:
+///
+///     1 … 8 ──► a piece ──► 1 2 3 │ 4 5 6 │ 7 8         each group reads the documents that are left
+///
+/// The first group goes on with what has been mapped for it; the others map that piece again.
+///
+/// With D bytes of documents left, indexes whose rows take R bytes in all, memory for M bytes and groups
+/// whose rows take G, documents are read R/G times, and each row is written anew by half of G/M writes. A
+/// byte of either costs about the same, so D·R/G + R·G/2M is to be kept small: G² = 2·D·M. But what fits
+/// into memory is written at once, by two cores and into an index without rows; so groups are as large as
+/// that unless the documents are large, G > 2M. The first piece only estimates what the others have, so a
+/// tenth of the memory is left free.
+struct IndexGroups {
+    private struct Group {
+        var definitions: [IndexDefinition]
+        /// How many changes lie before it.
+        var remaining: UInt64 = 0
+    }
+
+    /// The groups that are behind; the first one is being fed.
+    private var groups: [Group]
+
+    init(_ definitions: [IndexDefinition]) { groups = [Group(definitions: definitions)] }
+
+    /// The indexes to feed; nil when all are done.
+    var current: [IndexDefinition]? { groups.first?.definitions }
+
+    /// How many changes lie before the groups that wait.
+    var remainingOfOthers: UInt64 { groups.dropFirst().reduce(0) { $0 + $1.remaining } }
+
+    /// Goes on to the next group.
+    mutating func next() { groups.removeFirst() }
+
+    /// Divides the indexes that are fed, if that is cheaper than going on with all of them.
+    ///
+    /// - Parameters:
+    ///   - batch: The batch that has been mapped for them.
+    ///   - last: The sequence that they are to reach.
+    ///   - memory: The memory that waiting rows may take.
+    mutating func divide(by batch: IndexBatch, through last: SequenceNumber, memory: Int) {
+        let reached = batch.mapped.lastSequence
+        guard let current, current.count > 1, reached > batch.start, last > reached
+        else { return }
+        let share = Double(last - batch.start) / Double(reached - batch.start)
+        var sizes: [IndexName: Double] = [:]
+        for (index, mapped) in zip(batch.indexes, batch.mapped.outcomes) {
+            sizes[index.definition.name] = share * Double(mapped.emissions.size)
+        }
+        let documents = share * Double(batch.mapped.bytes)
+        let best = (2 * documents * Double(memory)).squareRoot()
+        let largest = best > 2 * Double(memory) ? best : 0.9 * Double(memory)
+        var divided = [Group(definitions: [])]
+        var size = 0.0
+        for definition in current {
+            let own = sizes[definition.name] ?? 0
+            if size > 0, size + own > largest {
+                divided.append(Group(definitions: [], remaining: last - batch.start))
+                size = 0
+            }
+            divided[divided.count - 1].definitions.append(definition)
+            size += own
+        }
+        if divided.count > 1 { groups.replaceSubrange(..<1, with: divided) }
+    }
+}

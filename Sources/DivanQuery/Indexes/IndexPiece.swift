@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanModel
+internal import FoundationEssentials
+internal import Synchronization
+
+/// A piece of the feed, which all cores read and map at once.
+///
+/// Each core claims a stretch of sequences, reads a part of it, maps that, and goes on with the next part:
+///
+///     sequences   │ first part │ stretch 1      │ stretch 2      │ stretch 3   …
+///     one core      map          read map read map …              read map …
+///     another                                     read map read map …
+///
+/// A part is so small that its documents are still in the processor's caches when they are mapped, and
+/// that the memory which they took serves those of the next one.
+///
+/// ## Invariants
+///
+/// 1. A part is read in a snapshot of its own, which is given up before a map function runs.
+///    ``IndexPass``, invariant 3, says how the parts fit together.
+/// 2. Stretches follow each other without a gap, and a stretch has no more documents than sequences: so the
+///    stretches that were claimed have no more than the piece may.
+/// 3. Where bodies are large, a stretch may have to end early: then the piece ends there, and what was read
+///    behind it is dropped (``end``).
+/// 4. Inside a batch only the thread that runs it sees what it wrote, so that thread does all the work. So
+///    does the thread inside a read, which has a reader already: if it waited for other threads, those
+///    could wait for it.
+final class IndexPiece: Sendable {
+    /// Enough for a write to be worth it, few enough for progress to be seen.
+    static let largestCount = 5_000
+    static let largestBytes = 16 << 20
+    /// The most that a part has, except for one large document.
+    private static let partCount = 256
+    private static let partBytes = 1 << 20
+
+    /// The first part: with the purges, and where the database stood.
+    let first: IndexPart
+    private let core: DatabaseCore
+    private let indexes: [IndexPart.Index]
+    private let bound: SequenceNumber
+    private let rest: Mutex<Rest>
+
+    /// A stretch of sequences, as far as it has not been read: behind `after`.
+    struct Stretch {
+        fileprivate(set) var after: SequenceNumber
+        fileprivate let through: SequenceNumber
+        fileprivate let length: Int
+        fileprivate var found = 0
+    }
+
+    private struct Rest {
+        /// Where the next stretch begins.
+        var start: SequenceNumber
+        /// How many documents, and how many bytes of them, are left of the piece.
+        var count: Int
+        var bytes: Int
+        /// The length of the next stretch. It grows where sequences are sparse.
+        var length = 2 * IndexPiece.partCount
+        /// Where the piece ends because of its bytes.
+        var end = SequenceNumber.max
+    }
+
+    /// Reads the first part.
+    ///
+    /// - Parameters:
+    ///   - core: The database.
+    ///   - indexes: The indexes that its documents are mapped for.
+    ///   - sequence: The changes after it.
+    ///   - purge: The purges after it; nil for none.
+    ///   - bound: The last change; where the database stands, unless given.
+    ///   - count: How many documents at most.
+    /// - Throws: `DatabaseError`.
+    init(
+        _ core: DatabaseCore, for indexes: [IndexPart.Index], after sequence: SequenceNumber,
+        purge: UInt64?, through bound: SequenceNumber? = nil, count: Int = largestCount
+    ) throws {
+        self.core = core
+        self.indexes = indexes
+        let bytes = min(Self.largestBytes, core.options.indexingMemory)
+        first = try IndexPart(
+            core, for: indexes, after: sequence, purge: purge, through: bound,
+            count: min(count, Self.partCount), bytes: min(bytes, Self.partBytes))
+        self.bound = bound ?? first.feed.state.lastSequence
+        rest = Mutex(
+            Rest(
+                start: first.feed.lastSequence, count: count - first.feed.items.count,
+                bytes: bytes - first.feed.bytes))
+    }
+
+    /// How many threads have something to do.
+    var mostThreads: Int {
+        let length = rest.withLock { $0.count <= 0 || $0.bytes <= 0 ? 0 : bound - $0.start }
+        // No other thread sees what this one sees in a batch or a read of its own.
+        guard length > 0, !core.isInTransaction, !core.isInRead else { return 1 }
+        return min(
+            ProcessInfo.processInfo.activeProcessorCount, 1 + Int(clamping: length) / Self.partCount
+        )
+    }
+
+    /// The sequence up to which what was read counts.
+    var end: SequenceNumber { rest.withLock { $0.end } }
+
+    /// The next stretch; nil when the piece is complete.
+    func claim() -> Stretch? {
+        rest.withLock { rest in
+            guard rest.start < bound, rest.count > 0, rest.bytes > 0 else { return nil }
+            let length = min(rest.length, rest.count, Int(clamping: bound - rest.start))
+            defer {
+                rest.start += SequenceNumber(length)
+                rest.count -= length
+            }
+            let through = rest.start + SequenceNumber(length)
+            return Stretch(after: rest.start, through: through, length: length)
+        }
+    }
+
+    /// Reads the next part of a stretch; nil at its end.
+    func read(_ stretch: inout Stretch) throws -> IndexPart? {
+        guard goesOn(stretch) else { return nil }
+        let part = try IndexPart(
+            core, for: indexes, after: stretch.after, purge: nil, through: stretch.through,
+            count: Self.partCount, bytes: Self.partBytes)
+        stretch.after = part.feed.lastSequence
+        stretch.found += part.feed.items.count
+        rest.withLock { $0.bytes -= part.feed.bytes }
+        return part
+    }
+
+    private func goesOn(_ stretch: Stretch) -> Bool {
+        rest.withLock { rest in
+            if stretch.after >= stretch.through {
+                rest.count += stretch.length - stretch.found
+                if stretch.found < stretch.length / 8 { rest.length = 2 * stretch.length }
+                return false
+            }
+            if rest.bytes <= 0 { rest.end = min(rest.end, stretch.after) }
+            return rest.bytes > 0
+        }
+    }
+}

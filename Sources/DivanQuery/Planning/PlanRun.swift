@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanJSON
+internal import DivanModel
+internal import DivanStorage
+
+/// Goes one way to documents, and counts what that reads.
+final class PlanRun {
+    /// A document on the way.
+    struct Candidate {
+        var document: Document
+        /// The key of the row that led to it; nil where IDs are the order of the way.
+        var row: [UInt8]?
+    }
+
+    /// What was read.
+    struct Counters: Sendable {
+        /// Rows of indexes, and IDs and times.
+        var rows = 0
+        /// Documents.
+        var documents = 0
+    }
+
+    /// How it ended.
+    enum Ending {
+        case atEnd, stopped, overBudget
+    }
+
+    let snapshot: Snapshot
+    var includesDeleted = false
+    var isReversed = false
+    /// Where to go on; nil for the beginning.
+    var position: [UInt8]?
+    /// How many rows to read at most.
+    var budget = Int.max
+    /// Whether all documents are wanted, in any order: nothing stops the run. All are read faster in the
+    /// order of their sequences, in which their bodies lie.
+    var takesAllInAnyOrder = false
+    /// Gets each document where it lies, first; a document that it refuses is made. For a run of all
+    /// documents in any order.
+    var take: PlannedQuery.Take?
+    private(set) var counters = Counters()
+
+    init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+
+    /// Calls `body` with the documents that a way leads to, each once, until it returns false.
+    func run(_ path: AccessPath, _ body: (Candidate) throws -> Bool) throws -> Ending {
+        switch path {
+        case .nothing: return .atEnd
+        case .documents(.all) where takesAllInAnyOrder && !includesDeleted:
+            return try runSequences(body)
+        case .documents(let range): return try runDocuments(range, body)
+        case .index(let access) where !access.mayRepeat: return try runRows(access, body)
+        case .expirations, .index, .union: return try runSorted(path, body)
+        }
+    }
+
+    private func count() throws -> Bool {
+        guard counters.rows < budget else { return false }
+        counters.rows += 1
+        if counters.rows.isMultiple(of: 1_024) { try CancellationFlag.check() }
+        return true
+    }
+
+    // MARK: - In the order of the store
+
+    private func runDocuments(
+        _ range: RowRange, _ body: (Candidate) throws -> Bool
+    ) throws -> Ending {
+        var ending = Ending.atEnd
+        try snapshot.forEachDocument(
+            in: clamped(range), descending: isReversed, includesDeleted: includesDeleted
+        ) { document in
+            guard try count() else {
+                ending = .overBudget
+                return false
+            }
+            counters.documents += 1
+            if try body(Candidate(document: document, row: nil)) { return true }
+            ending = .stopped
+            return false
+        }
+        return ending
+    }
+
+    private func runSequences(_ body: (Candidate) throws -> Bool) throws -> Ending {
+        var id: [UInt8] = []
+        try snapshot.scan { scanned in
+            id.removeAll(keepingCapacity: true)
+            try scanned.scanner.appendRowDocumentID(to: &id)
+            guard !DocumentID.isDesign(id.span) else { return }
+            _ = try count()
+            counters.documents += 1
+            if let take, try take(id.span, scanned.scanner) { return }
+            _ = try body(Candidate(document: try scanned.document(), row: nil))
+        }
+        return .atEnd
+    }
+
+    private func runRows(
+        _ access: IndexAccess, _ body: (Candidate) throws -> Bool
+    ) throws -> Ending {
+        var ending = Ending.atEnd
+        try forEachRow(access) { id, key in
+            guard try count() else {
+                ending = .overBudget
+                return false
+            }
+            // A row belongs to a document that exists; if it does not exist, the index is damaged.
+            guard let document = try snapshot.document(id) else {
+                throw IndexCorruption("A row belongs to no document.")
+            }
+            counters.documents += 1
+            if try body(Candidate(document: document, row: key)) { return true }
+            ending = .stopped
+            return false
+        }
+        return ending
+    }
+
+    private func forEachRow(
+        _ access: IndexAccess, _ body: (DocumentID, [UInt8]) throws -> Bool
+    ) throws {
+        let reader = snapshot.reader(of: access.record)
+        var goesOn = true
+        for range in isReversed ? access.ranges.reversed() : access.ranges where goesOn {
+            try reader.forEachRow(in: clamped(range), descending: isReversed) { key, _ in
+                goesOn = try body(access.map.documentID(in: key), [UInt8](copying: key))
+                return goesOn
+            }
+        }
+    }
+
+    /// What is left of a range behind the position.
+    private func clamped(_ range: RowRange) -> RowRange {
+        guard let position else { return range }
+        return range.clamped(
+            to: isReversed
+                ? RowRange(lower: nil, upper: position)
+                : RowRange(lower: position + [0], upper: nil))
+    }
+
+    // MARK: - In the order of IDs
+
+    /// Collects IDs, sorts them, and reads each document once.
+    private func runSorted(
+        _ path: AccessPath, _ body: (Candidate) throws -> Bool
+    ) throws -> Ending {
+        var sorter = ExternalSorter()
+        guard try collect(path, &sorter) else { return .overBudget }
+        var ending = Ending.atEnd
+        var last: [UInt8]?
+        let (isReversed, position) = (isReversed, position)
+        try sorter.forEach { item in
+            guard item.payload != last else { return true }
+            last = item.payload
+            if let position {
+                let isBehind =
+                    isReversed
+                    ? item.payload.precedes(position) : position.precedes(item.payload)
+                guard isBehind else { return true }
+            }
+            let id = DocumentID(unchecked: String(decoding: item.payload, as: UTF8.self))
+            guard
+                let document = try snapshot.document(id, includingDeleted: includesDeleted)
+            else { return true }
+            counters.documents += 1
+            if try body(Candidate(document: document, row: item.payload)) { return true }
+            ending = .stopped
+            return false
+        }
+        return ending
+    }
+
+    /// Adds the IDs of a way; false when that costs too much.
+    private func collect(_ path: AccessPath, _ sorter: inout ExternalSorter) throws -> Bool {
+        var isAffordable = true
+        func add(_ id: [UInt8]) throws -> Bool {
+            isAffordable = try count()
+            guard isAffordable else { return false }
+            var key = id + [0]
+            if isReversed { for index in key.indices { key[index] = ~key[index] } }
+            try sorter.add(ExternalSorter.Item(key: key, payload: id))
+            return true
+        }
+        switch path {
+        case .nothing: break
+        case .documents(let range):
+            try snapshot.forEachID(in: range, includesDeleted: includesDeleted, add)
+        case .expirations(let range): try snapshot.forEachExpiringID(in: range, add)
+        case .index(let access):
+            let reader = snapshot.reader(of: access.record)
+            for range in access.ranges where isAffordable {
+                try reader.forEachRow(in: range) { key, _ in
+                    try add(Array(access.map.documentID(in: key).text.utf8))
+                }
+            }
+        case .union(let paths):
+            for path in paths { guard try collect(path, &sorter) else { return false } }
+        }
+        return isAffordable
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanJSON
+
+extension PlannedQuery {
+    /// How often indexes are brought up to date without holding up writers.
+    private static let attempts = 4
+
+    /// Calls `body` with a planner on a snapshot in which the indexes are up to date.
+    ///
+    /// Between the end of indexing and the snapshot other writers may have committed: then a row of an index
+    /// need not be what its document says. So the planner checks, and tries again; the last time inside a
+    /// write transaction, where no other writer can commit.
+    func withPlanner<T>(_ body: (Planner) throws -> T) throws -> T {
+        let maps = try usefulIndexes()
+        do { return try attempt(maps, body) } catch let error as IndexCorruption {
+            guard core.maintainsIndexes else {
+                throw DatabaseError.damagedIndex(
+                    maps.map(\.index.name).joined(separator: "', '"), error)
+            }
+            try core.rebuildPropertyIndexes(maps)
+        }
+        do { return try attempt(maps, body) } catch let error as IndexCorruption {
+            throw DatabaseError.damagedIndex(
+                maps.map(\.index.name).joined(separator: "', '"), error)
+        }
+    }
+
+    private func attempt<T>(_ maps: [PropertyIndexMap], _ body: (Planner) throws -> T) throws -> T {
+        let mayUpdate = updatesIndexes && core.maintainsIndexes && !maps.isEmpty
+        guard mayUpdate else { return try core.read { try body(try planner($0, maps)) } }
+        for _ in 0..<Self.attempts {
+            try update(maps)
+            var result: T?
+            try core.read { snapshot in
+                guard try isCurrent(maps, snapshot) else { return }
+                result = try body(try planner(snapshot, maps))
+            }
+            if let result { return result }
+        }
+        return try core.batch { context in
+            try update(maps)
+            let (_, snapshot) = try context.transaction()
+            return try body(try planner(snapshot, maps))
+        }
+    }
+
+    private func update(_ maps: [PropertyIndexMap]) throws {
+        try core.updatePropertyIndexes(maps)
+    }
+
+    private func isCurrent(_ maps: [PropertyIndexMap], _ snapshot: Snapshot) throws -> Bool {
+        let state = try snapshot.state()
+        return try maps.allSatisfy { map in
+            // This does not wait for an index that was deleted meanwhile.
+            guard let record = try snapshot.indexRecord(map.index.indexName) else { return true }
+            return record.signature.hasSameBytes(as: map.definition.signature)
+                && record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
+        }
+    }
+
+    private func planner(_ snapshot: Snapshot, _ maps: [PropertyIndexMap]) throws -> Planner {
+        let state = try snapshot.state()
+        let indexes = try maps.compactMap { map -> IndexAccess? in
+            guard let record = try snapshot.indexRecord(map.index.indexName),
+                record.signature.hasSameBytes(as: map.definition.signature)
+            else { return nil }
+            // An index that is behind is used only by a query that accepts old results.
+            let isCurrent =
+                record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
+            guard isCurrent || !updatesIndexes else { return nil }
+            return IndexAccess(map: map, record: record, ranges: [.all])
+        }
+        let documents = state.liveDocuments + (includesDeleted ? state.deletedDocuments : 0)
+        return Planner(
+            snapshot: snapshot, indexes: indexes, documentCount: Int(clamping: documents),
+            collation: collation, includesDeleted: includesDeleted)
+    }
+}

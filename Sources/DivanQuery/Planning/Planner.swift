@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanJSON
+
+/// Chooses how a query gets its documents.
+///
+/// There is no guessing: the partial reductions of an index count the rows of any range in O(log n), so
+/// each way has a price in rows, and the cheapest is taken.
+///
+///     type = "a" and (x = 1 or y > 5)         on "type"                 n rows
+///                                             on "x" plus on "y"        k + m rows
+///                                             all documents             N
+///
+/// Only how soon a limit is reached is not known beforehand. A query with an order and a limit may find its
+/// documents at once by reading an index in that order, or read nearly all of it in vain. It tries, until
+/// that has cost as many rows as sorting what the cheapest way gives, and then does that: see
+/// ``QueryPlan``. So no plan reads more than twice the rows of the best one.
+struct Planner {
+    let snapshot: Snapshot
+    /// The indexes that may be used, with their records in the snapshot.
+    let indexes: [IndexAccess]
+    let documentCount: Int
+    /// The collation of the query, and of the indexes.
+    let collation: Collation
+    /// Whether deleted documents are wanted, too: they are in no index.
+    var includesDeleted = false
+
+    /// The cheapest way to all documents that a condition lets through.
+    func cheapest(_ constraint: QueryConstraint) throws -> PricedAccess {
+        let constraint = constraint.simplified
+        if constraint.isNothing { return .nothing }
+        var best: PricedAccess?
+        for candidate in try candidates(constraint) where candidate.rows < best?.rows ?? .max {
+            best = candidate
+        }
+        // One document of a scan costs less than one that is looked up by a row.
+        guard let best, 3 * best.rows < 2 * documentCount || best.rows == 0 else { return scan }
+        return best
+    }
+
+    var scan: PricedAccess {
+        PricedAccess(path: .documents(.all), rows: documentCount, isBound: true)
+    }
+
+    /// The ways that are narrower than all documents.
+    func candidates(_ constraint: QueryConstraint) throws -> [PricedAccess] {
+        let conjuncts = constraint.conjuncts
+        var candidates = identified(conjuncts)
+        if !includesDeleted {
+            for index in indexes {
+                for access in try accesses(index, conjuncts) where access.rows < documentCount {
+                    candidates.append(access)
+                }
+            }
+        }
+        let simple = conjuncts.filter { if case .any = $0 { false } else { true } }
+        for case .any(let alternatives) in conjuncts {
+            if let union = try union(alternatives, simple) { candidates.append(union) }
+        }
+        return candidates
+    }
+
+    /// Every alternative by its cheapest way; nil when one of them has none.
+    private func union(_ alternatives: [QueryConstraint], _ rest: [QueryConstraint]) throws
+        -> PricedAccess?
+    {
+        var paths: [AccessPath] = []
+        var rows = 0
+        for alternative in alternatives {
+            let access = try cheapest(.all(rest + [alternative]))
+            if case .documents(.all) = access.path { return nil }
+            if case .nothing = access.path { continue }
+            paths.append(access.path)
+            rows += access.rows
+        }
+        if paths.isEmpty { return .nothing }
+        return PricedAccess(path: paths.count == 1 ? paths[0] : .union(paths), rows: rows)
+    }
+
+    // MARK: - IDs and times
+
+    /// By conditions on IDs, which are the keys of the store of documents, or on times of expiration.
+    private func identified(_ conjuncts: [QueryConstraint]) -> [PricedAccess] {
+        conjuncts.compactMap { conjunct in
+            guard case .inside(let component, let intervals) = conjunct else { return nil }
+            if component == IndexComponent(.documentID) {
+                return documents(KeyRanges(intervals.compactMap(\.idRange)).ranges)
+            }
+            guard component == IndexComponent(.expiration) else { return nil }
+            let ranges = KeyRanges(intervals.compactMap(\.expirationRange)).ranges
+            guard let first = ranges.first, let last = ranges.last else { return .nothing }
+            return PricedAccess(
+                path: .expirations(RowRange(lower: first.lower, upper: last.upper)),
+                rows: documentCount / 2, isBound: true)
+        }
+    }
+
+    private func documents(_ ranges: [RowRange]) -> PricedAccess {
+        guard !ranges.isEmpty else { return .nothing }
+        let paths = ranges.map { AccessPath.documents($0) }
+        let areSingle = ranges.allSatisfy(\.isSingleKey)
+        // The number of IDs in a range is not known; it is at most the number of all documents.
+        return PricedAccess(
+            path: paths.count == 1 ? paths[0] : .union(paths),
+            rows: areSingle ? ranges.count : max(1, documentCount / 2), isBound: !areSingle)
+    }
+
+    // MARK: - Indexes
+
+    /// The ways to use an index, with their prices: several where conditions are on elements, since
+    /// different elements may fulfil them.
+    private func accesses(_ index: IndexAccess, _ conjuncts: [QueryConstraint]) throws
+        -> [PricedAccess]
+    {
+        let intervals = QueryConstraint.all(conjuncts).conditions
+        let elements = intervals.filter(\.0.isOfElements)
+        let properties = intervals.filter { !$0.0.isOfElements }
+        guard index.map.hasElements else {
+            return try [price(index, by: properties)].compactMap { $0 }
+        }
+        // Without a condition on elements, documents without elements would be missed.
+        return try elements.filter { index.map.components.contains($0.0) }
+            .compactMap { try price(index, by: properties + [$0]) }
+    }
+
+    /// The ranges that conditions leave of an index, and how many rows they have.
+    func price(_ index: IndexAccess, by conditions: [(IndexComponent, [ValueInterval])]) throws
+        -> PricedAccess?
+    {
+        guard var access = KeyNarrowing(index, conditions).access else { return nil }
+        let reader = snapshot.reader(of: access.record)
+        let unindexable = RowRange(prefix: [RowKeyCoder.unindexable])
+        if try reader.count(in: unindexable) > 0 {
+            access.ranges.insert(unindexable, at: 0)
+            access.fixedComponents = .max
+        }
+        var rows = 0
+        for range in access.ranges { rows += try reader.count(in: range) }
+        return PricedAccess(path: .index(access), rows: rows)
+    }
+}
+
+/// Narrows an index down by conditions on its components, one after the other.
+private struct KeyNarrowing {
+    /// The most ranges that are made of combinations of single values.
+    private static let mostPrefixes = 1_000
+
+    /// nil when no condition is on the first component.
+    private(set) var access: IndexAccess?
+
+    init(_ index: IndexAccess, _ conditions: [(IndexComponent, [ValueInterval])]) {
+        let coder = index.map.coder
+        var prefixes: [[UInt8]] = [[]]
+        var fixed = 0
+        var isNarrowed = false
+        var ranges: [RowRange]?
+        for component in index.map.components {
+            let here = conditions.filter { $0.0 == component }.map(\.1)
+            guard !here.isEmpty else { break }
+            isNarrowed = true
+            if here.count == 1, let points = Self.points(here[0], coder),
+                points.count * prefixes.count <= Self.mostPrefixes
+            {
+                if points.count == 1, prefixes.count == 1 { fixed += 1 }
+                prefixes = prefixes.flatMap { prefix in points.map { prefix + $0 } }
+                continue
+            }
+            let common = here.map { coder.ranges(of: $0) }
+            let inside = common.dropFirst().reduce(common[0]) { $0.intersection($1) }
+            ranges = prefixes.flatMap { inside.following($0) }
+            break
+        }
+        guard isNarrowed else { return }
+        var access = index
+        access.ranges = KeyRanges(ranges ?? prefixes.map { RowRange(prefix: $0) }).ranges
+        access.fixedComponents = fixed
+        self.access = access
+    }
+
+    /// The bytes of each value, when intervals are of single values only.
+    private static func points(_ intervals: [ValueInterval], _ coder: RowKeyCoder) -> [[UInt8]]? {
+        var points = Set<[UInt8]>()
+        for interval in intervals {
+            guard let point = coder.point(interval) else { return nil }
+            points.insert(point)
+        }
+        return points.sorted { $0.precedes($1) }
+    }
+}

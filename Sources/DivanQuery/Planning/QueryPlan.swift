@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanJSON
+
+/// How a query is run: a way to its documents, and what is left to be done with their order.
+///
+///     base       the cheapest way; its documents are sorted afterwards if an order is wanted
+///     ordered    a way that gives the wanted order, at whose end nothing need be sorted
+///
+/// With an order and a limit both may be there, and `ordered` is tried first for as many rows as `base` would
+/// cost. Whichever estimate is right about the limit, at most twice the rows of the better one are read.
+struct QueryPlan: Sendable {
+    var base: PricedAccess
+    var ordered: PricedAccess?
+    /// Whether `base` gives the wanted order by itself.
+    var isBaseOrdered: Bool
+    /// Whether rows of indexes, or IDs, are read backwards for the order.
+    var isReversed = false
+    /// The ways that were looked at, and their prices.
+    var considered: [PricedAccess] = []
+}
+
+extension Planner {
+    /// Chooses how to run a query.
+    ///
+    /// - Parameters:
+    ///   - constraint: What must hold of its documents.
+    ///   - order: What they are sorted by; empty for any order.
+    ///   - isLimited: Whether only so many of the first are wanted.
+    /// - Returns: The plan.
+    /// - Throws: `StorageError`, `IndexCorruption`, `DatabaseError`.
+    func plan(_ constraint: QueryConstraint, order: [OrderKey], isLimited: Bool) throws -> QueryPlan
+    {
+        let constraint = constraint.simplified
+        let base = try cheapest(constraint)
+        var plan = QueryPlan(base: base, isBaseOrdered: order.isEmpty)
+        plan.considered = constraint.isNothing ? [] : try candidates(constraint) + [scan]
+        guard !order.isEmpty else { return plan }
+        let isDescending = order[0].isDescending
+        // Without an order there is nothing more to plan.
+        guard base.rows > 0, order.allSatisfy({ $0.isDescending == isDescending }),
+            order.allSatisfy({ $0.collation == nil || $0.collation == collation })
+        else { return plan }
+        plan.isReversed = isDescending
+        if order.map(\.path) == [.documentID], base.path.isInOrderOfID {
+            plan.isBaseOrdered = true
+            return plan
+        }
+        guard let ordered = try orderedAccess(constraint, order.map(\.path)) else { return plan }
+        plan.considered.append(ordered)
+        // At the same price, a way without sorting is better.
+        if ordered.rows <= base.rows {
+            plan.base = ordered
+            plan.isBaseOrdered = true
+        } else if isLimited {
+            plan.ordered = ordered
+        }
+        return plan
+    }
+
+    /// The cheapest way that gives an order.
+    private func orderedAccess(_ constraint: QueryConstraint, _ order: [PropertyPath]) throws
+        -> PricedAccess?
+    {
+        if order == [.documentID] { return scan }
+        var best: PricedAccess?
+        for index in indexes where !includesDeleted && !index.map.hasElements {
+            let candidate = try price(index, by: constraint.conditions) ?? whole(index)
+            guard candidate.rows < best?.rows ?? .max, gives(order, candidate) else { continue }
+            best = candidate
+        }
+        return best
+    }
+
+    private func whole(_ index: IndexAccess) throws -> PricedAccess {
+        let reader = snapshot.reader(of: index.record)
+        var access = index
+        access.ranges = [.all]
+        let unindexable = RowRange(prefix: [RowKeyCoder.unindexable])
+        if try reader.count(in: unindexable) > 0 { access.fixedComponents = .max }
+        return PricedAccess(path: .index(access), rows: try reader.count())
+    }
+
+    /// Whether rows come in an order: behind the components that are the same in all of them, the
+    /// next ones must be what is sorted by, and the last ones.
+    private func gives(_ order: [PropertyPath], _ candidate: PricedAccess) -> Bool {
+        guard case .index(let access) = candidate.path,
+            access.fixedComponents <= access.map.components.count
+        else { return false }
+        let fixed = access.map.components.prefix(access.fixedComponents).map(\.path)
+        let rest = access.map.components.dropFirst(access.fixedComponents).map(\.path)
+        return rest == order.filter { !fixed.contains($0) }
+    }
+}
+
+extension AccessPath {
+    /// Whether documents come in the order of their IDs.
+    var isInOrderOfID: Bool {
+        switch self {
+        case .nothing, .documents, .union: true
+        case .index(let access): access.mayRepeat
+        case .expirations: false
+        }
+    }
+}

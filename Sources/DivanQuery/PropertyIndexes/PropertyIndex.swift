@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+public import DivanJSON
+
+/// An index on properties of documents, kept by the database and used by its queries.
+///
+/// ```swift
+/// try database.createIndex(PropertyIndex(on: "type", "createdAt"))
+/// try database.createIndex(PropertyIndex(named: "tags", on: "tags[]"))
+/// try database.createIndex(PropertyIndex(on: "name", collation: .raw))
+/// ```
+///
+/// A path is that of a selector: `address.zip`; `list[0]` is an element. `tags[]` indexes every element of
+/// an array, `items[].name` a property of every element; one path of an index may do so.
+///
+/// Queries choose among the indexes by themselves, by counting rows; a query need not name one. An
+/// index on several properties serves conditions on the first, on the first two, and so on, and orders
+/// by them. It serves queries of its collation only: `.unicode` those by ``Selector``, `.raw` those of
+/// `QueryBuilder` unless they say `.collate`.
+///
+/// Documents without a property have rows too, so that a condition that a property is missing is
+/// served, and an order has all documents. With a filter, only documents that match it have rows;
+/// such an index is used by queries that name it.
+public struct PropertyIndex: Sendable, Hashable {
+    /// The name; two indexes of a database have different ones.
+    @ByBytes public var name: String
+    /// The paths to the properties, the one to sort by first at the front.
+    @ByBytes public var paths: [String]
+    /// The order of values.
+    public var collation: Collation
+    /// What documents must match to have rows; nil for all documents.
+    public var filter: Selector?
+
+    /// Describes an index.
+    ///
+    /// - Parameters:
+    ///   - name: Its name; without one, made of the paths and the collation.
+    ///   - paths: The paths to the properties.
+    ///   - collation: The order of values.
+    ///   - filter: What documents must match to have rows.
+    public init(
+        named name: String? = nil, on paths: String..., collation: Collation = .unicode,
+        filter: Selector? = nil
+    ) {
+        self.init(named: name, on: paths, collation: collation, filter: filter)
+    }
+
+    /// Describes an index on a list of paths.
+    public init(
+        named name: String? = nil, on paths: [String], collation: Collation = .unicode,
+        filter: Selector? = nil
+    ) {
+        self.name = name ?? Self.name(of: paths, collation)
+        self.paths = paths
+        self.collation = collation
+        self.filter = filter
+    }
+}
+
+extension PropertyIndex {
+    /// The name of an index without one, which no other paths or collation have.
+    ///
+    ///     age, name           on "age" and "name"
+    ///     age (raw)           on "age", in the order of bytes
+    ///     "age, name"         on the one property of that name: what would be taken for more is quoted
+    private static func name(of paths: [String], _ collation: Collation) -> String {
+        let names = paths.map { path in
+            let isPlain = !path.utf8.contains { [0x20, 0x22, 0x28, 0x2C].contains($0) }
+            return isPlain && !path.isEmpty ? path : JSONValue.string(path).description
+        }
+        return names.joined(separator: ", ")
+            + (collation == .unicode ? "" : " (\(collation.rawValue))")
+    }
+
+    var indexName: IndexName { IndexName(.property, name) }
+
+    /// What is stored of the definition, as the version of the index.
+    var definitionText: String {
+        var object: JSONObject = [
+            "paths": .array(paths.map { .string($0) }), "collation": .string(collation.rawValue),
+        ]
+        if let filter { object["filter"] = filter.json }
+        return JSONValue.object(object).description
+    }
+
+    /// Reads what is stored.
+    init(named name: String, definitionText: String) throws {
+        guard let json = try? JSONParser.parse(definitionText),
+            let paths = json["paths"]?.array?.compactMap(\.string),
+            let collation = json["collation"]?.string.flatMap(Collation.init(rawValue:))
+        else { throw MalformedRow() }
+        let filter = try json["filter"].map { try Selector(json: $0) }
+        self.init(named: name, on: paths, collation: collation, filter: filter)
+    }
+
+    /// The parsed paths.
+    ///
+    /// - Throws: `.invalidQuery` where a path is invalid, or several are of elements.
+    func components() throws -> [IndexComponent] {
+        let components = try paths.map { text in
+            do throws(PropertyPath.Failure) { return try IndexComponent(text) } catch {
+                throw DatabaseError.index(name, "has the path '\(text)': \(error.reason)")
+            }
+        }
+        guard !components.isEmpty else { throw DatabaseError.index(name, "has no paths") }
+        guard components.filter(\.isOfElements).count <= 1 else {
+            throw DatabaseError.index(name, "has several paths of elements; use an index for each")
+        }
+        guard Set(components).count == components.count else {
+            throw DatabaseError.index(name, "has a path twice")
+        }
+        return components
+    }
+}
+
+/// What one part of an index's key is taken from: a property, or the elements of an array.
+struct IndexComponent: Hashable, Sendable {
+    /// The way to the property or array.
+    var path: PropertyPath
+    /// The way on from an element of the array; nil for a property.
+    var element: PropertyPath?
+
+    var isOfElements: Bool { element != nil }
+
+    /// A property.
+    init(_ path: PropertyPath, element: PropertyPath? = nil) {
+        self.path = path
+        self.element = element
+    }
+
+    init(_ text: String) throws(PropertyPath.Failure) {
+        guard let brackets = text.firstRange(of: "[]") else {
+            self.init(try PropertyPath(text))
+            return
+        }
+        let rest = text[brackets.upperBound...]
+        guard rest.isEmpty || rest.hasBytePrefix("."), rest.firstRange(of: "[]") == nil else {
+            throw .brackets
+        }
+        self.init(
+            try PropertyPath(String(text[..<brackets.lowerBound])),
+            element: try rest.isEmpty ? .itself : PropertyPath(String(rest.dropFirst())))
+    }
+}
+
+extension DatabaseError {
+    static func index(_ name: String, _ problem: String) -> DatabaseError {
+        DatabaseError(.invalidQuery, "The index '\(name)' \(problem).")
+    }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanLogging
+internal import DivanPlatform
+
+/// What a selector is asked about: a document, of which only what it names is looked up.
+struct SelectorSubject {
+    /// What `_id` and `_rev` are.
+    private enum Names {
+        case texts(id: String?, revisionID: String?)
+        /// Those of a document, whose texts are made when they are asked for.
+        case of(Document)
+    }
+
+    let body: PackedValue
+    private let names: Names
+    private let isDeleted: Bool
+
+    /// A value that need not be of a document.
+    init(
+        body: PackedValue, id: String? = nil, revisionID: String? = nil, isDeleted: Bool = false
+    ) {
+        self.body = body
+        self.isDeleted = isDeleted
+        names = .texts(id: id, revisionID: revisionID)
+    }
+
+    /// A document.
+    ///
+    /// - Parameters:
+    ///   - document: The document.
+    ///   - tellsDeletion: Whether `_deleted` is there if it is deleted.
+    init(_ document: Document, tellsDeletion: Bool = false) {
+        body = document.body
+        isDeleted = tellsDeletion && document.isDeleted
+        names = .of(document)
+    }
+
+    /// Where a path leads; `_id`, `_rev` and `_deleted` are not in the body.
+    func target(_ path: PropertyPath) -> PropertyPath.Target {
+        guard path.isReserved, let key = path.steps[0].key else { return path.target(in: body) }
+        switch key {
+        case "_id": return id.map { .value(PackedValue(.string($0))) } ?? .missing
+        case "_rev": return revisionID.map { .value(PackedValue(.string($0))) } ?? .missing
+        case "_deleted": return isDeleted ? .value(PackedValue(.bool(true))) : .missing
+        default: return path.target(in: body)
+        }
+    }
+
+    private var id: String? {
+        switch names {
+        case .texts(let id, _): id
+        case .of(let document): document.id
+        }
+    }
+
+    private var revisionID: String? {
+        switch names {
+        case .texts(_, let revisionID): revisionID
+        case .of(let document): document.revisionID
+        }
+    }
+}
+
+extension SelectorNode {
+    func matches(_ subject: SelectorSubject) -> Bool {
+        switch self {
+        case .all(let nodes): return nodes.allSatisfy { $0.matches(subject) }
+        case .any(let nodes): return nodes.contains { $0.matches(subject) }
+        case .field(let path, let condition):
+            switch subject.target(path) {
+            case .missing:
+                guard case .exists(false) = condition else { return false }
+                return true
+            case .noPath: return false
+            case .value(let value):
+                // IDs are ordered by their bytes, as the store of documents is.
+                let order = path == .documentID ? SelectorOrder.bytes : SelectorOrder.unicode
+                return condition.matches(value, order)
+            }
+        }
+    }
+}
+
+extension PropertyPath {
+    static let documentID = PropertyPath(key: "_id")
+
+    /// Whether it may be one of those that do not lead into the body.
+    var isReserved: Bool { steps.count == 1 && steps[0].key?.utf8.first == 0x5F }
+}
+
+/// The orders that selectors compare by.
+enum SelectorOrder {
+    static let unicode = ValueOrder(.unicode, strings: ICUCollator.root)
+    static let bytes = ValueOrder(.ascii, strings: ICUCollator.root)
+}
+
+extension SelectorCondition {
+    func matches(_ value: PackedValue, _ order: ValueOrder) -> Bool {
+        switch self {
+        case .not(let condition): return !condition.matches(value, order)
+        case .less(let operand): return order.collate(value, operand.packed) < 0
+        case .lessOrEqual(let operand): return order.collate(value, operand.packed) <= 0
+        case .equal(let operand): return operand.isEqual(to: value)
+        case .notEqual(let operand): return !operand.isEqual(to: value)
+        case .greaterOrEqual(let operand): return order.collate(value, operand.packed) >= 0
+        case .greater(let operand): return order.collate(value, operand.packed) > 0
+        case .oneOf(let operands): return Self.isOne(value, of: operands)
+        case .noneOf(let operands): return !Self.isOne(value, of: operands)
+        case .exists(let isWanted): return isWanted
+        case .type(let name): return value.selectorType.hasSameBytes(as: name)
+        case .remainder(let divisor, let remainder):
+            return value.remainder(by: divisor) == remainder
+        case .pattern(let pattern): return Self.occurs(pattern, in: value)
+        case .beginsWith(let prefix):
+            return value.kind == .string && (value.string ?? "").utf8.starts(with: prefix)
+        case .size(let count): return value.kind == .array && value.count == count
+        case .containsAll(let operands): return Self.containsAll(value, operands)
+        case .anyElement(let node):
+            return value.containsElement { node.matches(SelectorSubject(body: $0)) }
+        case .eachElement(let node):
+            return value.kind == .array && value.count > 0
+                && !value.containsElement { !node.matches(SelectorSubject(body: $0)) }
+        case .anyKey(let node):
+            return value.keys.contains {
+                node.matches(SelectorSubject(body: PackedValue(.string($0))))
+            }
+        }
+    }
+
+    /// Whether a value, or one of the elements of an array, is one of others.
+    private static func isOne(_ value: PackedValue, of operands: [SelectorOperand]) -> Bool {
+        guard value.kind == .array else { return operands.contains { $0.isEqual(to: value) } }
+        return value.containsElement { element in operands.contains { $0.isEqual(to: element) } }
+    }
+
+    /// Whether an array has each of some elements, or is the one array that is wanted.
+    private static func containsAll(_ value: PackedValue, _ operands: [SelectorOperand]) -> Bool {
+        guard value.kind == .array, let first = operands.first else { return false }
+        if operands.count == 1, first.packed.kind == .array, first.isEqual(to: value) {
+            return true
+        }
+        return operands.allSatisfy { operand in value.containsElement(operand.isEqual(to:)) }
+    }
+
+    private static func occurs(_ pattern: any TextPattern, in value: PackedValue) -> Bool {
+        guard value.kind == .string, let text = value.string else { return false }
+        let bytes = Array(text.utf8)
+        if let occurs = pattern.occurs(in: bytes.span) { return occurs }
+        Log.database.warning(
+            "A regular expression of a selector took too many steps and counts as not matching.")
+        return false
+    }
+}
+
+extension SelectorOperand {
+    /// Equality is exact for strings in every order, and does not see how a number is written.
+    func isEqual(to value: PackedValue) -> Bool {
+        SelectorOrder.bytes.collate(value, packed) == 0
+    }
+}
+
+extension PackedValue {
+    /// The name of the type as `$type` has it.
+    var selectorType: String {
+        switch kind {
+        case .null: "null"
+        case .bool: "boolean"
+        case .integer, .unsigned, .double, .number: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+
+    /// What a division leaves over; nil for anything but an integer.
+    fileprivate func remainder(by divisor: Int64) -> Int64? {
+        // The least integer divided by -1 has no quotient, but leaves nothing over.
+        if let int64 { return divisor == -1 ? 0 : int64 % divisor }
+        guard let unsigned else { return nil }
+        return Int64(unsigned % divisor.magnitude)
+    }
+
+    /// Whether an element of an array fulfils a condition; false for anything else.
+    func containsElement(_ condition: (PackedValue) -> Bool) -> Bool {
+        guard kind == .array else { return false }
+        var isFound = false
+        // There is no stopping the walk, which steps over elements without looking into them.
+        forEachElement { if !isFound { isFound = condition($0) } }
+        return isFound
+    }
+}
