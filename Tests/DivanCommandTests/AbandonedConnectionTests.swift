@@ -51,7 +51,7 @@ import Testing
         #expect(eventually { isQuiet(atRest + 16) }, "\(served.descriptors) after \(atRest)")
         let descriptors = served.descriptors
         let (memory, threads) = (try served.megabytes("VmRSS"), try served.status("Threads"))
-        abandon(Soak.isOn ? 40_000 : 3_000)
+        abandon(Soak.isOn ? 40_000 : 2_000)
         #expect(
             eventually { isQuiet(descriptors + 4) }, "\(served.descriptors) after \(descriptors)")
         #expect(served.isAlive)
