@@ -49,7 +49,10 @@ extension DatabaseError {
     }
 
     /// An engine's sentence without its full stop, so that the remedy can follow in the same one.
-    static func clause(_ message: String) -> String {
+    ///
+    /// - Parameter message: The sentence.
+    /// - Returns: What stands before the full stop.
+    package static func clause(_ message: String) -> String {
         message.beforeByteSuffix(".") ?? message
     }
 
