@@ -40,8 +40,8 @@ struct TurnQueue<Work: Sendable>: Sendable {
             owners.append(Owner(name: turn.owner, lines: [Line(name: turn.name, works: [work])]))
             return
         }
-        let lines = owners[index].lines
-        if let line = lines.firstIndex(where: { $0.name.hasSameBytes(as: turn.name) }) {
+        let line = owners[index].lines.firstIndex { $0.name.hasSameBytes(as: turn.name) }
+        if let line {
             owners[index].lines[line].works.append(work)
         } else {
             owners[index].lines.append(Line(name: turn.name, works: [work]))
