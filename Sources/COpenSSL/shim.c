@@ -2,9 +2,16 @@
 
 #include "COpenSSL.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 #include <stdlib.h>
+
+// OpenSSL frees what it has when the process exits, though threads of ours may still use it, and they crash then.
+// The first initialisation decides; the system takes all memory back anyway.
+__attribute__((constructor)) static void keepAtExit(void) {
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
 
 static EVP_MD *algorithms[3];
 static pthread_key_t threadContext;

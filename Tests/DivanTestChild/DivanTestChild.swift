@@ -32,6 +32,7 @@ import FoundationEssentials
 ///     DivanTestChild golden FOLDER KEEPING           makes a database that later releases must read; see scripts/golden
 ///     DivanTestChild hoard ANSWER                    replicates with a server that wants its memory
 ///     DivanTestChild weigh FORM TEXT BYTES           parses a text and says what that took
+///     DivanTestChild leave MICROSECONDS              exits while threads save documents and make connections
 ///     DivanTestChild shared DIRECTORY                asks for the shared manager from many threads
 ///
 /// It reports on its output, a line each; trouble goes to the error output and ends it with 1.
@@ -89,6 +90,7 @@ enum DivanTestChild {
             case "conversations": try ConversationRounds(arguments).run()
             case "hoard": try HoardRounds(arguments).run()
             case "weigh": try ParsingWeight(arguments).run()
+            case "leave": try Leaving.run(arguments)
             case "peers": try PeerRounds(arguments).run()
             case "flip": try FlipRounds(arguments).run()
             default: throw WrongArguments()
