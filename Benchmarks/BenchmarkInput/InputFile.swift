@@ -3,7 +3,7 @@
 import Foundation
 
 /// The documents of a run in one file, which every runner maps into memory, so that the input
-/// counts as nobody's anonymous memory and costs nobody any time.
+/// counts as no runner's anonymous memory and takes no runner's time.
 ///
 /// ```
 /// offset            size          meaning
@@ -36,7 +36,7 @@ public struct InputFile: @unchecked Sendable {
 
     /// The file in memory, for as long as the process runs: what is measured is not the reading.
     ///
-    /// Nobody writes to it, so any thread may read it. It is looked at through spans only, which
+    /// It is never written to, so any thread may read it. It is looked at through spans only, which
     /// check each range.
     private let file: UnsafeBufferPointer<UInt8>
 

@@ -20,7 +20,7 @@ extension DivanWork {
                 Thread {
                     do {
                         let found = try readShare(database, number, of: readers) {
-                            // Nobody goes on before all have their snapshots.
+                            // No reader goes on before all have their snapshots.
                             begun.add(1, ordering: .relaxed)
                             while begun.load(ordering: .relaxed) < readers { usleep(100) }
                         }

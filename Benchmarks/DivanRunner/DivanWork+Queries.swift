@@ -40,7 +40,7 @@ extension DivanWork {
         }
     }
 
-    /// Warm ranges of a hundred rows of an index on a number that nobody else has.
+    /// Warm ranges of a hundred rows of an index on a number that is unique to each document.
     private func queryRanges(_ database: Database) throws -> Timing {
         let view = database.view(named: "by number")
         view.setMap(version: "1") { person, emit in

@@ -17,7 +17,7 @@ final class LoopbackClient {
     ///   - room: How much is read at a time; little where thousands of clients wait.
     ///   - staysAwake: Whether it asks again and again whether an answer has come. Who sleeps until then has
     ///     the kernel wake it in the server's time, as only a client on the same machine can.
-    /// - Throws: `Failure` when nobody listens there.
+    /// - Throws: `Failure` when no server listens there.
     init(port: UInt16, room: Int = 256 * 1_024, staysAwake: Bool = false) throws {
         roomSize = room
         flags = staysAwake ? Int32(MSG_DONTWAIT) : 0

@@ -3,7 +3,7 @@
 import Divan
 import Foundation
 
-/// Asks the database: a view, a grouped reduce, a text search, and a live query while somebody writes.
+/// Asks the database: a view, a grouped reduce, a text search, and a live query while the database changes.
 struct QueryStep {
     var atlas: Database
 
@@ -86,7 +86,7 @@ struct QueryStep {
         try wait(told)
         try atlas.delete("currency/TAL")
         try wait(told)
-        // No row of the query: nobody is told.
+        // The change touches no row of the query, so the app is not told.
         try atlas.update("country/AT") { $0["anthem"] = "Land der Berge" }
     }
 

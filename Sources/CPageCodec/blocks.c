@@ -3,12 +3,12 @@
 // Journals and temporary files, which SQLite reads and writes at any offset: blocks of 4,056 bytes,
 // each a unit of 4,096; the last one is as long as it need be.
 //
-// A rollback journal must be read by whoever comes after a crash, so its key is derived like that of
-// the database file. A block of it that is not genuine reads as zeros, with which SQLite ends a
-// journal: a power loss may have torn it before it was synced, and until then the database file is as
-// it was. There is a journal only while a database is made and not in its log's mode yet.
+// The process that opens the database after a crash must be able to read a rollback journal, so the key of
+// the journal is derived like that of the database file. A block of it that is not genuine reads as zeros,
+// with which SQLite ends a journal: a power loss may have torn it before it was synced, and until then the
+// database file is as it was. There is a journal only while a database is made and not in its log's mode yet.
 //
-// A temporary file is read by nobody else: its key is drawn when it is opened, and never stored.
+// Only the connection that opens a temporary file reads it: its key is drawn when it is opened, and never stored.
 
 #include "codec.h"
 

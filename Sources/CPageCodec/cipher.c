@@ -154,7 +154,7 @@ int cipher_open(cipher *cipher, uint64_t number, unit_pieces pieces, const uint8
     if (is_genuine) {
         return SQLITE_OK;
     }
-    // Nobody is to see what was not proven.
+    // SQLite must not see bytes that were not proven genuine.
     for (int i = 0; i < 2; i++) {
         if (pieces.count[i] > 0) {
             memset(pieces.target[i], 0, (size_t)pieces.count[i]);

@@ -6,8 +6,8 @@
 // SQLite asks for a page in place when it may map the file into memory, which it believes to be doing.
 // What it gets is a page of a table of opened pages; the sealed one is looked at in a mapping of the
 // default file system's. A page that was opened before is still good if the epoch and the counter in
-// the file are those that it had, since no two units ever have the same. So nobody need tell a reader
-// that a page was written anew, by whichever process.
+// the file are those that it had, since no two units ever have the same. So a reader needs no message
+// when this or another process writes a page anew.
 //
 //      page 7 wanted ──► sealed page 7, mapped ──► its trailer
 //                                                    │ the same as when slot 7 was opened?

@@ -11,8 +11,8 @@
 // SQLite sees zeros where the trailer is. That they are zeros when it writes, too, is what makes the
 // checksums of its log come out the same when a page has been through the codec, so it is checked.
 //
-// A page that was never written would be a hole in the file, and a hole is not genuine. So whoever
-// makes the file longer by more than a page seals pages of zeros in between.
+// A page that was never written would be a hole in the file, and a hole is not genuine. So a
+// writer that makes the file longer by more than a page seals pages of zeros in between.
 
 #include "codec.h"
 

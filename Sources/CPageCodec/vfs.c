@@ -113,7 +113,7 @@ static int codec_file_control(sqlite3_file *f, int operation, void *argument) {
     switch (operation) {
     case SQLITE_FCNTL_SIZE_HINT:
     case SQLITE_FCNTL_CHUNK_SIZE:
-        // Room that nobody has sealed would not be genuine.
+        // Room in the file that holds no sealed page would not be genuine.
         return SQLITE_OK;
     case SQLITE_FCNTL_MMAP_SIZE:
         // What lies in the file is not what a mapping must show: opened pages stand in for it.

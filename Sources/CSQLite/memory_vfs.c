@@ -2,7 +2,7 @@
 //
 // A file system in memory for SQLite, on which write-ahead-log mode works.
 //
-// SQLite's own databases in memory know no log: there a commit fails while anyone reads. This one
+// SQLite's own databases in memory know no log: there a commit fails while a connection reads. This one
 // keeps the files of a database in memory, with the shared memory and the locks that the log needs,
 // so that one writer and many readers in one process work exactly as they do on disk.
 //
@@ -408,7 +408,7 @@ static int memory_delete(sqlite3_vfs *vfs, const char *name, int syncs) {
         unlink_node(node);
         free_node(node);
     } else if (node) {
-        // Whoever has it open keeps it, without a name.
+        // The connections that have the file open keep it, without a name.
         free(node->name);
         node->name = NULL;
     }

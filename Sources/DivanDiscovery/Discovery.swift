@@ -20,7 +20,8 @@ internal import Synchronization
 /// What it tells can be read by every device on the network, and what it finds can be made up by any of them. So names and texts should
 /// give nothing away, and a connection has to prove itself: pin the certificate.
 ///
-/// A discovery goes on until `stop()`, or until no one holds it, an advertisement of it, or a sequence of services that is being read.
+/// A discovery goes on until `stop()`, or until the app holds neither it, nor an advertisement of it, nor a sequence of
+/// services that it reads.
 ///
 /// ## State
 /// One mutex guards everything; sockets, timer and changes of interfaces call on one serial queue.

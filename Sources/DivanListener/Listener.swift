@@ -21,7 +21,7 @@ internal import Synchronization
 /// it and use it while the app goes on reading and writing. Hold on to the listener: letting go of it
 /// stops it.
 ///
-/// Nobody gets in but users with a password, or, if the app says so, everybody on this machine: see
+/// The listener lets in users with a password or, if the app says so, all programs on this machine: see
 /// ``ListenerAccess``. `docs/listener.md` tells what it serves and what differs from CouchDB.
 ///
 /// State: `running`, guarded by its mutex.
@@ -47,9 +47,9 @@ public final class Listener: Sendable {
     /// Starts to listen; it serves when this returns. Starting what has started does nothing.
     ///
     /// - Throws: `DatabaseError` with code `.io` when the port is taken, the host is no address of this
-    ///   machine, or key and certificate do not fit; `.forbidden` when everybody were to be let in
-    ///   on an interface that others can reach, or clients to show certificates without TLS; `.invalidName` when a field of `responseHeaders` cannot
-    ///   be one.
+    ///   machine, or key and certificate do not fit; `.forbidden` when ``ListenerAccess/everybodyOnLoopback``
+    ///   is set for an interface that other machines can reach, or clients are to show certificates without TLS;
+    ///   `.invalidName` when a field of `responseHeaders` cannot be one.
     public func start() throws {
         try running.withLock { running in
             guard running == nil else { return }

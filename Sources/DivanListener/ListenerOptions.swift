@@ -9,7 +9,7 @@ public enum ListenerAccess: Sendable {
     /// The users of the directory's `listener.json`, which `divan users` edits, and those given here,
     /// who may do everything, by name and password.
     case users(NameMap<String> = [:])
-    /// Everybody who can reach the loopback interface of this machine may do everything. The listener
+    /// Every client that can reach the loopback interface of this machine may do everything. The listener
     /// does not start on another interface then, and refuses requests that a page in a browser may
     /// have had made under another name.
     case everybodyOnLoopback

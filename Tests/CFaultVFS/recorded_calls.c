@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The system's calls by which LMDB changes its file, recorded. A program that links this has them in the
-// place of the C library's, for LMDB as for everybody; they do the same, and record what concerns a file
-// of LMDB's in the directory that is recorded. (SQLite's files are recorded by its own file system.)
+// place of the C library's, for LMDB and for all other code. They do the same, and record what concerns a
+// file of LMDB's in the directory that is recorded. (SQLite's files are recorded by its own file system.)
 
 #ifdef __linux__
 

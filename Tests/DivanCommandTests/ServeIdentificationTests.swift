@@ -22,7 +22,7 @@ extension ServeCommandTests {
     private static let key = "a key of thirty-two bytes or more"
     private static let secret = "sixteen bytes or more"
 
-    /// Who a server takes the sender of some header fields for; nil for nobody.
+    /// The user whom a server sees in some header fields; nil if it sees none.
     private func name(
         _ url: String, _ headers: HTTPHeaders = [:], _ options: CurlTransport.Options? = nil
     ) async throws -> String? {

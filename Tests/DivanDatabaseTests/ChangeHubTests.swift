@@ -160,7 +160,7 @@ import Testing
             try database.create("b")
             return told
         }
-        // Nobody noted what the batch touched before it was followed: the feed tells.
+        // The hub noted no IDs before it was followed, so it reads the batch's first ones from the feed.
         await eventually { told.told.all == ["a b"] }
         told.token.cancel()
     }

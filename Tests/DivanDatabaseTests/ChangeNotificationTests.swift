@@ -77,7 +77,7 @@ import Testing
         try database.purge("a")
         let purged = DocumentChange(documentID: "a", isPurge: true)
         #expect(await changes.next()?.changes == [purged])
-        // Purged and made anew before anybody looks: both are told, the purge first.
+        // Purged and made anew before the app looks: both are told, the purge first.
         try database.create("a")
         try database.purge("a")
         let anew = try database.create("a")
@@ -136,7 +136,7 @@ import Testing
         try database.create("after")
         var iterator = changes.makeAsyncIterator()
         #expect(await iterator.next()?.documentIDs == ["after"])
-        // Made in a batch it begins before the batch, which nobody has seen yet.
+        // Made in a batch it begins before the batch, which is not visible outside yet.
         let inner = try database.inBatch {
             try database.create("batch")
             return try database.databaseChanges
@@ -150,7 +150,7 @@ import Testing
         var changes = try database.databaseChanges.makeAsyncIterator()
         try database.create("first")
         #expect(await changes.next()?.documentIDs == ["first"])
-        // Nobody calls next meanwhile; what is kept for the loop must not grow.
+        // The loop does not call next meanwhile. What is kept for it must not grow.
         let commits = Soak.count(test: 12_000, soak: 100_000)
         var largest = 0
         for number in 0..<commits {

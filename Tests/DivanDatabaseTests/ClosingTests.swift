@@ -18,7 +18,7 @@ import Testing
             do {
                 let database = try sandbox.database("round\(round)")
                 weakDatabase = database
-                // Nobody waits for this task, so what lets go last is a matter of luck.
+                // The test does not wait for this task, so what lets go last is a matter of luck.
                 Task.detached {
                     _ = try? database.inBatch { try database.create("a") }
                     done.open()

@@ -51,7 +51,7 @@ import Testing
             core = database
         }
         #expect(core == nil)
-        // Nobody holds the directory now, so it can be moved and opened elsewhere.
+        // The directory is not in use now, so it can be moved and opened elsewhere.
         try FileManager.default.moveItem(at: sandbox.url(), to: sandbox.url("moved"))
         #expect(try sandbox.database("moved").contains("a"))
     }

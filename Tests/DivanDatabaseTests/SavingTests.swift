@@ -9,7 +9,7 @@ import Testing
 
     init() throws { database = try Database.inMemory() }
 
-    /// A document `a` with an edit of ours, made before somebody else saved it.
+    /// A document `a` with an edit of ours, made before another writer saved it.
     private func staleCopy() throws -> MutableDocument {
         let copy = try database.create("a", ["n": 1]).toMutable()
         copy["mine"] = true

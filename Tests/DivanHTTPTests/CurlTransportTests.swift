@@ -286,7 +286,7 @@ import Testing
             connection.respond(status: 200, body: [UInt8](repeating: 1, count: 3_000_000))
         }
         defer { server.stop() }
-        // Nobody but the body holds the transport.
+        // Only the body holds the transport.
         let response = try await CurlTransport.direct().send(HTTPRequest(.get, try server.url()))
         #expect(try await response.body.collect().count == 3_000_000)
         let early = try await CurlTransport.direct().send(HTTPRequest(.get, try server.url()))

@@ -178,7 +178,7 @@ import Testing
         let isRefused = DispatchSemaphore(value: 0)
         try engine.write { (writer: any StorageWriter) throws -> Void in
             engine.close()
-            // Whoever finds it closed would close the file, but must leave that to this write.
+            // The reader finds the engine closed. It must leave closing the file to this write.
             DispatchQueue(label: "reader").async {
                 let code = StorageError.Code.thrown { try engine.read { _ in } }
                 if code == .closed { isRefused.signal() }

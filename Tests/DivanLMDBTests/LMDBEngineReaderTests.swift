@@ -26,7 +26,7 @@ import Testing
             try? engine.write { (writer: any StorageWriter) throws -> Void in
                 try writer.set([1].span, forKey: 100, in: store)
                 isWriting.signal()
-                // It ends only after somebody has read beside it.
+                // It ends only after another thread has read beside it.
                 _ = hasRead.wait(timeout: .now() + 60)
             }
             isDone.signal()

@@ -133,7 +133,7 @@ import Testing
         // Once more, from memory.
         #expect(site.send("GET", "/db", "", basic("ann", "secret")).status == 200)
         #expect(site.send("GET", "/db", "", basic("ann", "wrong")).status == 401)
-        // What tells nothing is for anybody.
+        // The greeting tells nothing about data, so it needs no user.
         #expect(site.send("GET", "/").status == 200)
     }
 

@@ -128,7 +128,7 @@ private struct Certificates {
         #expect(pat.json["userCtx"]?["name"]?.string == "pat")
         #expect(
             try await get(listener, try made.client("ann"), user: "pat:wrong@").status == 401)
-        // Nobody in particular is still somebody with a certificate.
+        // A certificate without a user's name lets its client in, as a user without a name.
         let nameless = try await get(listener, try made.client("nameless"))
         #expect(nameless.status == 200)
         #expect(nameless.json["userCtx"]?["name"] == .some(.null))

@@ -220,7 +220,7 @@ import struct Divan.Attachment
         try here.put("a", ["n": 1], parent: nil, attachments: ["large": .bytes(Self.large)])
         let push = here.createPushReplication(to: try url)
         let large = try await attachment("large")
-        // Nobody else has it yet.
+        // No other peer has it yet.
         await #expect(throws: ReplicationError.self) {
             try await push.removeLocalContent(of: large)
         }

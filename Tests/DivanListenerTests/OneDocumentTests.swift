@@ -10,7 +10,7 @@ import Testing
 
 @testable import DivanListener
 
-/// One document that cannot be taken or given never stops the others, whoever drives.
+/// One document that cannot be taken or given never stops the others, no matter which end drives the replication.
 @Suite struct OneDocumentTests {
     /// How a body comes to the router.
     enum Way: String, CaseIterable, Sendable { case memory, file, gzip }
@@ -48,7 +48,7 @@ import Testing
         Bad(name: name, text: #"{"_id":"bad","_rev":"\#(revision)"}"#, reason: reason)
     }
 
-    /// What is wrong with the document, whoever sends it and however.
+    /// What is wrong with the document, for every client and every route.
     static let documents: [Bad] = [
         bad("nesting", #""a":\#(nested(600))"#, "deeper than 512 levels"),
         bad("deep nesting", #""a":\#(nested(100_000))"#, "deeper than 512 levels"),

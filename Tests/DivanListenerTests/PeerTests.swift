@@ -381,7 +381,7 @@ import Testing
         }
         let cookie = line?.dropFirst("set-cookie: ".count).prefix { $0 != ";" } ?? ""
         _ = post("/_replicate", ["Cookie: \(cookie)"], local)
-        // The client calls the listener localhost, so this URL counts as somebody else's.
+        // The client calls the listener localhost, so this URL counts as another server's.
         let remote = """
             {"source":{"url":"http://127.0.0.1:\(port)/notes","headers":{"Cookie":"\(cookie)"}},\
             "target":"fetched","create_target":true}

@@ -56,7 +56,7 @@ import Testing
         let admin = token(["sub": "root", "exp": later, "_couchdb.roles": ["_admin"]])
         #expect(site.send("PUT", "/made", "", admin).status == 201)
         #expect(site.send("PUT", "/not-made", "", headers).status != 201)
-        // Passwords go on to count, and a body may be as long as anybody's.
+        // Passwords go on to count, and a body may be as long as any other.
         let password: HTTPHeaders = [
             "Authorization": "Basic " + Base64.encode(Array("ann:secret".utf8))
         ]
@@ -166,7 +166,7 @@ import Testing
             headers["X-Auth-CouchDB-Token"] = wrong
             #expect(site.send("GET", "/db", "", headers).status == 401)
         }
-        // Where nobody has said so, the fields mean nothing.
+        // In a listener without a proxy secret the fields mean nothing.
         headers["X-Auth-CouchDB-Token"] = token
         let plain = try self.site()
         #expect(

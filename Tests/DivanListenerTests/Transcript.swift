@@ -52,7 +52,7 @@ final class TestSite: Sendable {
         var head = RequestHead(method: method, target: target, headers: headers)
         if head.headers["Host"] == nil { head.headers["Host"] = "localhost" }
         let request = ListenerRequest(head, body: .bytes(body))
-        // Whoever answers, the answer is the same, unless something has happened between the two.
+        // The daemon's thread and a worker give the same answer, unless something has happened between the two.
         for _ in 0..<9 {
             guard let atOnce = router.answerAtOnce(request).map(TestAnswer.init) else { break }
             let answer = TestAnswer(router.respond(request))
@@ -70,7 +70,7 @@ struct TestAnswer: Sendable {
     var status: Int
     var headers: HTTPHeaders
     var bytes: [UInt8]
-    /// Whether the answer would go on if somebody waited.
+    /// Whether the answer would go on if the client waited.
     var isWaiting = false
     var failure: String?
 

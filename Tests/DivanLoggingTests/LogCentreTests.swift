@@ -104,7 +104,7 @@ final class MemorySink: LogSink {
     }
 
     @Test func `entries of many threads all come, each thread's in order`() {
-        // Fewer than may wait in all, so that none is dropped. Whoever delivers does not return
+        // Fewer than may wait in all, so that none is dropped. The thread that delivers does not return
         // before everything is delivered, so all is there when the last one has returned.
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for number in 0..<500 { log(.database).warning("\(thread) \(number)") }

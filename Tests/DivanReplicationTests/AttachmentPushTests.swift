@@ -168,7 +168,7 @@ import struct Divan.Attachment
     }
 }
 
-/// Lets nobody pass before a number of tasks wait.
+/// Lets no task pass before a number of tasks wait.
 private actor Barrier {
     private let count: Int
     private var waiters: [CheckedContinuation<Void, Never>] = []

@@ -69,7 +69,7 @@ import Testing
             try here.save(edited, .failOnConflict)
             Issue.record("The save overrode what the pull had brought.")
         } catch let error as DatabaseError { #expect(error.code == .conflict) }
-        // Whoever edits what is current now loses nothing.
+        // An edit of the revision that is current now loses nothing.
         try here.update("a") { $0["mine"] = true }
         let document = try #require(try here.document(withID: "a"))
         #expect(document["n"].int == 2)

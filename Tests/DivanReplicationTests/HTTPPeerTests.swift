@@ -278,7 +278,7 @@ import struct Divan.Attachment
         }
         #expect(error.code == .unauthorized)
         #expect(error.documentID == "_design/a")
-        // A server that lets nobody in any more ends the whole.
+        // A server that refuses every request ends the whole.
         server.manner.withLock { $0.answers = [("", 401, refusal)] }
         let whole = await #expect(throws: ReplicationError.self) { try await peer.put([document]) }
         #expect(whole?.code == .unauthorized)

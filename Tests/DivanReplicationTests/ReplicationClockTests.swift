@@ -25,7 +25,7 @@ private final class JumpingClock: Clock, Sendable {
         Instant(offset: start.duration(to: .now) + jumped.withLock { $0 })
     }
     var minimumResolution: Duration { .milliseconds(1) }
-    /// How often somebody began to sleep by it.
+    /// How often a task began to sleep by it.
     var sleepCount: Int { sleeps.withLock { $0 } }
 
     func jump(by duration: Duration) { jumped.withLock { $0 += duration } }

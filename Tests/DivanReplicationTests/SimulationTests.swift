@@ -82,7 +82,7 @@ private struct World {
     private mutating func edit(_ database: Database) throws {
         let id = "doc\(random.below(8))"
         let current = try database.revisionTree(of: id)?.winner
-        // Deep histories would be stemmed, and then nobody could tell what was lost.
+        // Deep histories would be stemmed, and then the test could not tell what was lost.
         if let current, current.id.generation >= 15 { return }
         let parent = current.map { $0.id.description }
         if let current, !current.isTombstone, random.oneIn(4) {

@@ -14,7 +14,7 @@ import DivanTestSupport
 ///     end 7
 ///     done 7                       acknowledged
 ///
-/// So whoever reads knows what must be there, and what may be there whole or not at all.
+/// So the test knows what must be there, and what may be there whole or not at all.
 struct BatchWriter {
     private let database: Database
     private var random: SeededRandom

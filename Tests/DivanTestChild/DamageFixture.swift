@@ -23,7 +23,7 @@ package enum DamageFixture {
         first.close()
         let second = try Database.forTest(at: work)
         try fill(second, part: 1, &random)
-        // Nobody writes now, so a copy is what a crash at this moment would leave.
+        // No writer is active, so a copy is what a crash at this moment would leave.
         try FileManager.default.copyItem(atPath: work, toPath: directory + "/crashed")
         second.close()
         try FileManager.default.moveItem(atPath: work, toPath: directory + "/closed")

@@ -7,7 +7,7 @@ import FoundationEssentials
 /// The process that the robustness tests start, watch and kill.
 ///
 ///     DivanTestChild batches DIRECTORY SEED KEEPING  writes numbered batches until it is killed
-///     DivanTestChild secrets DIRECTORY SEED          writes words that nobody may find until it is killed
+///     DivanTestChild secrets DIRECTORY SEED          writes secret words until it is killed
 ///     DivanTestChild mapped DIRECTORY SIZE           does what lines say with a small map of LMDB's
 ///     DivanTestChild expire DIRECTORY SEED           writes documents that expire until it is killed
 ///     DivanTestChild count DIRECTORY NAME BATCHES    counts up in a document that others count in
@@ -24,7 +24,7 @@ import FoundationEssentials
 ///     DivanTestChild clone DIRECTORY COPY WORD       writes sealed rows, and goes on in two copies of itself
 ///     DivanTestChild recopy DIRECTORY SEED           copies databases with another encryption until it is killed
 ///     DivanTestChild import DIRECTORY SOURCE         imports a Couchbase Lite database until it is killed
-///     DivanTestChild nobody DIRECTORY TARGET         reads and installs a database as an unprivileged user
+///     DivanTestChild unprivileged DIRECTORY TARGET   reads and installs a database as an unprivileged user
 ///     DivanTestChild index DIRECTORY                 builds a view from nothing until it is killed
 ///     DivanTestChild databases DIRECTORY ROUNDS      makes and deletes databases, and says what stays behind
 ///     DivanTestChild conversations DIRECTORY ROUNDS  begins and ends replications and feeds, and says what stays
@@ -83,7 +83,7 @@ enum DivanTestChild {
                 var recopier = try Recopier(arguments)
                 try recopier.run()
             case "import": try Migrator(arguments).run()
-            case "nobody": try UnprivilegedReader(arguments).run()
+            case "unprivileged": try UnprivilegedReader(arguments).run()
             case "index": try IndexBuilder(arguments).run()
             case "shared": try SharedManager(arguments).run()
             case "databases": try DatabaseRounds(arguments).run()

@@ -9,7 +9,7 @@ import Glibc
 import Darwin
 #endif
 
-/// Gives up all rights, then opens a database that belongs to somebody else, and installs it.
+/// Gives up all rights, then opens a database that belongs to another user, and installs it.
 ///
 ///     write io                 opening it for writing, or what that failed with
 ///     read 20                  how many documents it has, read-only, or what that failed with
@@ -24,7 +24,7 @@ struct UnprivilegedReader {
     }
 
     func run() throws {
-        // 65534 is nobody's user and group nearly everywhere; it need not exist.
+        // 65534 is the unprivileged user and group nearly everywhere. It need not exist.
         guard setgroups(0, nil) == 0, setgid(65_534) == 0, setuid(65_534) == 0 else {
             return Report.say("skipped")
         }

@@ -32,7 +32,7 @@ import Testing
         let document = try database.liveDocument(withID: "978-0061120053")
         try document.putProperties(book)
         #expect(document["published"].int == 1982)
-        // Whoever makes the same document once more gets a conflict.
+        // Creating the same document once more is a conflict.
         let another = MutableDocument(["title": "Other"], id: "978-0061120053")
         #expect(code { try database.save(another) } == .conflict)
     }

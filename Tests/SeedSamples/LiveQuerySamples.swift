@@ -59,7 +59,7 @@ import Testing
         await eventually { shown.withLock { $0 } == [1] }
         try save("nut", 0.1)
         await eventually { shown.withLock { $0 } == [1, 2] }
-        // What is no widget changes no row, so nobody hears of it.
+        // A document that is no widget changes no row, so the listener is not called.
         try database.put("note", ["type": "note"], parent: nil)
         try save("lever", 4)
         await eventually { shown.withLock { $0.last } == 3 }

@@ -36,7 +36,7 @@ import Testing
         let document = try #require(try database.document(withID: "xyz"))
         let copy = document.toMutable()
         copy.set("apples", forKey: "name")
-        // What is not saved nobody else sees.
+        // Edits that are not saved are visible only in the copy.
         #expect(document.string(forKey: "name") == "pears")
         #expect(try database.document(withID: "xyz")?.string(forKey: "name") == "pears")
         try database.save(copy)

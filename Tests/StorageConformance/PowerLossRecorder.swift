@@ -14,8 +14,8 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// There is one recording in a process at a time, so whoever records does it `alone`, to the end of looking
-/// at it. Other directories are not touched.
+/// There is one recording in a process at a time, so a test records and looks at the recording within
+/// `alone`. Other directories are not touched.
 public enum PowerLossRecorder {
     /// What becomes of what was written to a file after its last sync.
     public enum Loss: Sendable {
@@ -32,7 +32,7 @@ public enum PowerLossRecorder {
 
     private static let turn = Mutex(())
 
-    /// Runs `work` while nobody else records.
+    /// Runs `work` while no other test records.
     public static func alone(_ work: () throws -> Void) throws {
         try turn.withLock { (_: inout Void) throws -> Void in try work() }
     }

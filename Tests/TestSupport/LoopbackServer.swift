@@ -22,7 +22,7 @@ internal import Darwin
 /// Each connection has a thread of its own, on which the handler runs and may block. A connection is kept open
 /// until the handler closes it, the client does, or the server stops.
 ///
-/// A server that has stopped keeps its port until it is released, so that nobody answers there but a server that
+/// A server that has stopped keeps its port until it is released, so that no other server answers there unless it
 /// is started on just this port: tests run beside each other, and the system gives a free port to the next one.
 public final class LoopbackServer: Sendable {
     /// Answers a request.

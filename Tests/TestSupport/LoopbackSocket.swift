@@ -8,11 +8,11 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A socket whose number stays its own until nobody uses it any more.
+/// A socket whose number stays its own until the last reference to it goes.
 ///
 /// Several threads use a socket of a test server: one reads, one writes, one stops the server. The system gives
-/// the number of a closed socket to the next one that is opened, by another test as likely as not; whoever still
-/// used the number would read that test's requests and end its connections. So ``end()`` closes the socket and
+/// the number of a closed socket to the next one that is opened, by another test as likely as not. A thread that
+/// still used the number would read that test's requests and end its connections. So ``end()`` closes the socket and
 /// leaves something dead under its number, and the number is given back with the last reference.
 ///
 /// State: whether it has ended, guarded by the mutex.
@@ -25,7 +25,7 @@ final class LoopbackSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Shuts both directions down: whoever waits for the socket goes on, and the other end sees the end.
+    /// Shuts both directions down: threads that wait for the socket go on, and the other end sees the end.
     func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Closes the socket and keeps its number.

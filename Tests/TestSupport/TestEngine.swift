@@ -8,7 +8,7 @@ import Foundation
 ///
 /// | variable | meaning |
 /// |---|---|
-/// | `DIVAN_TEST_ENGINE=lmdb` | LMDB keeps every database whose engine nobody names |
+/// | `DIVAN_TEST_ENGINE=lmdb` | LMDB keeps every database for which the test names no engine |
 ///
 /// It is chosen before the program's `main`, so no test can be too early and none can forget it.
 /// Databases in memory then lie in files, in memory where the system has such a place, since only

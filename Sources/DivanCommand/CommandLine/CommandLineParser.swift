@@ -40,7 +40,7 @@ struct CommandLineParser {
                 positionals.append(word)
             }
         }
-        // Someone who asks for help need not have the arguments right.
+        // A user who asks for help need not have the arguments right.
         if !result.flag("help") { try assignPositionals() }
         return result
     }

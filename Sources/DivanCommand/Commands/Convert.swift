@@ -15,8 +15,8 @@ extension Command {
             discussion: """
                 It stays the same database: documents, conflicts, attachments, indexes, sequences. \
                 The new data are built beside the old ones, checked, and take their place in one \
-                step, so whatever happens there is the old database or the new one, whole. Nobody \
-                else may have it open meanwhile. docs/engines.md says which engine is for what.
+                step, so whatever happens there is the old database or the new one, whole. No other \
+                process may have it open meanwhile. docs/engines.md says which engine is for what.
                 """,
             arguments: [
                 .database,

@@ -57,7 +57,7 @@ extension Command {
             discussion: """
                 The source is only read, and checked before anything is replaced. The copy gets new \
                 UUIDs, so a replication starts over. A database is replaced in one step, and only if \
-                nobody has it open: whenever power or process end, there is the old one or the new \
+                no process has it open: whenever power or process end, there is the old one or the new \
                 one, whole.
                 """,
             arguments: [

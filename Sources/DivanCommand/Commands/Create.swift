@@ -12,8 +12,8 @@ extension Command {
             discussion: """
                 The name of a database begins with a small letter and goes on in small letters, \
                 digits and any of _$()+-, and its directory is the name and ".divan", which is added \
-                where it is missing. With --encryption-key or --encryption-password the database is encrypted; whoever \
-                loses the key loses the database.
+                where it is missing. With --encryption-key or --encryption-password the database is encrypted: \
+                without the key, its data are lost.
                 """,
             arguments: [.database],
             options: [

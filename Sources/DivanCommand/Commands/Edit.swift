@@ -12,7 +12,7 @@ extension Command {
             summary: "Change a document in an editor, or by --set.",
             discussion: """
                 Without --set or --unset the document's properties are opened in $VISUAL or \
-                $EDITOR. If somebody else saves the document meanwhile, that is a conflict, and \
+                $EDITOR. If another process saves the document meanwhile, that is a conflict, and \
                 what you wrote is kept in a file whose name is printed.
                 A KEY that begins with "/" is a JSON pointer to a property inside another.
                 """,

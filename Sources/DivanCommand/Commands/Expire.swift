@@ -129,7 +129,7 @@ enum ExpireAction: Equatable {
             }
         }
         if !digits.isEmpty {
-            // Only alone: in "1d12" the 12 would be anybody's guess.
+            // Only alone: in "1d12" the unit of the 12 would be unclear.
             guard digits == text, let number = Double(digits) else { throw Self.badDuration(text) }
             total = number
         }

@@ -21,8 +21,8 @@ extension Command {
             discussion: """
                 CouchDB, PouchDB, Couchbase Lite 1.x, other Divans and general clients of CouchDB can \
                 use and replicate the databases. The users are those of "divan users", and those given \
-                with --user, who may do everything. Without any user everybody on this machine, and \
-                nobody else, may do everything, if --everybody says so. It ends with Control-C or SIGTERM.
+                with --user, who may do everything. With --everybody there are no users: all \
+                programs on this machine, and no others, may do everything. It ends with Control-C or SIGTERM.
                 With --token-key users may show bearer tokens instead: JSON Web Tokens with HS256, whose \
                 key of 32 bytes or more the issuer has, too. With --proxy-secret a proxy in front says who \
                 its clients are, by X-Auth-CouchDB-UserName, -Roles and -Token. With --client-ca clients \

@@ -16,7 +16,7 @@ enum ServeOptions {
         .value(
             "user", "u", "NAME:PASSWORD", "Let a user in who may do everything.",
             repeats: true),
-        .flag("everybody", nil, "Let everybody on this machine in."),
+        .flag("everybody", nil, "Let all programs on this machine in, without a user."),
         .value(
             "realm", nil, "TEXT",
             "What clients are told when they are asked for a password."),
@@ -118,8 +118,8 @@ enum ServeOptions {
             try !isKnown || ListenerUsers(directory: path).all().isEmpty
         {
             throw UsageError(
-                "Nobody could get in: give --user NAME:PASSWORD, add one with \"divan users\", or let "
-                    + "everybody on this machine in with --everybody.")
+                "No user could get in: give --user NAME:PASSWORD, add one with \"divan users\", or let "
+                    + "all programs on this machine in with --everybody.")
         }
         return .users(users)
     }

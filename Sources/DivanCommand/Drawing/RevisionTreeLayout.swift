@@ -19,7 +19,7 @@ struct RevisionTreeLayout {
     private(set) var rows = 0
 
     init(_ tree: RevisionTree) {
-        // Generations that nobody has take no room: between disconnected branches there may be
+        // Generations without a revision take no room: between disconnected branches there may be
         // any number of them.
         let generations = Set(tree.nodes.map(\.id.generation)).sorted()
         let columnOfGeneration = Dictionary(

@@ -21,7 +21,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .failure: "Failed: input or output, full disk, anything not named below."
         case .usage: "The command line was not understood."
         case .notFound: "The database, document or revision does not exist."
-        case .conflict: "The document or database exists, or was changed by someone else."
+        case .conflict: "The document or database exists, or was changed meanwhile."
         case .problemsFound: "verify found problems, or salvage could not save everything."
         case .badInput: "Input was not valid, or import skipped some of it."
         case .busy: "Another process is using the database."

@@ -54,8 +54,8 @@ enum KeySource: Equatable {
     ///   - arguments: The options.
     ///   - environment: The environment of the process.
     ///   - prefix: What stands before `key` and `password` in the names of the options.
-    ///   - isNew: Whether it is a key that does not open anything yet, so that a mistake in typing would
-    ///     lock everybody out; then it is asked for twice.
+    ///   - isNew: Whether the key does not open anything yet. A typing mistake would then lock every user out,
+    ///     so the command asks for the key twice.
     /// - Returns: The key.
     /// - Throws: `UsageError` or `CommandFailure`, neither of which repeats a secret.
     static func key(

@@ -27,7 +27,7 @@ public struct Attachment: Sendable {
     public let name: String
     /// What the revision says about it: its stub.
     public let metadata: JSONObject
-    /// The media type, such as `image/jpeg`; nil when nobody said. Nothing depends on it.
+    /// The media type, such as `image/jpeg`; nil when the app or peer that stored it gave none. Nothing depends on it.
     public let contentType: String?
     /// The length in bytes, once decoded.
     public let length: Int

@@ -28,10 +28,10 @@ public struct AttachmentContent: Sendable {
     }
 
     let source: Source
-    /// What the stored bytes must be, where somebody said.
+    /// What the stored bytes must be, where the caller or the peer said so.
     private(set) var expectedLength: Int?
     private(set) var expectedDigest: String?
-    /// How the bytes are coded, and what they decode to, where somebody said.
+    /// How the bytes are coded, and what they decode to, where the caller or the peer said so.
     private(set) var encoding: String?
     private(set) var expectedDecodedLength: Int?
 

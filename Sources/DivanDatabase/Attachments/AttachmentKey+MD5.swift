@@ -5,13 +5,13 @@ internal import DivanJSON
 // Content that is known by its MD5 only.
 //
 // CouchDB names content by MD5. Where the content comes along, its SHA-1 is taken and stands in the body
-// from then on. Where it is left at the server for now, nobody here can know its SHA-1, so the body keeps the
-// MD5, and the key is that with a mark behind it:
+// from then on. Where it is left at the server for now, this database cannot know its SHA-1, so the body keeps
+// the MD5, and the key is that with a mark behind it:
 //
 //     in a body     md5-XUFAKrxLKna5cZ2REBfFkg==
 //     in a row      the 16 bytes of the MD5, then "md5" and NUL
 //
-// The same bytes may then lie here twice, under either name; each is kept as long as somebody refers to it
+// The same bytes may then lie here twice, under either name; each is kept as long as a revision refers to it
 // by that name.
 extension AttachmentKey {
     private static let md5Prefix = "md5-"

@@ -8,7 +8,8 @@ internal import DivanJSON
 ///     on disk       aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d
 ///     in a row      the 20 bytes
 ///
-/// The same content has the same key, whatever its name and whoever stored it, so it is kept once.
+/// The same content has the same key, so it is kept once. The key depends neither on the attachment's name nor on
+/// the document.
 package struct AttachmentKey: Hashable, Sendable {
     static let byteCount = 20
     static let prefix = "sha1-"

@@ -24,11 +24,11 @@ internal import Synchronization
 ///
 /// ## Invariants
 /// 1. A file under a final name is whole: it was synced before it got that name.
-/// 2. A committed reference has its file: the name was synced before the commit, and whoever unlinks
-///    a file is a writer that sees no row for it. Both survive a power loss, since a sweep first
+/// 2. A committed reference has its file: the name was synced before the commit, and only a
+///    writer that sees no row for a file unlinks it. Both survive a power loss, since a sweep first
 ///    makes the commits durable that took the rows away.
 /// 3. A file without a reference is no damage; the next sweep removes it.
-/// 4. A file in `tmp` that nobody holds by flock belongs to nobody.
+/// 4. A file in `tmp` that no process holds by flock is a leftover of a process that died.
 ///
 /// The folders are made for the first attachment, so a database without attachments has none of this.
 /// A database in memory keeps them in a temporary folder, which goes when it is closed.
@@ -191,13 +191,13 @@ package final class AttachmentStore: Sendable {
         return StagedAttachment(store: self, key: key, length: writer.length, file: file)
     }
 
-    /// Makes a temporary file and holds it by flock, so that nobody takes it for a leftover.
+    /// Makes a temporary file and holds it by flock, so that no other process takes it for a leftover.
     func makeTemporary() throws(SystemError) -> FileHandle {
         let folder = Self.temporaryFolder(in: try makeFolders())
         while true {
             let name = SeededRandom.shared.uuid()
             let file = try FileHandle(path: folder + "/" + name, [.read, .write, .new])
-            // Whoever cleans up may have been faster than the lock; then this one starts over.
+            // A process that removes leftovers may have been faster than the lock. Then this one starts over.
             if try file.tryLock(exclusive: true), file.isLinked { return file }
         }
     }
@@ -226,9 +226,9 @@ package final class AttachmentStore: Sendable {
         if let path = path(of: key) { try Files.remove(path) }
     }
 
-    /// Removes what is left in `tmp` by processes that died: whatever nobody holds.
+    /// Removes the files that died processes left in `tmp`: those that no process holds by flock.
     ///
-    /// What cannot be removed now costs some space and nothing else.
+    /// A file that cannot be removed now costs some space and nothing else.
     static func removeLeftovers(in root: String) {
         let folder = temporaryFolder(in: root)
         guard let names = try? Files.list(folder) else { return }

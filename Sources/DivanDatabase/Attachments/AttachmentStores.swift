@@ -5,8 +5,9 @@ internal import Synchronization
 /// The attachment stores of the open databases, by number.
 ///
 /// A document is a value that many threads read and copy; a reference to its store would cost each
-/// copy a counted reference to one shared object, also where nobody ever asks for an attachment. A
-/// number costs nothing, and whoever does ask looks the store up here. One mutex guards the table.
+/// copy a counted reference to one shared object, also where the app never asks for an attachment. A
+/// number costs nothing, and a document that is asked for an attachment looks its store up here. One mutex
+/// guards the table.
 enum AttachmentStores {
     private struct State {
         var last: UInt32 = 0

@@ -13,7 +13,7 @@ internal import DivanSystem
 ///     │ sync the log
 ///     └ unlink                           stages, places, refers      unlock
 ///
-/// The question is asked again as the writer: since the list was made, somebody may have stored the same
+/// The sweep asks again as the writer: since it made the list, another writer may have stored the same
 /// content. The log is synced before the first file goes, since a power loss could otherwise bring back
 /// rows whose removal was committed but not yet on the disk, and their files would be gone.
 ///
@@ -68,7 +68,7 @@ package struct AttachmentSweep {
         return result
     }
 
-    /// Takes the lock exclusively; nil while somebody holds it for longer than the patience.
+    /// Takes the lock exclusively; nil if a backup holds it for longer than the patience.
     func takeLock(_ path: String) throws -> FileHandle? {
         do throws(SystemError) {
             let lock = try FileHandle(path: path, [.read, .write, .create])

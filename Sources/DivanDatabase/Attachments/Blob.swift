@@ -29,7 +29,7 @@ public struct Blob: Sendable {
 
     /// The object that stands for the blob in a document.
     public let properties: JSONObject
-    /// The media type; nil when nobody said.
+    /// The media type; nil when the app or peer that stored it gave none.
     public let contentType: String?
     /// The length in bytes.
     public let length: Int

@@ -13,9 +13,9 @@ internal import Synchronization
 /// goes half as fast as it could. Short content is hashed at once: a thread costs more than it saves.
 ///
 /// ## Invariants
-/// 1. Pieces are hashed in their order: whoever holds the hasher takes the first that waits.
+/// 1. Pieces are hashed in their order: the thread that holds the hasher takes the first piece that waits.
 /// 2. At most `room` pieces wait, so memory is bounded whatever the content's size.
-/// 3. Nobody waits for a thread: a worker that has not begun is not needed, since `update` and `finish`
+/// 3. No caller waits for a free thread: a worker that has not begun is not needed, since `update` and `finish`
 ///    hash what waits themselves. A hundred contents on a pool of threads cannot stop each other.
 ///
 /// `update` and `finish` are for one thread at a time.

@@ -3,7 +3,7 @@
 internal import DivanSystem
 internal import Synchronization
 
-/// Reads an open file from an offset to another, whoever else reads it.
+/// Reads an open file from one offset to another. Other readers may read the same file meanwhile.
 ///
 /// State: the offset, guarded by its mutex.
 package final class FileReader: AttachmentReader {

@@ -13,7 +13,7 @@ extension Database {
     /// ```
     ///
     /// Saving a document stores the content of its blobs by itself, so there is seldom a need for this.
-    /// Until a document refers to it, the content is nobody's, and the next compaction removes it.
+    /// If no document refers to the content, the next compaction removes it.
     ///
     /// - Returns: The blob, readable from this database.
     /// - Throws: `DatabaseError` with code `.io`, `.storageFull`, or as `write(_:)`; and what the

@@ -5,9 +5,9 @@ internal import DivanSystem
 
 /// What the files of contents are called in an encrypted database.
 ///
-/// A content's SHA-1 would tell whoever has the same content that it is stored here. So the name is the
-/// SHA-1 encrypted: four rounds of a Feistel network over its two halves of 10 bytes, in each of which
-/// one half is changed by HMAC-SHA-256 of the other and the number of the round.
+/// If the file's name were the content's SHA-1, an attacker with the same content could see that it is stored here.
+/// So the name is the SHA-1 encrypted: four rounds of a Feistel network over its two halves of 10 bytes, in each of
+/// which one half is changed by HMAC-SHA-256 of the other and the number of the round.
 ///
 ///     left   right
 ///     left   right ⊕ F(0, left)
@@ -16,7 +16,7 @@ internal import DivanSystem
 ///     left ⊕ F(3, right)   right
 ///
 /// The same content has the same name in one database, so it is kept once, and another name in each
-/// other database. Whoever has the key finds the SHA-1 by going backwards.
+/// other database. With the key, the rounds run backwards give the SHA-1.
 struct AttachmentNames: Sendable {
     private static let half = AttachmentKey.byteCount / 2
     private static let rounds = 4

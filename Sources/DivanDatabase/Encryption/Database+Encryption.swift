@@ -12,8 +12,8 @@ extension Database {
     /// ```
     ///
     /// **Another key** for an encrypted database is done at once, however large the database is: the data
-    /// are encrypted with a random key of their own, which is wrapped anew. The database stays open for
-    /// everybody. Whoever had the old key and a copy of the old manifest can still read the data;
+    /// are encrypted with a random key of their own, which is wrapped anew. Every handle of
+    /// the database stays open. The old key together with a copy of the old manifest still opens the data;
     /// `reencrypt` has them written anew with a new key of their own.
     ///
     /// **Encrypting, removing encryption and `reencrypt`** write all data anew, beside the old ones, so for

@@ -70,8 +70,8 @@ public struct EncryptionKey: Sendable {
         self.derivation = derivation
     }
 
-    /// What tells keys apart in this process without being one: a keyed hash that no other process,
-    /// and nobody without this one's memory, can compare with.
+    /// What tells keys apart in this process without being one: a keyed hash that
+    /// only code with access to this process's memory can compare with.
     var fingerprint: KeyFingerprint { KeyFingerprint(self) }
 }
 

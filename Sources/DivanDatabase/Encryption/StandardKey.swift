@@ -2,7 +2,7 @@
 
 internal import Synchronization
 
-/// The key of databases for which nobody names one: there is none, except in tests that run once more
+/// The key of databases that are opened without one: there is none, except in tests that run once more
 /// with every database encrypted.
 package enum StandardKey {
     private static let key = Mutex<EncryptionKey?>(nil)

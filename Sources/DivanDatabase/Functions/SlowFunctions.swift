@@ -87,7 +87,7 @@ final class SlowFunctions: Sendable {
         for call in slow {
             sink(
                 "The validation function '\(call.function)' has taken long over document "
-                    + "'\(call.documentID)' and still runs; until it returns nobody can write to "
+                    + "'\(call.documentID)' and still runs; until it returns no thread can write to "
                     + "the database '\(databaseName)'.")
         }
     }

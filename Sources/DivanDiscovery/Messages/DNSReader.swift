@@ -12,7 +12,7 @@ package enum DNSFailure: Error, Equatable {
     case badHead
 }
 
-/// Reads a packet that anyone on the network may have sent.
+/// Reads a packet that any machine on the network may have sent.
 ///
 /// ## Invariants
 /// 1. Nothing is read outside the packet.

@@ -2,8 +2,8 @@
 
 /// A service that was found on the network.
 ///
-/// Anyone on the network can announce anything, so none of this is proof of who answers there: let the connection itself
-/// prove that, by TLS with a pinned certificate.
+/// Any machine on the network can announce anything, so none of this is proof of who answers there: let the connection
+/// itself prove that, by TLS with a pinned certificate.
 public struct DiscoveredService: Sendable, Equatable {
     /// An address of the host.
     public struct Address: Sendable, Hashable, CustomStringConvertible {

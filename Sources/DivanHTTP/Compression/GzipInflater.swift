@@ -11,7 +11,7 @@ internal import CZlib
 /// try inflater.finish()
 /// ```
 ///
-/// A piece is decoded only when it is asked for, so whoever stops asking holds no decoded bytes, however well
+/// A piece is decoded only when it is asked for, so a caller that stops asking holds no decoded bytes, however well
 /// they were packed. Beyond ``Limits/freeBytes`` the output may be at most ``Limits/ratio`` times the input:
 /// honest JSON stays far below it, and a gzip bomb does not. One task uses an inflater at a time.
 @safe

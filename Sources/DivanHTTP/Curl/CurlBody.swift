@@ -5,7 +5,7 @@ final class CurlBody: HTTPBodySource {
     private let transfer: CurlTransfer
     private let loop: CurlLoop
     private let upload: Task<Void, Never>?
-    /// Kept open for as long as somebody may read.
+    /// Kept open for as long as the body may be read.
     private let transport: CurlTransport
 
     init(

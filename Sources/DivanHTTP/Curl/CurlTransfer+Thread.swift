@@ -33,7 +33,7 @@ extension CurlTransfer {
         while let last = line.last, last == 0x0D || last == 0x0A { line.removeLast() }
         var failure: HTTPError?
         let ready = state.withLock { state -> CheckedContinuation<HTTPResponseHead, any Error>? in
-            // What comes behind the body are trailers, which nobody needs.
+            // The lines behind the body are trailers, which are not used.
             guard !state.isHeadWhole else {
                 state.lastActivity = .now
                 return nil

@@ -111,7 +111,7 @@ extension HTTPError {
         HTTPError(.badRedirect, "\(url.origin) sends on to where this does not go: \(reason)")
     }
 
-    /// The error that says that the network wants somebody to log in.
+    /// The error that says that the network wants the user to log in.
     static func captivePortal(_ url: HTTPURL) -> HTTPError {
         HTTPError(
             .captivePortal,

@@ -18,7 +18,7 @@ public struct HTTPError: Error, Sendable {
         case invalidRequest
         /// No address is known for the host.
         case cannotResolve
-        /// Nobody listens at the address, or it cannot be reached.
+        /// No server listens at the address, or it cannot be reached.
         case cannotConnect
         /// The proxy cannot be reached, or refuses.
         case proxyFailed
@@ -40,7 +40,7 @@ public struct HTTPError: Error, Sendable {
         case damagedContent
         /// The server sent on too often, or to where this does not go.
         case badRedirect
-        /// The network answered instead of the server: somebody must log in with a browser first.
+        /// The network answered instead of the server: the user must log in with a browser first.
         case captivePortal
         /// The server wants other credentials: status 401.
         case unauthorized

@@ -6,7 +6,7 @@ public struct HTTPTimeouts: Sendable, Hashable {
     public var connect = Duration.seconds(30)
     /// For the head of the answer, once the request is sent: 60 s unless set.
     public var head = Duration.seconds(60)
-    /// For the next byte, either way, while somebody wants it: 60 s unless set. A feed with heartbeats wants twice
+    /// For the next byte, either way, while a task waits for it: 60 s unless set. A feed with heartbeats wants twice
     /// its heartbeat and 5 s.
     public var silence = Duration.seconds(60)
 

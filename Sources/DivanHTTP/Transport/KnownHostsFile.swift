@@ -25,7 +25,7 @@ struct KnownHostsFile: ~Copyable {
         return try KnownHostsFile(file).bytes()
     }
 
-    /// Opens a file, makes it where it is missing, and runs a closure while no one else may add a line.
+    /// Opens a file, makes it where it is missing, and runs a closure while no other process may add a line.
     ///
     /// - Throws: `HTTPError` when it cannot be written or another process keeps it locked, and what `body` throws.
     static func whileLocked<T>(_ path: String, _ body: (borrowing KnownHostsFile) throws -> T)

@@ -15,7 +15,8 @@ public enum TrustPolicy: Sendable, Hashable {
     case system
     /// Authorities of the app's own, as PEM text, and the host's name. `only` leaves out those of the system.
     case anchors(pem: String, only: Bool)
-    /// Servers that show one of these certificates, given in DER form, whoever issued it and whatever host it names.
+    /// Servers that show one of these certificates, given in DER form. Neither the issuer nor the host that the
+    /// certificate names is checked.
     ///
     /// What is compared is the public key in the certificate, so a certificate renewed for the same key is trusted too.
     case pinnedCertificates([[UInt8]])

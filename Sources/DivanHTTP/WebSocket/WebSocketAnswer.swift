@@ -12,7 +12,7 @@ package enum WebSocketAnswer: Sendable {
     /// It is open. Each piece of the stream is a whole message of the server's; empty ones are left out. Dropping
     /// the stream closes it.
     case open(HTTPBodyStream)
-    /// The server speaks no WebSocket here, or not to whoever asks.
+    /// The server speaks no WebSocket here, or not to this client.
     case refused(HTTPResponseHead)
 
     /// The same without the stream.

@@ -20,7 +20,7 @@ final class WebSocketState: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether it has ended, or nobody wants more.
+    /// Whether it has ended, or the reader wants no more.
     var hasEnded: Bool { state.withLock { $0.outcome != nil } }
 
     /// Whether so much waits for the reader that nothing more is to be read.

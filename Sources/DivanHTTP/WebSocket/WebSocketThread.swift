@@ -9,7 +9,7 @@ internal import DivanJSON
 ///     connect ──► send the request ──► read the head ──► send the first message ──► read frames
 ///                                                           ping: pong       silence: end
 ///
-/// It ends with the connection, after too long a silence, or when nobody reads any more.
+/// It ends with the connection, after too long a silence, or when the reader has gone.
 ///
 /// State: what it shares with the task that reads, in `state`; all else is the thread's own.
 final class WebSocketThread: Sendable {

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// They lie in the file `listener.json` beside the databases, readable by its owner only, or in memory
 /// when there can be no such file. A password is kept as a salted hash; a cookie names its user and
-/// when it ends, and is signed with a key that nobody else has.
+/// when it ends, and is signed with a key that only this listener has.
 ///
 /// State: `state`, guarded by its mutex. The file is read anew when it has changed, so that `divan users`
 /// works beside a running listener.
@@ -55,7 +55,7 @@ final class Accounts: Sendable {
     /// The listener's ID, the same after each start.
     var uuid: String { state.withLock { $0.file.uuid } }
 
-    /// Whether nobody is known.
+    /// Whether there are no users.
     var isEmpty: Bool { given.isEmpty && state.withLock { $0.file.users.isEmpty } }
 
     /// What is kept of a user.

@@ -7,7 +7,7 @@ internal import DivanJSON
 ///
 /// **DNS rebinding.** A page in a browser can have its own host name lead to 127.0.0.1 and then talk to
 /// a listener there as if it were its own. It cannot choose what the browser writes into `Host` and
-/// `Origin`. So a listener that asks nobody for a password serves requests only whose `Host` is a
+/// `Origin`. So a listener that asks for no password serves only requests whose `Host` is a
 /// name of the loopback, and whose `Origin`, if there is one, is such a name too or was allowed.
 ///
 /// **Cookies** are sent by browsers also when a foreign page makes the request, so a cookie counts

@@ -27,9 +27,10 @@ public struct ListenerClientCertificate: Sendable, Hashable {
 public struct ListenerClientCertificates: Sendable {
     /// The authorities, PEM.
     let anchors: String
-    /// Whether nobody is served without a certificate; otherwise it is one way more to show who one is.
+    /// Whether the listener serves only clients that show a certificate. Otherwise a certificate is one more way for
+    /// a client to identify itself.
     public var isRequired = true
-    /// Which user has shown a certificate; nil for nobody in particular.
+    /// The user to whom a certificate belongs; nil for a client without a name.
     public var user: @Sendable (ListenerClientCertificate) -> ListenerUser? = { certificate in
         certificate.commonName.map { ListenerUser(name: $0, method: "certificate") }
     }

@@ -11,7 +11,7 @@ public import DivanJSON
 /// ```
 ///
 /// A request then shows `Authorization: Bearer <token>`, and the token's `sub` is the user's name, its `_couchdb.roles` the roles, as
-/// in CouchDB. Whoever has a key can make tokens for anybody, also with the role `_admin`.
+/// in CouchDB. A holder of the key can make tokens for any user, also with the role `_admin`.
 ///
 /// A token counts from its `nbf` to its `exp`, by this machine's clock, and must have an `exp` unless
 /// ``requiredClaims`` says otherwise.

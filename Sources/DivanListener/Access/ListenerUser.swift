@@ -8,7 +8,7 @@ public struct ListenerUser: Sendable, Hashable {
     /// The role of those who may do everything.
     public static let adminRole = "_admin"
 
-    /// The name; nil for somebody who gave none.
+    /// The name; nil for a client that gave none.
     @ByBytes public var name: String?
     /// The roles.
     public var roles: NameSet
@@ -60,9 +60,9 @@ public struct DocumentWrite: Sendable {
 /// The functions run on the listener's workers, several at once, for each document that is about to be
 /// sent or changed: also those in lists, feeds and replications. A document that a user may not read is answered as one that
 /// does not exist, whatever the request, and is neither listed nor counted. What stays visible: a document cannot
-/// be made under an ID that is taken (409), and sequences and sizes grow with every change. Reduced views, which show documents
-/// to no one user, are refused while there is a `reading` function, and lists of local documents are for
-/// administrators of the database. Nothing is asked for `_purge` and `_purged_infos`, which are for administrators.
+/// be made under an ID that is taken (409), and sequences and sizes grow with every change. Reduced views, whose rows
+/// combine the documents of all users, are refused while there is a `reading` function, and lists of local documents
+/// are for administrators of the database. Nothing is asked for `_purge` and `_purged_infos`, which are for administrators.
 public struct ListenerAuthorization: Sendable {
     /// Whether a request is served at all. Gets the method and the decoded components of the path.
     public var request: (@Sendable (ListenerUser, _ method: String, _ path: [String]) -> Bool)?

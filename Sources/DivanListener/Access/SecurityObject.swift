@@ -113,7 +113,7 @@ extension Call {
         }
     }
 
-    /// Somebody without a name is asked for one; somebody with one is told that it does not do.
+    /// A client without a name is asked to sign in (401). A user with a name lacks the right (403).
     func refusal(_ reason: String) -> HTTPFailure {
         user.name == nil ? .unauthorized(reason) : .forbidden(reason)
     }

@@ -10,7 +10,7 @@ internal import DivanJSON
 ///      "filters": {"mine": "function …"},
 ///      "validate_doc_update": "function …"}
 ///
-/// A document of another form is refused, since CouchDB takes it from nobody: its replicator stops for
+/// A document of another form is refused, since CouchDB refuses it, too: its replicator stops for
 /// good at one that it pulls. What the functions say is not looked at.
 enum DesignDocumentForm {
     private enum Kind: String {

@@ -33,7 +33,7 @@ struct DocumentFormat: Sendable {
     var showsEncoding = false
     /// Whether it is to say when the document expires.
     var showsExpiration = false
-    /// When it does; nil when it does not, or nobody asks.
+    /// When it does; nil when it does not, or the client does not ask.
     var expiration: Date?
     var attachments = Attachments.stubs
     /// Where memory is reserved for long documents; nil for no bound.

@@ -37,7 +37,7 @@ struct ViewListing: ResponseSteps {
         guard !isDone else { return .end }
         var text = JSONText()
         if !hasBegun { begin(&text) }
-        // A piece is not empty, though nobody may read any row of a step.
+        // A piece is never empty, even if the user may read no row of a step.
         repeat {
             // One snapshot for the documents of a step.
             try call.database.read { _ in try step(&text) }

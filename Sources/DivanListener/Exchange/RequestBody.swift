@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// The body of a request.
 ///
-/// It is taken in whole before anybody works on the request: up to a limit in memory, beyond it in a
+/// The listener takes it in whole before a worker handles the request: up to a limit in memory, beyond it in a
 /// sealed file without a name. So a client that sends slowly occupies no worker and no writer, and a body
 /// of any size costs no memory.
 package enum RequestBody: Sendable {

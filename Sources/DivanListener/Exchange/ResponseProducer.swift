@@ -20,7 +20,7 @@ internal import Synchronization
 /// 1. `next` is called by one thread at a time, on a thread that may block, never after `.end`.
 /// 2. `wake` may be called at any time from any thread, also while `next` runs; the server then
 ///    calls `next` once more before it parks.
-/// 3. `cancel` is called once, when nobody wants more: after the end, or because the client is gone.
+/// 3. The server calls `cancel` once, when it wants no more: after the end, or because the client is gone.
 package protocol ResponseProducer: AnyObject, Sendable {
     /// Makes the next piece.
     ///
@@ -33,7 +33,7 @@ package protocol ResponseProducer: AnyObject, Sendable {
     /// Hands over what to call when there may be more after `.wait`.
     func whenReady(_ wake: @escaping @Sendable () -> Void)
 
-    /// Says that nobody wants more.
+    /// Says that the server wants no more.
     func cancel()
 }
 

@@ -72,7 +72,7 @@ extension Site {
     ///
     /// - Throws: `HTTPFailure` when it makes no sense, or may not be.
     func makeReplication(_ request: ReplicateRequest) throws -> Replication? {
-        // The app's functions decide for a client that asks; a replication asks nobody.
+        // The app's functions decide when a client makes a request. A replication does not ask them.
         guard options.authorization.reading == nil, options.authorization.writing == nil else {
             throw HTTPFailure.forbidden(
                 "The app decides who may see which document, so replicate from outside.")

@@ -12,7 +12,7 @@ internal import Synchronization
 final class RunningReplication: Sendable {
     /// How it ended.
     enum Outcome: Sendable {
-        /// Everything was transferred, or somebody stopped it.
+        /// Everything was transferred, or a client or the listener stopped it.
         case done(JSONObject)
         case failed(ReplicationError)
     }
@@ -62,7 +62,7 @@ final class RunningReplication: Sendable {
         Task {
             let before = try? await replication.checkpointHistory()
             replication.start()
-            // Whoever stopped it before it began found nothing to stop.
+            // A call of `stop` before it began found nothing to stop.
             if state.withLock({ $0.isStopped }) { replication.stop() }
             await replication.finished()
             let outcome = await outcome(before?.first?["session_id"]?.string)

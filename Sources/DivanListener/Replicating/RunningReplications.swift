@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The replications that clients started and that have not ended, by their IDs.
 ///
-/// One and the same replication runs once: whoever asks for it again joins it. They end with the
+/// One and the same replication runs once: a client that asks for it again joins it. They end with the
 /// listener.
 ///
 /// State: `state`, guarded by its mutex.

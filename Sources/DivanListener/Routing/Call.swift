@@ -48,7 +48,7 @@ struct Call: Sendable {
     /// The call takes longer than it may while others wait.
     struct TakesLong: Error {}
 
-    /// Gives a call back to be worked on where it is in nobody's way, if so many bytes are to be
+    /// Gives a call back to be worked on by a thread that delays no other call, if so many bytes are to be
     /// written: at a gigabyte a second 64 kB take some sixty microseconds.
     ///
     /// - Throws: `TakesLong`.

@@ -4,7 +4,7 @@
 struct Route: Sendable {
     /// Who may use a route.
     enum Access: Sendable {
-        /// Anybody, also without a name.
+        /// Any client, also without a name.
         case anyone
         /// Members of the database.
         case member

@@ -25,10 +25,11 @@ package struct Router: Sendable {
         site = try Site(manager, options)
     }
 
-    /// The lane in which a request is worked on: writers wait for each other, readers for nobody, and
-    /// what waits for other servers, perhaps this one, keeps no one else from being served. Passwords have a lane of
-    /// their own, since checking one keeps a processor busy for a good part of a second.
-    /// And so have long bodies, which wait for memory.
+    /// The lane in which a request is worked on.
+    ///
+    /// Writers wait for each other, and readers do not wait. A request that waits for another server, perhaps this
+    /// one, delays no request of another lane. Passwords have a lane of their own, since checking one keeps a
+    /// processor busy for a good part of a second. So have long bodies, which wait for memory.
     package enum Lane: Sendable {
         case reading, writing, long, signingIn, heavy
     }

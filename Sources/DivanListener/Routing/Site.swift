@@ -116,7 +116,7 @@ package final class Site: Sendable {
     /// What clients call the listener.
     var hosts: [String] { ownHosts.withLock { Array($0) } }
 
-    /// Notes what an administrator calls the listener; a few such names are enough for anybody.
+    /// Notes what an administrator calls the listener; a few such names are enough.
     func note(host: String) {
         ownHosts.withLock { if $0.count < 100 { $0.insert(host) } }
     }

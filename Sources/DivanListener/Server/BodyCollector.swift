@@ -67,7 +67,7 @@ struct BodyCollector: Sendable {
             bytes = []
             reservation = nil
         } catch {
-            // Whoever sends is told at the end of the body that it could not be kept.
+            // At the end of the body the client is told that it could not be kept.
             hasFailed = true
             abandon()
         }

@@ -17,8 +17,8 @@ internal import Synchronization
 /// The library then shows the head a second time.
 /// The daemon's thread has it while it receives and answers, and where the answer is a short one goes
 /// from one to the other at once; while it works, produces or is parked its
-/// connection is suspended. Whoever ends such a time resumes the connection, and only then does the
-/// daemon's thread look at it again.
+/// connection is suspended. The thread that ends such a time resumes the connection, and only then
+/// does the daemon's thread look at it again.
 ///
 /// State: `state`, guarded by its mutex, which is held for moments only.
 final class Exchange: Sendable {

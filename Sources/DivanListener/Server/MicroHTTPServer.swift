@@ -30,7 +30,7 @@ internal import Synchronization
 ///                                                       a commit, or time ◄─
 ///            ◄───────────────────── resume ─ .bytes …
 ///
-/// No handler that may take long runs on the daemon's thread, so a slow one holds up nobody. What takes
+/// No handler that may take long runs on the daemon's thread, so a slow one delays no other client. What takes
 /// less time than waking a worker and being woken by it, such as reading a document, is answered there
 /// (`Router.answerAtOnce`), which by itself took a fifth off a GET. A suspended connection costs its buffers and
 /// no thread. The library does not look at suspended connections: every five seconds a

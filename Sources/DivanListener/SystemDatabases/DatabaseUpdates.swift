@@ -11,7 +11,7 @@ internal import Synchronization
 /// with the first request, at which every database there is counts as created; places in it hold for as
 /// long as the listener runs, and one of an earlier run counts as the beginning.
 ///
-/// State: `state`, guarded by its mutex; nobody is called while it is held.
+/// State: `state`, guarded by its mutex; no other code is called while it is held.
 final class DatabaseUpdates: Sendable {
     /// What happened last to a database.
     struct Event: Sendable {
@@ -75,7 +75,7 @@ final class DatabaseUpdates: Sendable {
             .sorted { $0.number < $1.number }
     }
 
-    /// Notes an event, once anybody has asked for them.
+    /// Notes an event, once a client has asked for them.
     ///
     /// What is deleted is not followed any more, so that nothing of it is kept but this news.
     func note(_ kind: Kind, _ name: String) {

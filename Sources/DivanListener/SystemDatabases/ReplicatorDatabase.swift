@@ -84,7 +84,7 @@ final class ReplicatorDatabase: Sendable {
         look(site)
     }
 
-    /// Follows no more. The replications are ended by whoever runs them.
+    /// Stops following the database. The replications are ended by `RunningReplications`.
     func close() {
         let following = state.withLock { state in
             state.isClosed = true
@@ -261,7 +261,7 @@ final class ReplicatorDatabase: Sendable {
         switch outcome {
         case .done: note("completed", nil, id, revision, site)
         case .failed(let error):
-            // Whoever cancelled it has changed or removed the document, or stops the listener.
+            // It was cancelled because a client changed or removed the document, or because the listener stops.
             guard error.code != .cancelled else { return }
             note("failed", ErrorResponse.reason(for: error), id, revision, site)
         }

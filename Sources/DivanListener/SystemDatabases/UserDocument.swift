@@ -5,7 +5,7 @@ internal import DivanJSON
 internal import DivanModel
 internal import DivanSystem
 
-/// A document of `_users`: somebody who may sign in.
+/// A document of `_users`: a user who may sign in.
 ///
 ///     {"_id": "org.couchdb.user:ann", "name": "ann", "type": "user", "roles": ["staff"],
 ///      "password": "secret"}                               as it is sent

@@ -51,7 +51,7 @@ struct CouchbaseLiteFiles {
         }
     }
 
-    /// What tells whether anybody has written to the database since.
+    /// The state of the files, which changes when a program writes to the database.
     var stamps: [Files.Stamp?] {
         [database, database + "-wal", database + "-journal"].map(Files.stamp(of:))
     }

@@ -20,8 +20,8 @@ package import DivanModel
 /// actions = engine.handle(.page(page))
 /// ```
 ///
-/// It does no I/O and knows no clock. Whoever drives it may carry actions out in any order, one after
-/// the other or together; tests do so in seeded random order. A whole request that fails is no event:
+/// It does no I/O and knows no clock. Its driver may carry actions out in any order, one after the other or
+/// together; tests do so in seeded random order. A whole request that fails is no event:
 /// the driver gives the engine up, and the next one goes on after the last checkpoint.
 ///
 /// ## Invariants
@@ -91,7 +91,7 @@ package struct ReplicationEngine: Sendable {
         case finish(ReplicationError?)
     }
 
-    /// What became of a revision, for whoever follows.
+    /// What became of a revision, for the app's callbacks.
     package struct Report: Sendable {
         /// The document.
         package var id: DocumentID

@@ -3,7 +3,7 @@
 package import DivanJSON
 package import DivanModel
 
-/// A place in a peer's changes feed, as the peer names it: opaque to everybody else.
+/// A place in a peer's changes feed, as the peer names it: opaque to this side.
 ///
 /// A Divan and a Couchbase Lite count (`42`), CouchDB gives text (`"7-g1AAAA…"`), others arrays. It is
 /// kept and handed back as it came, and never compared but for equality.

@@ -51,7 +51,7 @@ final class Followers<Element: Sendable>: Sendable {
         }
     }
 
-    /// Tells everybody.
+    /// Gives an element to every stream and every callback.
     func tell(_ element: Element) {
         let (streams, isHeard) = state.withLock {
             (Array($0.streams.values), !$0.callbacks.isEmpty)

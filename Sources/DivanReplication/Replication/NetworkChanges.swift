@@ -22,7 +22,7 @@ extension Replication {
 ///
 /// State: the source of events and whether news are pending, each guarded by its mutex.
 enum NetworkWatch {
-    /// The kernel's news come in bursts; so long after the first of them everybody is told.
+    /// The kernel's news come in bursts. The replications are told this long after the first of a burst.
     private static let pause = DispatchTimeInterval.milliseconds(500)
     private static let queue = DispatchQueue(label: "divan.replication.network")
     private static let isPending = Mutex(false)

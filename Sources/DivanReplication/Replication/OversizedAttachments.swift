@@ -13,7 +13,7 @@ public enum OversizedAttachments: Sendable, Hashable {
     /// The document goes without that attachment: one that is longer than `above` bytes as it is stored, or that
     /// the server answers with 413. It is told of as `.attachmentTooLarge`.
     ///
-    /// The server then has the same revision with fewer attachments, and whoever edits it there makes a revision
+    /// The server then has the same revision with fewer attachments, and an edit there makes a revision
     /// without them. What is here stays whole, until such an edit comes back.
     case leaveOut(above: Int = .max)
 

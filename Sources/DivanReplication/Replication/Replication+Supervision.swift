@@ -59,7 +59,7 @@ extension Replication {
                     // A caller waits for the end of this one.
                     Log.replication.warning(sentence)
                 }
-                // Whoever cuts the wait short knows that things are no longer what they were.
+                // The wait is cut short when the network changes, or when the app asks for a try now.
                 if await wait(for: delay, unless: stop) { retries.forget() }
                 if stop.isGiven || Task.isCancelled { return end(nil) }
                 update { status in
@@ -82,7 +82,7 @@ extension Replication {
         update { $0.activity = .connecting }
     }
 
-    /// Waits; whether somebody has cut it short.
+    /// Waits, and returns whether the wait was cut short.
     private func wait(for delay: Duration, unless stop: StopSignal) async -> Bool {
         let wake = StopSignal()
         wakeUp.withLock { $0 = wake }

@@ -69,7 +69,7 @@ public struct ReplicatedDocument: Sendable {
     public var error: ReplicationError?
 }
 
-/// Keeps a replication's listener: it is called until `remove()`, or until nobody holds the token.
+/// Keeps a replication's listener: it is called until `remove()`, or until the app lets go of the token.
 public final class ReplicationToken: Sendable {
     private let removal: @Sendable () -> Void
 

@@ -18,7 +18,7 @@ struct RetryCount: Sendable {
 
     /// A server asks for no longer rest than this.
     static let longestAsked = Duration.seconds(3_600)
-    /// What is wrong for good takes somebody a while to put right.
+    /// An error that does not pass by itself takes a person a while to put right.
     static let shortestForGood = Duration.seconds(30)
     /// The other documents of a continuous replication wait no longer than this for one that fails.
     static let longestForOne = Duration.seconds(60)
@@ -85,7 +85,7 @@ struct RetryCount: Sendable {
         return error
     }
 
-    /// Forgets all failures: somebody knows that things are no longer what they were.
+    /// Forgets all failures, since the circumstances have changed.
     mutating func forget() {
         failures = 0
         firstFailure = nil

@@ -21,7 +21,7 @@ final class RunWatch: Sendable {
     private let state = Mutex(State())
     /// Whether a revision that was stored is progress: not where everything is sent each time.
     private let countsStored: Bool
-    /// The last checkpoint of the runs before. Where nobody keeps them, the same one is saved again each time.
+    /// The last checkpoint of the runs before. Where neither end keeps them, the same one is saved again each time.
     private let previous: RemoteSequence?
 
     init(after previous: RemoteSequence?, countsStored: Bool) {

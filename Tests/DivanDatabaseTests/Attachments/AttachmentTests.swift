@@ -46,7 +46,7 @@ import Testing
             joined += piece
         }
         #expect(joined == bytes)
-        // An encrypted file is of no use to anybody else.
+        // An encrypted file is of no use to another program.
         #expect((attachment.fileURL == nil) == TestEncryption.isOn)
         if let url = attachment.fileURL { #expect(Array(try Data(contentsOf: url)) == bytes) }
     }

@@ -130,7 +130,7 @@ import Testing
         #expect(!blob.isContentAvailable)
         #expect(code { try blob.content() } == .attachmentNotFound)
         #expect(try database.problems() == [])
-        // Once somebody brings the content, it stays as long as the blob does.
+        // Once another document brings the content, it stays as long as the blob does.
         try database.create("b", attachments: ["x": Sample.hello])
         try database.purge("b")
         try database.compact()

@@ -10,7 +10,7 @@ import Testing
     @Test func `a large attachment goes in and out in bounded memory`() async throws {
         let directory = try TestDirectory("attach-large")
         try await offPool {
-            // A process of its own, so that nobody else's memory is counted.
+            // A process of its own, so that the memory of other tests is not counted.
             let megabytes = Soak.count(test: 192, soak: 2_048)
             let child = try TestChild("large", directory.path("app.divan"), "\(megabytes)")
             var line: String?

@@ -15,7 +15,7 @@ import Testing
     func `a deletion that fails gives the lock back though another handle is open`() throws {
         let first = try sandbox.database()
         let second = try sandbox.database()
-        // Nobody can remove the place where a file system is mounted.
+        // The place where a file system is mounted cannot be removed.
         let obstacle = first.path + "/data-1/obstacle"
         try FileManager.default.createDirectory(
             atPath: obstacle, withIntermediateDirectories: false)

@@ -8,7 +8,7 @@ import DivanTestChild
 import FoundationEssentials
 import Testing
 
-/// What an interruption left in a directory goes when nobody has the database open.
+/// What an interruption left in a directory goes when no process has the database open.
 @Suite struct LeftoverTests {
     private let sandbox = Sandbox()
     private let whole = ["changes", "data-1", "lock", "manifest"]

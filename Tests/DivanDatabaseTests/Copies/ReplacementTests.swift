@@ -324,13 +324,13 @@ import Testing
         let before = try directory.bytes(of: "app.divan")
         let lines = try await offPool {
             let child = try TestChild(
-                "nobody", arguments: [directory.path("app.divan"), target])
+                "unprivileged", arguments: [directory.path("app.divan"), target])
             let lines = child.readLines()
             #expect(child.wait() == 0)
             return lines
         }
-        // Reading beside a writer needs an index of its log, which nobody may make there; installing
-        // holds the source alone and does without.
+        // Reading beside a writer needs an index of its log, which this user may not make there.
+        // Installing locks the source and does without.
         #expect(lines == ["write io", "read io", "install 20"])
         #expect(try directory.bytes(of: "app.divan") == before)
     }

@@ -159,7 +159,7 @@ private struct KnownCopies {
             guard let copies = possible[name] else { continue }
             let files = try Sandbox.contents(of: sandbox.url(name))
             if copies.count > 1 { interrupted += 1 }
-            // As the kill has left it, before anybody opens it.
+            // As the kill has left it, before this test opens it.
             if !plain.contains(name) {
                 expectSealed(files, name, round)
             }

@@ -265,7 +265,7 @@ struct EncryptedAttachmentTests {
     }
 }
 
-/// A stream that has somebody look at the world between its pieces.
+/// A stream that calls a function of the test between its pieces.
 private final class WatchedStream: AttachmentReader {
     private let inner: BytesStream
     private let look: @Sendable () throws -> Void

@@ -166,7 +166,7 @@ struct EncryptedDatabaseTests {
         let url = sandbox.url().appending(path: "manifest")
         let lines = try String(decoding: Data(contentsOf: url), as: UTF8.self)
             .split(separator: "\n")
-        // Without its checksum it is damaged; with one it is what somebody made of it.
+        // An edited manifest with the old checksum is damaged. With a new checksum it is a forgery.
         let edited = lines[0].replacing("\"rounds\":600000", with: "\"rounds\":600001")
         #expect(edited != lines[0])
         try Data("\(edited)\n\(lines[1])\n".utf8).write(to: url)

@@ -26,7 +26,7 @@ struct EncryptedKillTests {
                 lines += child.readLines(killingAfterMicroseconds: random.below(60_000))
                 done += lines.count { $0.hasPrefix("done") }
                 #expect(child.wait() == -9, "Round \(round): the child failed by itself.")
-                // As the kill has left them, before anybody opens them.
+                // As the kill has left them, before this test opens them.
                 let files = try sandbox.contents()
                 if files.contains(where: { $0.key.hasSuffix("-wal") && !$0.value.isEmpty }) {
                     logs += 1

@@ -5,7 +5,7 @@ import Divan
 import DivanTestSupport
 import Testing
 
-/// A live document shows every commit, whoever made it, and nothing that was rolled back.
+/// A live document shows every commit of every writer, and nothing that was rolled back.
 @Suite struct LiveDocumentFollowingTests {
     private let sandbox = Sandbox()
     private let database: Database

@@ -5,7 +5,7 @@ import Divan
 import DivanTestSupport
 import Testing
 
-/// One object for each ID as long as anyone holds it, and none after that.
+/// One object for each ID as long as the app holds it, and none after that.
 @Suite struct LiveDocumentIdentityTests {
     private let sandbox = Sandbox()
     private let database: Database

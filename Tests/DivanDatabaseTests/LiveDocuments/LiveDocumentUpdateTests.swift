@@ -62,7 +62,7 @@ import Testing
         var calls = 0
         try document.update { revision in
             calls += 1
-            // Three times somebody else saves while this edit is under way.
+            // Three times another writer saves while this edit is under way.
             if calls <= 3 { try database.update("counter") { $0.set(calls, forKey: "n") } }
             revision.set(revision.int(forKey: "mine") + 1, forKey: "mine")
         }

@@ -127,7 +127,7 @@ import Testing
         #expect(revision.userProperties == ["n": 2, "deep": ["er": true], "u": "y"])
         #expect(revision.property(forKey: "u") == "y" && revision.int(forKey: "n") == 2)
         #expect(revision.keys.count == revision.count && revision.count == 5)
-        // Nobody sees any of it before it is saved.
+        // None of it is visible before it is saved.
         #expect(document["n"].int == 1 && saved["n"].int == 1)
         #expect(try database.lastSequence == 1)
         let next = try revision.save()
@@ -175,7 +175,7 @@ import Testing
         #expect(revision.userProperties == ["m": 2] && revision["_removed"].bool == true)
         try revision.save()
         #expect(document.userProperties == ["m": 2] && document["_removed"].bool == true)
-        // What did not come with the revision is nobody's to set.
+        // The app cannot set a reserved property that did not come with the revision.
         #expect(code { try database["b"].putProperties(["_removed": true]) } == .invalidDocument)
     }
 

@@ -9,7 +9,7 @@ import Testing
 @testable import DivanDatabase
 @testable import DivanQuery
 
-/// The last change is never missed, whoever writes and however results are taken.
+/// A live query never misses the last change, no matter which writer makes it and how results are taken.
 ///
 /// Soak slices: 4
 @Suite struct LiveQueryRandomTests {

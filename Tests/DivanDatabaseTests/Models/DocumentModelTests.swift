@@ -145,7 +145,7 @@ import Testing
         #expect(try database.delete(&task, keeping: ["by": "Ann"]))
         #expect(try database.model(Task.self, withID: task.id) == nil)
         #expect(try database.leafRevisions(of: task.id).first?["by"].string == "Ann")
-        // Whoever comes second with the same wish has it fulfilled.
+        // A second deletion of the same model succeeds, too.
         #expect(try database.delete(&copy))
         #expect(try database.save(&task).generation == 3)
         var stale = task

@@ -73,7 +73,7 @@ struct KillHistory {
         totals = batch.totals
     }
 
-    /// Whether a batch that nobody acknowledged is in the database.
+    /// Whether a batch that the writer did not acknowledge is in the database.
     ///
     /// The totals alone do not say: a batch that purges tombstones changes neither the last sequence nor the
     /// number of documents, so the documents are asked, too.

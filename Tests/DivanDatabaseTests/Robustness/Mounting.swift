@@ -45,7 +45,7 @@ enum Mounting {
     /// Makes a file that takes room.
     ///
     /// Foundation opens files so that any child process inherits them, and the room of a deleted file is free only
-    /// when nobody has it open any more.
+    /// when no process has it open any more.
     static func fill(_ path: String, bytes: Int) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SystemError("open", path) }

@@ -241,7 +241,7 @@ extension Database {
             for round in 0..<5 {
                 let path = directory.path("app-\(round).divan")
                 let children = try (0..<6).map { _ in try TestChild("serve", path) }
-                // Nobody waits for those who have it open: each is ready while all the others stay.
+                // No process waits for those that have it open: each is ready while all the others stay.
                 for child in children { #expect(child.readLine() == "ready", "Round \(round)") }
                 for child in children { #expect(try child.ask("count") == "0") }
                 for child in children { #expect(child.finish() == 0) }

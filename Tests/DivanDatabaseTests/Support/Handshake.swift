@@ -3,7 +3,7 @@
 import Dispatch
 import Synchronization
 
-/// A gate that opens once. Whoever waits at it goes on then, and so does everybody later.
+/// A gate that opens once. Threads and tasks that wait at it go on then. Later ones do not wait.
 final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 

@@ -2,7 +2,7 @@
 
 import DivanStorage
 
-/// The checksum that a manifest's second line has, made by whoever edits the first.
+/// The checksum in a manifest's second line, computed for a first line that a test has edited.
 enum ManifestChecksum {
     static func text(of line: String) -> String {
         let digits = String(ValueChecksum.continued(0, over: Array(line.utf8).span), radix: 16)

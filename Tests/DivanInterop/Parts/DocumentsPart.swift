@@ -56,7 +56,7 @@ struct DocumentsPart {
 
     /// Whether a document is tried in a direction.
     ///
-    /// CouchDB's replicator waits for five minutes where an attachment has no bytes, whoever is at the other end.
+    /// CouchDB's replicator waits for five minutes where an attachment has no bytes, with any server at the other end.
     private func goes(_ document: RevisionText, _ direction: Direction) -> Bool {
         let isOurs = direction == .divanPushes || direction == .divanPulls
         let isEmpty = document.attachments.contains { $0.content.isEmpty }

@@ -116,7 +116,7 @@ struct FiltersPart {
         pair.local.setFilter(named: "of/kind") { document, parameters in
             document["kind"].string == parameters["kind"]?.string
         }
-        // CouchDB's replicator looks for the design document of a filter, whoever has it.
+        // CouchDB's replicator looks for the design document of a filter at the source, also if that is Divan.
         try await pair.source(direction).store([Self.design])
         if !direction.leavesDivan {
             let answer = try await pair.there.send(.get, "_changes?filter=of/kind&kind=pear")

@@ -142,7 +142,7 @@ final class CouchStandIn: WireConnection {
         text.flatMap { UInt64($0.split(separator: "-").first ?? "") } ?? 0
     }
 
-    /// Waits for a change, and for a second at most, so that nobody asks in a circle.
+    /// Waits for a change, and for a second at most, so that the client does not ask in a busy loop.
     private func waitForChange(_ request: WireRequest) async throws {
         let since = Self.since(request.query.last { $0.name == "since" }?.value)
         for _ in 0..<100 where try database.lastSequence <= since {

@@ -6,7 +6,7 @@ import DivanTestSupport
 import Foundation
 import Testing
 
-/// Files of a sealing engine that somebody without the key has changed.
+/// Files of a sealing engine that an attacker without the key has changed.
 ///
 /// Soak slices: 4.
 @Suite struct SealedDamageTests {

@@ -59,7 +59,7 @@ extension HTTPPeer {
 
     /// What an answer says of the documents that were sent; one that it does not mention is stored.
     ///
-    /// - Returns: nil when it has an error that belongs to none of them, or to no one can tell which.
+    /// - Returns: nil when it has an error that belongs to none of them, or does not say to which.
     private static func outcomes(of items: [Item], _ answer: PackedValue) -> [PutOutcome]? {
         var outcomes = [PutOutcome](repeating: .stored, count: items.count)
         var places: NameMap<[Int]> = [:]

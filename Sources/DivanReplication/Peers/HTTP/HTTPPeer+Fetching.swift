@@ -67,8 +67,8 @@ extension HTTPPeer {
         return fetched
     }
 
-    /// Whether a document has attachments that cannot be here, whose content is wanted now, or must come
-    /// now since nobody could know it later.
+    /// Whether a document has attachments that cannot be here, and whose content is wanted now. That includes
+    /// content that could not be asked for later.
     ///
     /// Where an ancestor is here its content may be the same. Only a `revpos` above the ancestor's says that it is not; of
     /// any other the target compares the digest, and asks for what it lacks then.

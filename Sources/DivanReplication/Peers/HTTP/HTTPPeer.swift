@@ -149,7 +149,7 @@ package final class HTTPPeer: ReplicationPeer {
     /// Makes the database.
     package func create() async throws {
         let response = try await connection.respond(to: WireRequest(.put, ""))
-        // 412: somebody else has made it meanwhile.
+        // 412: another client has made it meanwhile.
         if response.status == 412 { return try await response.drain() }
         _ = try await object(response, "the new database")
     }

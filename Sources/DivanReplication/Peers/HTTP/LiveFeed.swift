@@ -5,8 +5,8 @@ internal import DivanJSON
 
 /// A changes feed that stays open: rows come as documents change.
 ///
-/// Nothing is read ahead of whoever takes: what has come in one piece is given as one page, and while
-/// nobody takes, the server is made to wait. One task at a time takes.
+/// The feed reads nothing ahead of the task that takes rows. What has come in one piece is one page. While no
+/// task takes, the server is made to wait. One task at a time takes.
 actor LiveFeed {
     /// How the feed is written.
     enum Form: Sendable, CaseIterable {

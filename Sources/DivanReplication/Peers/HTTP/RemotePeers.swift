@@ -91,7 +91,7 @@ enum RemotePeers {
 /// The process's transports: one for each way to trust servers, so that no connection made under one is
 /// used under another.
 ///
-/// Peers hold them, and nobody else: with the last replication that uses one, its thread and its
+/// Only peers hold them: with the last replication that uses a transport, its thread and its
 /// connections go.
 private enum Transports {
     private struct Key: Hashable {

@@ -32,7 +32,7 @@ package struct WireRequest: Sendable {
     package var headers: HTTPHeaders = [:]
     /// Whether a coded answer comes as it is.
     package var keepsCoding = false
-    /// Whether it may take long, or wait for whoever reads or writes: it then shares its connection with no other.
+    /// Whether it may take long, or wait for its reader or writer: it then shares its connection with no other.
     var isLong: Bool {
         if case .pieces = body { return true }
         return wantsContent || longestSilence != nil
@@ -127,7 +127,7 @@ extension WireResponse {
         return bytes
     }
 
-    /// Reads the rest of a body that nobody needs, so that its connection can be used again; gives up where there is
+    /// Reads the rest of a body that is not used, so that its connection can be used again. Gives up where there is
     /// much, or where it may never end.
     func drain() async throws { _ = try await beginning() }
 
