@@ -1,32 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import DivanJSON
+internal import DivanJSON
 package import DivanModel
 package import DivanStorage
-
-/// What an edit stores: checked before the first write.
-package struct RevisionContent {
-    /// The packed body.
-    package var body: PackedValue
-    var isDeleted: Bool
-    /// Attachments and blobs that the edit adds or removes; nil for most.
-    var pending: PendingAttachments?
-    /// The contents that the body refers to, once `WriteContext.resolve` has found them.
-    var references: [AttachmentReference] = []
-    /// Whether a stub may only stand for content that a stored revision of the same document has.
-    var isLimitedToOwnContents = false
-
-    /// An edit that adds and removes no attachment.
-    package init(body: PackedValue, isDeleted: Bool) {
-        self.init(body: body, isDeleted: isDeleted, pending: nil)
-    }
-
-    init(body: PackedValue, isDeleted: Bool, pending: PendingAttachments?) {
-        self.body = body
-        self.isDeleted = isDeleted
-        self.pending = pending
-    }
-}
 
 // Adding revisions. Every function checks everything before it writes anything, so that a refusal
 // inside a batch leaves the batch as it was.

@@ -1,48 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanJSON
+package import DivanJSON
 internal import DivanModel
 
-/// What an edit does to the attachments of a document, besides the stubs in its body.
-struct PendingAttachments {
-    /// Content to add, by name; it takes the place of a stub.
-    var contents: NameMap<PendingAttachment> = [:]
-    /// Stubs to leave out.
-    var removed: NameSet = []
-    /// The content of blobs in the body.
-    var blobs: [Blob] = []
-    /// Whether an empty `_attachments` is stored, as the body had one.
-    var keepsEmpty = false
+/// What an edit stores: checked before the first write.
+package struct RevisionContent {
+    /// The packed body.
+    package var body: PackedValue
+    var isDeleted: Bool
+    /// Attachments and blobs that the edit adds or removes; nil for most.
+    var pending: PendingAttachments?
+    /// The contents that the body refers to, once `WriteContext.resolve` has found them.
+    var references: [AttachmentReference] = []
+    /// Whether a stub may only stand for content that a stored revision of the same document has.
+    var isLimitedToOwnContents = false
 
-    /// Whether the stub of a name is left out, or has other content in its place.
-    func replacesStub(_ name: String) -> Bool {
-        removed.contains(name) || contents[name] != nil
+    /// An edit that adds and removes no attachment.
+    package init(body: PackedValue, isDeleted: Bool) {
+        self.init(body: body, isDeleted: isDeleted, pending: nil)
     }
 
-    /// Without the blobs that are no longer in the body.
-    func needed(by body: PackedValue) -> PendingAttachments {
-        guard !blobs.isEmpty else { return self }
-        let keys = NameSet(body.attachmentKeys.map(\.digest))
-        var needed = self
-        needed.blobs = blobs.filter { keys.contains($0.digest) }
-        return needed
+    init(body: PackedValue, isDeleted: Bool, pending: PendingAttachments?) {
+        self.body = body
+        self.isDeleted = isDeleted
+        self.pending = pending
     }
-
-    /// Brings all content into a store's temporary files, as far as it is not there.
-    func stage(in store: AttachmentStore, for id: String) throws {
-        for pending in contents.values { _ = try pending.stage(in: store, for: id) }
-        for blob in blobs { _ = try blob.pending?.stage(in: store, for: id) }
-    }
-}
-
-/// What counts of an entry of `_attachments` that comes with its content in place.
-package enum InlineClaims: Sendable {
-    /// All that it declares: content that has another length or digest is refused. It is how replications and imports
-    /// know that content has arrived unaltered.
-    case verified
-    /// The content and its media type. An app that replaces the content of a document it has read leaves the old length
-    /// and digest beside it, so CouchDB passes them over, and with them whatever else stands there.
-    case passedOver
 }
 
 extension RevisionContent {
