@@ -116,6 +116,17 @@ def _end_of_interpolation(text, start):
     return len(text)
 
 
+def without_blocks(markdown):
+    """The Markdown text with code blocks blanked, every newline kept."""
+    blanked = lambda match: re.sub(r"[^\n]", " ", match.group())
+    return re.sub(r"^```.*?^```", blanked, markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+def without_code(markdown):
+    """The Markdown text with code blocks and code spans blanked, every newline kept."""
+    return re.sub(r"`[^`\n]*`", lambda match: " " * len(match.group()), without_blocks(markdown))
+
+
 def line_of(text, position):
     return text.count("\n", 0, position) + 1
 
