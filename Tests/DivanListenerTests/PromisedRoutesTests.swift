@@ -6,7 +6,7 @@ import Testing
 
 @testable import DivanListener
 
-/// What docs/features.md promises of routes beyond what the transcripts show.
+/// What docs/internal/features.md promises of routes beyond what the transcripts show.
 @Suite struct PromisedRoutesTests {
     private let site: TestSite
     private let database: Database
