@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layout floor: the rows that Divan writes and reads (docs/file-format.md), with opaque values of
+// The layout floor: the rows that Divan writes and reads (docs/internal/file-format.md), with opaque values of
 // the same sizes, the same SQL and the same settings, and nothing of what makes the values: no JSON,
 // no digest, no tree, no checksum.
 //

@@ -25,7 +25,7 @@ import Testing
         #expect(try RowDocumentID.decode(bytes.span).text == text)
     }
 
-    // As docs/file-format.md has them.
+    // As docs/internal/file-format.md has them.
     @Test func `an ID is written as the file format says`() {
         let digits: [UInt8] = [0x23, 0x45, 0x67, 0x89, 0xAB]
         #expect(

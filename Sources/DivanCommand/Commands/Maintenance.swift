@@ -128,7 +128,7 @@ extension Command {
             summary: "List the raw rows of a database, for developers of Divan.",
             discussion: """
                 Each row is a line: its store, its key, the size of its value, and what the value \
-                says, without any content of documents. docs/file-format.md explains the stores.
+                says, without any content of documents. docs/internal/file-format.md explains the stores.
                 """,
             arguments: [
                 .database,

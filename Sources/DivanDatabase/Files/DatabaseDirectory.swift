@@ -4,7 +4,7 @@ internal import DivanJSON
 package import DivanSystem
 internal import Synchronization
 
-/// The directory `NAME.divan/` that is one database; docs/file-format.md gives every byte.
+/// The directory `NAME.divan/` that is one database; docs/internal/file-format.md gives every byte.
 ///
 ///     manifest     what this is, which generation is current; replaced by rename
 ///     lock         every open handle holds a shared lock on it; delete and replace an exclusive one

@@ -5,7 +5,7 @@ internal import DivanPlatform
 internal import DivanStorage
 internal import DivanSystem
 
-/// The file that says what a database directory holds; see docs/file-format.md.
+/// The file that says what a database directory holds; see docs/internal/file-format.md.
 ///
 /// Two lines of text: a JSON object, then the CRC-32C of that line in hexadecimal. It is replaced
 /// by rename, so a reader sees the old or the new one whole.
@@ -15,7 +15,7 @@ package struct Manifest: Equatable, Sendable {
 
     /// The format that the manifest was read in.
     var format = currentFormat
-    /// The format that this manifest is written in; see docs/file-format.md#versions.
+    /// The format that this manifest is written in; see docs/internal/file-format.md#versions.
     ///
     /// The first handle that opens a database of an older one for writing makes it one of these: 4 when it is
     /// encrypted and its manifest is proven, else 3.

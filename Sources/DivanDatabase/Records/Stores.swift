@@ -2,7 +2,7 @@
 
 package import DivanStorage
 
-/// The stores of a database; docs/file-format.md describes the rows of each.
+/// The stores of a database; docs/internal/file-format.md describes the rows of each.
 package struct Stores: Sendable {
     /// Sequence → a stored revision: `RevisionRow`. Appended once, never moved.
     package let revisions: Store

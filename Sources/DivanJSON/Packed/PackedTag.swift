@@ -11,7 +11,7 @@
 ///   87 88     big number, length in 1, 4       others    never written
 /// ```
 ///
-/// `docs/file-format/packed-values.md` describes every byte.
+/// `docs/internal/file-format/packed-values.md` describes every byte.
 enum PackedTag {
     /// The first byte of a root: the version of this form.
     static let version: UInt8 = 1
