@@ -61,7 +61,7 @@ extension SQLiteEngine {
         let after = try connection.integer("PRAGMA page_count")
         let remaining = try connection.integer("PRAGMA freelist_count")
         let size = try connection.integer("PRAGMA page_size")
-        writer.tendLog(busyTimeout: options.busyTimeout)
+        writer.checkpointIfDue(busyTimeout: options.busyTimeout)
         return (Int(free - remaining), Int(remaining), Int((before - after) * size))
     }
 

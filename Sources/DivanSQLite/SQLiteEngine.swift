@@ -148,7 +148,7 @@ public final class SQLiteEngine: StorageEngine {
         if durably, options.durability != .full {
             try transaction.connection.syncLog()
         }
-        writer.tendLog(busyTimeout: options.busyTimeout)
+        writer.checkpointIfDue(busyTimeout: options.busyTimeout)
     }
 
     /// Makes every commit acknowledged so far survive a power loss. See `StorageEngine`.

@@ -64,7 +64,7 @@ final class SQLiteWriter {
     /// The length of the log at which the next commit runs a checkpoint.
     private var nextFrames = SQLiteWriter.firstStep.lowerBound
     /// The length of the log when a commit last ran a checkpoint.
-    private var tendedFrames = 0
+    private var checkpointedFrames = 0
     /// The length of the log at which the longest wait is due again, once the growing waits are over.
     private var nextLongFrames = 0
 
@@ -89,22 +89,22 @@ final class SQLiteWriter {
     ///
     /// The commit has succeeded, so a failure here does not make it fail: a later checkpoint moves
     /// what is not moved now, and nothing is lost meanwhile.
-    func tendLog(busyTimeout: Duration) {
+    func checkpointIfDue(busyTimeout: Duration) {
         guard let connection = transaction?.connection else {
             return
         }
         let frames = connection.lastLogFrames
-        if frames < tendedFrames {
-            (nextFrames, tendedFrames, nextLongFrames) = (Self.firstStep.lowerBound, 0, 0)
+        if frames < checkpointedFrames {
+            (nextFrames, checkpointedFrames, nextLongFrames) = (Self.firstStep.lowerBound, 0, 0)
         }
         guard frames >= nextFrames else {
             return
         }
-        if tendedFrames == 0 {
+        if checkpointedFrames == 0 {
             nextFrames = firstStep(of: connection)
             guard frames >= nextFrames else { return }
         }
-        (nextFrames, tendedFrames) = (frames + Self.nextStep, frames)
+        (nextFrames, checkpointedFrames) = (frames + Self.nextStep, frames)
         if frames >= Self.restartFrames {
             connection.setBusyTimeout(Self.tryLength)
             let patience = nextPatience(at: frames)

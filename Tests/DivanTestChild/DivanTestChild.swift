@@ -65,7 +65,7 @@ enum DivanTestChild {
             case "contents":
                 var writer = try ContentWriter(arguments)
                 try writer.run()
-            case "serve": try Servant(arguments).run()
+            case "serve": try CommandResponder(arguments).run()
             case "golden": try GoldenDatabase.make(arguments)
             case "fixture": try DamageFixture.make(in: arguments.argument(0))
             case "judge": try DamageJudge(arguments).run()

@@ -7,7 +7,7 @@ internal import Synchronization
 // What a save takes from a document, and what it tells the document.
 //
 // A save tells the object its new revision at once, though the batch it is part of may still be
-// undone. The object remembers what it stood for before, beside the *fate* of that batch, and goes
+// undone. The object remembers what it stood for before, beside the *outcome* of that batch, and goes
 // back when it is next asked and finds that the batch was undone. So a transaction keeps no list of
 // the objects saved in it: they are freed as soon as the app lets go of them, which is what keeps a
 // batch of many saves in the processor's cache.
@@ -15,14 +15,14 @@ internal import Synchronization
 /// Whether the work of a transaction, or of a batch inside one, was undone.
 ///
 /// The transaction sets it; the documents saved in it ask.
-final class BatchFate: Sendable {
+final class BatchOutcome: Sendable {
     private enum State: UInt8, AtomicRepresentable { case open, kept, undone }
 
     private let state = Atomic(State.open)
     /// The batch or transaction that this one is part of.
-    private let outer: BatchFate?
+    private let outer: BatchOutcome?
 
-    init(inside outer: BatchFate? = nil) { self.outer = outer }
+    init(inside outer: BatchOutcome? = nil) { self.outer = outer }
 
     /// Whether it was undone, by itself or with what it is part of.
     var isUndone: Bool {
@@ -40,7 +40,7 @@ final class BatchFate: Sendable {
 /// What a document stood for before the saves that may still be taken back.
 struct UnsettledSaves {
     struct Save {
-        var fate: BatchFate
+        var outcome: BatchOutcome
         var formerBase: RevisionID?
         var formerSequence: SequenceNumber
         /// Keeps staged content, too, until the transaction has committed.
@@ -57,7 +57,7 @@ struct UnsettledSaves {
     /// Notes a save; the first of several in one batch tells what to go back to.
     mutating func add(_ save: Save) {
         if let latest {
-            if latest.fate === save.fate { return }
+            if latest.outcome === save.outcome { return }
             others.append(latest)
         }
         latest = save
@@ -67,9 +67,9 @@ struct UnsettledSaves {
     mutating func takeUndone() -> Save? {
         var undone: Save?
         while let save = latest {
-            guard save.fate.isUndone else {
+            guard save.outcome.isUndone else {
                 // The saves before it are older parts of the same transaction.
-                if save.fate.isKept { self = UnsettledSaves() }
+                if save.outcome.isKept { self = UnsettledSaves() }
                 break
             }
             undone = save
@@ -135,12 +135,12 @@ extension MutableDocument {
     }
 
     /// Takes on the revision that was saved, until the batch it was saved in is undone.
-    func adopt(_ document: Document, savedIn fate: BatchFate) {
+    func adopt(_ document: Document, savedIn outcome: BatchOutcome) {
         state.withLock { state in
             state.settle()
             state.unsettled.add(
                 UnsettledSaves.Save(
-                    fate: fate, formerBase: state.base, formerSequence: state.sequence,
+                    outcome: outcome, formerBase: state.base, formerSequence: state.sequence,
                     formerPending: state.pending, formerStubs: state.properties.stubs))
             state.store = document.store
             state.base = document.revision

@@ -13,7 +13,7 @@ internal import Synchronization
 ///  current ─► fresh? give it
 ///     │ no                            require(mark)
 ///     ▼                               (no I/O, no callback)           refresh, compare, announce
-///  turnstile ─► fresh now? give it
+///  readLock  ─► fresh now? give it
 ///     │ no
 ///     ▼
 ///  read ─► install, if the mark is higher
@@ -27,7 +27,7 @@ internal import Synchronization
 ///
 /// - `state`: one mutex, held for a few instructions or one look-up in memory, never while anything
 ///   is read or called.
-/// - `turnstile`: a mutex that lets one thread read at a time, so that many threads that ask at
+/// - `readLock`: a mutex that lets one thread read at a time, so that many threads that ask at
 ///   once cost one read. The thread that holds it has a reader connection already and waits for no
 ///   other thread. Threads that `state` can serve never take it.
 ///
@@ -55,7 +55,7 @@ final class DocumentCache: Sendable {
     }
 
     private let state = Mutex(State())
-    private let turnstile = Mutex(())
+    private let readLock = Mutex(())
 
     /// The snapshot, if it is current.
     var current: LiveSnapshot? {
@@ -94,7 +94,7 @@ final class DocumentCache: Sendable {
         do {
             try database.checkOpen()
             return try database.core.read { reader in
-                try turnstile.withLock { _ in
+                try readLock.withLock { _ in
                     if let current { return current }
                     return install(
                         try LiveSnapshot(of: id, from: reader, replacing: newest))

@@ -44,7 +44,7 @@ extension ModelEditor {
         var saved = draft.value
         let stored = try transaction.save(&saved)
         let encoded = ModelEdits.encoded(saved)
-        let outcome = transaction.context.fate
+        let outcome = transaction.context.outcome
         edits.withLock { [saved] edits in
             edits.noteSave(
                 of: saved, encoded: encoded, version: draft.version, sequence: stored.sequence,

@@ -12,7 +12,7 @@ internal import DivanModel
 struct ModelEdits<Model: DocumentModel> {
     /// A save whose batch was not known to be committed when it was noted.
     struct Save {
-        var outcome: BatchFate
+        var outcome: BatchOutcome
         /// What the editor held before the save.
         var former: Model
         var formerBaseline: JSONObject?
@@ -83,7 +83,7 @@ struct ModelEdits<Model: DocumentModel> {
     /// Notes that the value of a version was saved in a batch, as a value with these properties.
     mutating func noteSave(
         of saved: Model, encoded: JSONObject?, version savedVersion: Int,
-        sequence: SequenceNumber, in outcome: BatchFate
+        sequence: SequenceNumber, in outcome: BatchOutcome
     ) {
         // The first of several saves in one batch tells what to go back to.
         if saves.last?.outcome !== outcome {

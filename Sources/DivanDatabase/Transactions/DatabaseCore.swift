@@ -21,7 +21,7 @@ internal import Synchronization
 /// - `writer`: a `ConnectionQueue`; its `WriteContext` is touched only by the thread that owns it.
 /// - `closed`: atomic; closing refuses new work, then waits for what is running.
 /// - `suspension`: its own mutex; see `Suspension`.
-/// - `bell`: its mutex, under which the file is written, so that a closed file's number is never
+/// - `changesFile`: its mutex, under which the file is written, so that a closed file's number is never
 ///   written to.
 /// - `hub`: its own mutex; gets each commit before the next writer's turn, tells followers on its
 ///   own queue.
@@ -60,7 +60,7 @@ package final class DatabaseCore: Sendable {
     /// The manifest as it was opened or last replaced.
     private let manifest: Mutex<Manifest>
     /// The file `changes`, which other processes watch; nil in memory, read-only and closed.
-    private let bell: Mutex<FileHandle?>
+    private let changesFile: Mutex<FileHandle?>
 
     /// A batch that takes longer is logged: all other writers wait for it.
     private static let slowBatch = Duration.seconds(1)
@@ -132,12 +132,13 @@ package final class DatabaseCore: Sendable {
         manifest = Mutex(directory?.manifest ?? Manifest(engine: engineName))
         if let directory, !options.readOnly {
             do {
-                bell = try Mutex(FileHandle(path: directory.changesPath, [.read, .write, .create]))
+                changesFile = try Mutex(
+                    FileHandle(path: directory.changesPath, [.read, .write, .create]))
             } catch {
                 throw DatabaseError.io(error)
             }
         } else {
-            bell = Mutex(nil)
+            changesFile = Mutex(nil)
         }
         // The first reader is opened with the database, while its directory is certainly in place.
         do { _ = try read { try $0.state() } } catch let error as DatabaseError
@@ -192,7 +193,7 @@ package final class DatabaseCore: Sendable {
         }
         engine.close()
         attachments.close()
-        bell.withLock { $0 = nil }
+        changesFile.withLock { $0 = nil }
         // They may hold the database.
         validations.removeAll()
         filters.removeAll()
@@ -274,8 +275,8 @@ package final class DatabaseCore: Sendable {
     /// Runs `body` in the write transaction: a new one, or the one this thread has open.
     ///
     /// Joined work makes no savepoint of its own: an operation checks everything before its first
-    /// write, so a refusal leaves nothing behind, and a storage failure midway dooms the whole
-    /// transaction (`WriteContext.doom`).
+    /// write, so a refusal leaves nothing behind, and a storage failure midway makes the whole
+    /// transaction fail (`WriteContext.failure`).
     package func write<T>(_ body: (WriteContext) throws -> T) throws -> T {
         try perform { context in try context.enter { try body(context) } }
     }
@@ -295,7 +296,7 @@ package final class DatabaseCore: Sendable {
             if context.current != nil {
                 guard !context.isValidating else { throw DatabaseError.insideValidation(name) }
                 do { return try body(context) } catch let error as StorageError {
-                    context.doom = error
+                    context.failure = error
                     throw DatabaseError(error, documentID: nil)
                 }
             }
@@ -379,7 +380,7 @@ package final class DatabaseCore: Sendable {
             try engine.write { storage in
                 try context.begin(storage, core: self)
                 result = try body(context)
-                if let doom = context.doom { throw doom }
+                if let failure = context.failure { throw failure }
                 try context.prepareCommit()
             }
         } catch {
@@ -414,7 +415,7 @@ package final class DatabaseCore: Sendable {
         let mark = ChangeMark(
             lastSequence: lastSequence, lastPurge: lastPurge, process: UInt64(CurrentProcess.number)
         )
-        bell.withLock { bell in try? bell?.overwrite(mark.bytes) }
+        changesFile.withLock { file in try? file?.overwrite(mark.bytes) }
     }
 
     private func logIfSlow(since started: ContinuousClock.Instant) {

@@ -32,7 +32,7 @@ package final class WriteContext {
     /// How many IDs of each branch are kept.
     var revisionLimit: Int { Int(clamping: state.revisionLimit) }
     /// Set by a failure in the middle of an operation: the transaction must not commit.
-    var doom: (any Error)?
+    var failure: (any Error)?
     /// Whether an app's validation function runs: it may read but not write.
     var isValidating = false
     /// Whether the running operation has begun to write.
@@ -58,7 +58,7 @@ package final class WriteContext {
     private var touched: [DocumentID]?
     private var isCommitting = false
     /// Whether the transaction, or the innermost batch inside it, is open, kept or undone.
-    private(set) var fate = BatchFate()
+    private(set) var outcome = BatchOutcome()
     private var depth = 0
 
     /// Where the database stood when the transaction began, as all other threads still see it.
@@ -106,7 +106,7 @@ package final class WriteContext {
     /// Ends a committed transaction and tells what it changed; nil when it changed no document.
     func finish() -> Commit? {
         defer { reset() }
-        fate.keep()
+        outcome.keep()
         stateAtEnd = state
         guard isCommitting else { return nil }
         return commit
@@ -120,16 +120,16 @@ package final class WriteContext {
     /// Ends a transaction that was rolled back.
     func abandon() {
         if isCommitting { current?.core.hub.withdrawCommit() }
-        fate.undo()
+        outcome.undo()
         reset()
     }
 
     private func reset() {
         current = nil
-        doom = nil
+        failure = nil
         hasPlacedAttachments = false
         depth = 0
-        fate = BatchFate()
+        outcome = BatchOutcome()
         touched = nil
         isCommitting = false
         source = .local
@@ -146,12 +146,12 @@ package final class WriteContext {
     /// operation, and a failure of the storage may have undone what came before: either way the
     /// transaction must not commit, whatever its closure catches.
     func operation<T>(_ body: () throws -> T) throws -> T {
-        if let doom { throw Self.asPublic(doom) }
+        if let failure { throw Self.asPublic(failure) }
         let outer = hasWritten
         hasWritten = false
         defer { hasWritten = outer }
         do { return try body() } catch {
-            if hasWritten || error is StorageError { doom = error }
+            if hasWritten || error is StorageError { failure = error }
             throw Self.asPublic(error)
         }
     }
@@ -176,20 +176,20 @@ package final class WriteContext {
     func savepoint<T>(_ body: () throws -> T) throws -> T {
         let writer = try openTransaction().writer
         let before = (
-            state: state, touched: touched?.count, doom: doom, fate: fate
+            state: state, touched: touched?.count, failure: failure, outcome: outcome
         )
-        fate = BatchFate(inside: before.fate)
-        defer { fate = before.fate }
+        outcome = BatchOutcome(inside: before.outcome)
+        defer { outcome = before.outcome }
         do {
             return try writer.savepoint { try enter { try body() } }
         } catch {
             state = before.state
             // Once they were too many, they stay so: the followers read what is there.
             if let count = touched?.count { touched?.removeLast(count - (before.touched ?? 0)) }
-            fate.undo()
+            outcome.undo()
             views = [:]
             // Half an operation is undone with the batch; what the storage itself has undone is not known.
-            if !(doom is StorageError) { doom = before.doom }
+            if !(failure is StorageError) { failure = before.failure }
             throw error
         }
     }

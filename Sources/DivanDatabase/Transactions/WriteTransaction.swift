@@ -84,7 +84,7 @@ public struct WriteTransaction: ~Copyable {
                     id, base: draft.base, content, staleness: staleness, known: known)
             })
         else { return nil }
-        document.adopt(saved.document, savedIn: context.fate)
+        document.adopt(saved.document, savedIn: context.outcome)
         return SaveResult(document: saved.document, overrode: saved.overrode)
     }
 

@@ -92,12 +92,12 @@ final class BlockingThreads: Sendable {
     }
 
     private func run() {
-        let bell = DispatchSemaphore(value: 0)
-        while let body = next(bell) { body() }
+        let wakeUp = DispatchSemaphore(value: 0)
+        while let body = next(wakeUp) { body() }
     }
 
     /// The next work for a thread; nil when it should end.
-    private func next(_ bell: DispatchSemaphore) -> (@Sendable () -> Void)? {
+    private func next(_ wakeUp: DispatchSemaphore) -> (@Sendable () -> Void)? {
         while true {
             let (body, isNeeded) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
                 guard state.running <= Self.slow else {
@@ -108,13 +108,13 @@ final class BlockingThreads: Sendable {
                     state.taken += 1
                     return (body, true)
                 }
-                state.idle.append(bell)
+                state.idle.append(wakeUp)
                 return (nil, true)
             }
             if body != nil || !isNeeded { return body }
-            guard bell.wait(timeout: .now() + Self.idleSeconds) == .timedOut else { continue }
+            guard wakeUp.wait(timeout: .now() + Self.idleSeconds) == .timedOut else { continue }
             let isGone = state.withLock { state in
-                guard let index = state.idle.firstIndex(where: { $0 === bell }) else {
+                guard let index = state.idle.firstIndex(where: { $0 === wakeUp }) else {
                     return false
                 }
                 state.idle.remove(at: index)
@@ -123,7 +123,7 @@ final class BlockingThreads: Sendable {
             }
             if isGone { return nil }
             // Woken in the same moment: the wake-up is not lost.
-            bell.wait()
+            wakeUp.wait()
         }
     }
 

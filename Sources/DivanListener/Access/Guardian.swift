@@ -14,7 +14,8 @@ internal import DivanJSON
 /// only if the `Origin` is the listener's own or was allowed with credentials. A password counts always: no
 /// page can have a browser send one.
 struct Guardian: Sendable {
-    let isParty: Bool
+    /// Whether every client is an administrator without signing in, as `everybodyOnLoopback` says.
+    let allowsAnonymousAdmin: Bool
     let anonymous: ListenerUser
     let accounts: Accounts
     let throttle: PasswordThrottle
@@ -36,7 +37,7 @@ struct Guardian: Sendable {
 
     /// Refuses requests that a foreign page may have had a browser make.
     func check(_ head: RequestHead) throws {
-        guard isParty else { return }
+        guard allowsAnonymousAdmin else { return }
         guard let host = head.headers["Host"], Self.isLoopback(Self.name(ofHost: host)) else {
             throw HTTPFailure.forbidden("The Host of the request is not this machine.")
         }
@@ -57,7 +58,7 @@ struct Guardian: Sendable {
     func user(of head: RequestHead, mayTakeLong: Bool) throws -> ListenerUser? {
         let certificate = try certificate(of: head)
         guard var user = try recognised(head, mayTakeLong: mayTakeLong) else { return nil }
-        if user.name == nil, !isParty, let certificate,
+        if user.name == nil, !allowsAnonymousAdmin, let certificate,
             let shown = certificates?.user(certificate)
         {
             user = shown
@@ -93,7 +94,7 @@ struct Guardian: Sendable {
 
     /// The user by what stands in the request.
     private func recognised(_ head: RequestHead, mayTakeLong: Bool) throws -> ListenerUser? {
-        if isParty { return ListenerUser(roles: [ListenerUser.adminRole]) }
+        if allowsAnonymousAdmin { return ListenerUser(roles: [ListenerUser.adminRole]) }
         if let authorization = head.headers["Authorization"] {
             if let tokens, let token = Self.bearer(authorization) {
                 return try tokens.user(token, now: Accounts.now)

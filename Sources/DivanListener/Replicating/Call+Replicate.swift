@@ -127,7 +127,9 @@ extension Site {
     private func access(
         _ end: ReplicateRequest.End, _ credentials: HTTPHeaders?, _ request: ReplicateRequest
     ) throws -> PeerAccess? {
-        guard case .local(let name) = end, let credentials, !guardian.isParty else { return nil }
+        guard case .local(let name) = end, let credentials, !guardian.allowsAnonymousAdmin else {
+            return nil
+        }
         // A request to cancel names a replication, and uses no database.
         let user =
             request.isCancelling

@@ -63,10 +63,11 @@ package final class Site: Sendable {
                 UserDocument.account(name, in: manager)
             }
         }
-        var isParty = false
-        if case .everybodyOnLoopback = options.access { isParty = true }
+        var allowsAnonymousAdmin = false
+        if case .everybodyOnLoopback = options.access { allowsAnonymousAdmin = true }
         guardian = Guardian(
-            isParty: isParty, anonymous: ListenerUser(), accounts: accounts, throttle: throttle,
+            allowsAnonymousAdmin: allowsAnonymousAdmin, anonymous: ListenerUser(),
+            accounts: accounts, throttle: throttle,
             cors: cors, tokens: options.tokens, proxy: options.proxy,
             certificates: options.clientCertificates)
         let token = manager.whenOpened { [weak self] database in

@@ -110,7 +110,7 @@ struct Installation {
             (try Files.list(path).compactMap(DatabaseDirectory.generation).max() ?? 0) + 1
         do {
             let (manifest, dataKey) = try build(generation, make)
-            // A bell that says nothing fits the old data and the new.
+            // A mark without a commit in the file `changes` fits the old data and the new.
             try Files.replace(DatabaseDirectory.changesPath(path), with: ChangeMark().bytes)
             try Files.replace(
                 DatabaseDirectory.manifestPath(path), with: manifest.bytes(provenBy: dataKey))

@@ -22,7 +22,7 @@ import DivanTestSupport
 ///     close         closes the database            closed
 ///
 /// The end of the input ends it.
-struct Servant {
+struct CommandResponder {
     private let database: Database
 
     init(_ arguments: [String]) throws {
