@@ -54,7 +54,7 @@ extension DivanWork {
     ///
     /// The log is moved into the file now and then, by whichever commit comes then. So the time of an update
     /// by itself may have the moving of what the documents wrote, or none of what it wrote itself.
-    private func update(_ view: View, of database: Database) throws -> Timing {
+    private func update(_ view: DatabaseView, of database: Database) throws -> Timing {
         let alone = try measuring {
             for round in 0..<operations { try edit(database, seed: operations + round) }
             return 0
@@ -86,14 +86,14 @@ extension DivanWork {
 
     // MARK: - Asking
 
-    private func byEmail(_ database: Database) -> View {
+    private func byEmail(_ database: Database) -> DatabaseView {
         let view = database.view(named: "by email")
         view.setMap(version: "1") { person, emit in emit(person["email"], nil) }
         return view
     }
 
     /// The same rows with a number each, and its sum.
-    private func agesByEmail(_ database: Database) -> View {
+    private func agesByEmail(_ database: Database) -> DatabaseView {
         let view = database.view(named: "ages by email")
         view.setMap(version: "1", reduce: .sum) { person, emit in
             emit(person["email"], person.int(forKey: "age"))
@@ -102,7 +102,7 @@ extension DivanWork {
     }
 
     /// Ten rows a document, so that a hundred thousand documents make a million of them.
-    private func tenAges(_ database: Database) -> View {
+    private func tenAges(_ database: Database) -> DatabaseView {
         let view = database.view(named: "ten ages")
         view.setMap(version: "1", reduce: .sum) { person, emit in
             let age = person.int(forKey: "age")
@@ -168,7 +168,9 @@ extension DivanWork {
         return whole
     }
 
-    private func reduceSomeRange(of view: View, _ numbers: inout SeededNumbers) throws -> Int {
+    private func reduceSomeRange(of view: DatabaseView, _ numbers: inout SeededNumbers) throws
+        -> Int
+    {
         let ends = [numbers.next(below: 1_000_000), numbers.next(below: 1_000_000)].sorted()
         let range = KeySelection.range(
             from: .integer(Int64(ends[0])), through: .integer(Int64(ends[1])))

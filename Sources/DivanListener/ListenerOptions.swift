@@ -66,7 +66,8 @@ public struct ListenerLimits: Sendable {
 /// How a listener makes the map functions of design documents that clients write.
 ///
 /// Gets the source and the name of its language; throws when it cannot.
-public typealias ViewCompiler = @Sendable (_ source: String, _ language: String) throws -> View.Map
+public typealias ViewCompiler =
+    @Sendable (_ source: String, _ language: String) throws -> DatabaseView.Map
 
 /// How a listener makes the filter functions of design documents that clients write.
 ///

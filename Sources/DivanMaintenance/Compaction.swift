@@ -62,7 +62,7 @@ struct Compaction {
         var position: Int64 = 0
         while true {
             try progress.report(
-                Progress(phase: "deleting old bodies", completed: deleted, total: total))
+                WorkProgress(phase: "deleting old bodies", completed: deleted, total: total))
             let batch = try core.write { try deleteBatch($0, after: position) }
             deleted += batch.deleted
             guard let last = batch.last else { break }
@@ -70,12 +70,13 @@ struct Compaction {
         }
         let swept = try AttachmentSweep(core: core, progress: progress).run()
         while try core.write({ try forgetPurges($0) }) {
-            try progress.report(Progress(phase: "forgetting old purges", completed: 0, total: nil))
+            try progress.report(
+                WorkProgress(phase: "forgetting old purges", completed: 0, total: nil))
         }
         try core.blaming(nil) {
             _ = try core.engine.compact { report in
                 try progress.report(
-                    Progress(
+                    WorkProgress(
                         phase: "shrinking the file", completed: report.completed,
                         total: report.total))
             }

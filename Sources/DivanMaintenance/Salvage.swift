@@ -375,7 +375,7 @@ final class Salvage {
         while found == true {
             try log.check()
             try progress.report(
-                Progress(phase: "copying", completed: result.documentsCopied, total: nil))
+                WorkProgress(phase: "copying", completed: result.documentsCopied, total: nil))
             try copy.core.batch { _ in
                 for _ in 0..<Self.batchSize where found == true {
                     found = try body() ? attempt(nil, step) : false

@@ -38,7 +38,7 @@ extension RevisionID {
     ///     again saves the allocation.
     /// - Returns: The new revision's ID.
     public static func of(
-        parent: RevisionID?, isDeleted: Bool, body: PackedValue?, digest: any Digest,
+        parent: RevisionID?, isDeleted: Bool, body: PackedValue?, digest: any MessageDigest,
         scratch: inout [UInt8]
     ) -> RevisionID {
         scratch.removeAll(keepingCapacity: true)

@@ -7,7 +7,7 @@ public import DivanJSON
 ///
 /// Algorithms are fetched once per process, and each thread keeps one MD5 context, so hashing a
 /// document costs little more than the hash itself.
-public struct OpenSSLDigest: Digest {
+public struct OpenSSLDigest: MessageDigest {
     /// The only instance that is needed: it has no state of its own.
     public static let shared = OpenSSLDigest()
 

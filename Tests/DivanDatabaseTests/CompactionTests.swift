@@ -91,7 +91,7 @@ import Testing
         for number in 0..<5 { try database.update("a") { $0["n"] = Fragment(number) } }
         #expect(throws: Whim()) { try database.compact { _ in throw Whim() } }
         #expect(try database.problems() == [])
-        var reports: [Progress] = []
+        var reports: [WorkProgress] = []
         try database.compact { reports.append($0) }
         #expect(reports.first?.phase == "deleting old bodies")
         #expect(reports.first?.total == 5)

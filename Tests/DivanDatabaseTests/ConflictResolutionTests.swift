@@ -303,7 +303,7 @@ import Testing
     @Test func `all conflicts are resolved and those that cannot be are named`() throws {
         for number in 0..<250 { try conflicted("doc-\(number)") }
         try database.create("plain")
-        var reports: [Progress] = []
+        var reports: [WorkProgress] = []
         let report = try database.resolveConflicts(progress: { reports.append($0) }) { conflict in
             if conflict.id == "doc-7" { throw Whim() }
             if conflict.id == "doc-8" { return .save(["_bad": 1]) }

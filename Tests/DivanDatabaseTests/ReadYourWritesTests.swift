@@ -7,7 +7,7 @@ import Testing
 @Suite struct ReadYourWritesTests {
     private let sandbox = Sandbox()
     private let database: Database
-    private let view: View
+    private let view: DatabaseView
 
     init() throws {
         database = try sandbox.database()
@@ -17,7 +17,7 @@ import Testing
     }
 
     private func ids(_ n: Int64) throws -> [[String]] {
-        let selector = try Selector(json: ["n": .integer(n)])
+        let selector = try DocumentSelector(json: ["n": .integer(n)])
         return [
             try view.query(.keys(.integer(n))).run().compactMap(\.documentID),
             try FindQuery(selector, in: database).run().map(\.id),

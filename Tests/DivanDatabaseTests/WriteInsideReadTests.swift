@@ -20,7 +20,7 @@ import Testing
     private let manager: Manager
     private let database: Database
     private let index: FullTextIndex
-    private let view: View
+    private let view: DatabaseView
 
     init() throws {
         manager = try sandbox.manager()

@@ -11,8 +11,6 @@ import Testing
 
 @testable import DivanListener
 
-import struct Divan.Attachment
-
 /// Documents first, content later, from a listener over real sockets.
 @Suite(.timeLimit(.minutes(10))) struct DeferredDownloadTests {
     private static let large = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 3) }
@@ -58,7 +56,8 @@ import struct Divan.Attachment
         #expect(replication.lastError == nil)
     }
 
-    private func attachment(_ name: String, of id: String = "a") async throws -> Attachment {
+    private func attachment(_ name: String, of id: String = "a") async throws -> DocumentAttachment
+    {
         try #require(try here.document(withID: id)?.attachment(named: name))
     }
 

@@ -8,8 +8,6 @@ import FoundationEssentials
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// Single contents that are brought when they are wanted, from servers that do what they like.
 @Suite(.timeLimit(.minutes(10))) struct AttachmentDownloadTests {
     private static let size = 900_000
@@ -24,7 +22,7 @@ import struct Divan.Attachment
     }
 
     /// A document here whose attachment's content is only there.
-    private func deferred(_ id: String = "a") async throws -> Attachment {
+    private func deferred(_ id: String = "a") async throws -> DocumentAttachment {
         let document = MutableDocument(["n": 1], id: id)
         document.setAttachment(named: "photo", contentType: "x/y", .bytes(Self.content))
         try there.save(document)
@@ -33,7 +31,7 @@ import struct Divan.Attachment
         return try await photo(id)
     }
 
-    private func photo(_ id: String = "a") async throws -> Attachment {
+    private func photo(_ id: String = "a") async throws -> DocumentAttachment {
         try #require(try here.document(withID: id)?.attachment(named: "photo"))
     }
 
@@ -45,7 +43,9 @@ import struct Divan.Attachment
         }
     }
 
-    private func failure(_ pull: Replication, _ attachment: Attachment) async -> ReplicationError? {
+    private func failure(_ pull: Replication, _ attachment: DocumentAttachment) async
+        -> ReplicationError?
+    {
         do {
             try await pull.downloadAttachment(attachment)
             return nil

@@ -8,8 +8,6 @@ import Foundation
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// Attachments that a push sends: short ones inside of `_bulk_docs`, long ones a few documents at a time, and none that
 /// is damaged.
 @Suite(.timeLimit(.minutes(10))) struct AttachmentPushTests {

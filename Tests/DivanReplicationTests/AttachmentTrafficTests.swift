@@ -7,8 +7,6 @@ import DivanTestSupport
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// What of attachments goes over the wire, counted in bytes at the server.
 @Suite(.timeLimit(.minutes(10))) struct AttachmentTrafficTests {
     private static let size = 400_000

@@ -6,8 +6,6 @@ import DivanTestSupport
 import FoundationEssentials
 import Testing
 
-import struct Divan.Attachment
-
 /// Replications of databases whose files are encrypted.
 @Suite(
     .timeLimit(.minutes(10)),

@@ -8,8 +8,6 @@ import FoundationEssentials
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// Content that a server names by MD5, as CouchDB does, and that comes after its document.
 @Suite(.timeLimit(.minutes(10))) struct ForeignDigestTests {
     private static let text = Array("hello, hello, hello".utf8)
@@ -48,7 +46,7 @@ import struct Divan.Attachment
     }
 
     private func pulled(_ here: Database, _ server: LoopbackServer) async throws -> (
-        Replication, Attachment
+        Replication, DocumentAttachment
     ) {
         let pull = here.createPullReplication(from: server.databaseURL) {
             $0.downloadsAttachments = false

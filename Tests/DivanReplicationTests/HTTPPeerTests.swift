@@ -7,8 +7,6 @@ import DivanTestSupport
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// The client's side of CouchDB's protocol, against a stand-in.
 @Suite(.timeLimit(.minutes(10))) struct HTTPPeerTests {
     let here: Database

@@ -7,8 +7,6 @@ import DivanTestSupport
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// A document that a server does not take is left out of a push and named, at little cost, and keeps no other.
 @Suite(.timeLimit(.minutes(10))) struct OneDocumentPushTests {
     let here: Database

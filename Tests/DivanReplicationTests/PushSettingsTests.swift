@@ -7,8 +7,6 @@ import DivanTestSupport
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// What a push asks, how much at a time, and what becomes of documents that are over.
 @Suite(.timeLimit(.minutes(10))) struct PushSettingsTests {
     let here: Database

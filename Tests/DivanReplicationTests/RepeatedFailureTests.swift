@@ -7,8 +7,6 @@ import DivanTestSupport
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// A document over which the server fails each time: tried again, then left out until it changes.
 @Suite(.timeLimit(.minutes(10))) struct RepeatedFailureTests {
     let here: Database

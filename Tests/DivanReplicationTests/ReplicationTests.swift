@@ -6,8 +6,6 @@ import DivanTestSupport
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// Replications between two databases of this process: all that does not depend on HTTP.
 @Suite(.timeLimit(.minutes(10))) struct ReplicationTests {
     let here: Database

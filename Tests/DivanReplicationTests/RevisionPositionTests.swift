@@ -5,8 +5,6 @@ import DivanReplication
 import DivanTestSupport
 import Testing
 
-import struct Divan.Attachment
-
 /// Attachments whose `revpos` says what is not so: a server keeps whatever it was once told, or 0.
 @Suite(.timeLimit(.minutes(10))) struct RevisionPositionTests {
     let here: Database
@@ -48,7 +46,7 @@ import struct Divan.Attachment
         server.add(item)
     }
 
-    private func attachment(_ database: Database) throws -> Attachment {
+    private func attachment(_ database: Database) throws -> DocumentAttachment {
         try #require(try database.document(withID: "a")?.attachment(named: "file"))
     }
 

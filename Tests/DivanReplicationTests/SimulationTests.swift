@@ -5,8 +5,6 @@ import DivanReplication
 import DivanTestSupport
 import Testing
 
-import struct Divan.Attachment
-
 /// Several databases that are edited apart and replicate over faulty connections, from a seed.
 ///
 /// Soak slices: 8

@@ -9,8 +9,6 @@ import Foundation
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// Replications to a URL, over real sockets, against a stand-in for CouchDB.
 @Suite(.timeLimit(.minutes(10))) struct SocketReplicationTests {
     let here: Database

@@ -7,8 +7,6 @@ import DivanTestSupport
 import Synchronization
 import Testing
 
-import struct Divan.Attachment
-
 /// The kinds of documents that Divan keeps and another server may refuse, each with what a push makes of it.
 ///
 /// The server here answers as CouchDB 3.4.3 was seen to: what it does not take spoils a whole `_bulk_docs`. The limits

@@ -4,8 +4,6 @@ import Divan
 import DivanReplication
 import Testing
 
-import struct Divan.Attachment
-
 struct WireDocumentWriterTests {
     let database: Database
 
@@ -14,7 +12,7 @@ struct WireDocumentWriterTests {
     private func written(
         _ id: String, revision: String? = nil,
         _ change: (inout WireDocumentOptions) -> Void = { _ in }
-    ) throws -> (value: PackedValue, following: [Attachment]) {
+    ) throws -> (value: PackedValue, following: [DocumentAttachment]) {
         var options = WireDocumentOptions()
         change(&options)
         let tree = try #require(try database.revisionTree(of: id))

@@ -6,7 +6,7 @@ package import Divan
 package enum KnownView {
     /// Defines the view on a database.
     @discardableResult
-    package static func define(on database: Database) -> View {
+    package static func define(on database: Database) -> DatabaseView {
         let view = database.view(named: "known")
         view.setMap(version: "1", reduce: .sum) { document, emit in
             guard let number = document["n"].int64 else { return }

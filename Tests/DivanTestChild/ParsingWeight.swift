@@ -34,7 +34,7 @@ struct ParsingWeight {
             Report.say("grown \(Memory.kilobytes("VmHWM") - before) kB")
             withExtendedLifetime(value) {}
         case .selector:
-            let selector = try Selector(json: JSONParser.parse(text))
+            let selector = try DocumentSelector(json: JSONParser.parse(text))
             Report.say("grown \(Memory.kilobytes("VmHWM") - before) kB")
             withExtendedLifetime(selector) {}
         }

@@ -11,7 +11,7 @@ import Testing
 
     init() throws { sample = try Sample() }
 
-    private func makeWidgets() throws -> View {
+    private func makeWidgets() throws -> DatabaseView {
         let view = database.view(named: "widgets")
         view.setMap(version: "1") { document, emit in
             if document["type"].string == "widget" { emit(document["name"], document["price"]) }

@@ -14,7 +14,7 @@ import Testing
         try database.inBatch { for body in bodies { try database.save(MutableDocument(body)) } }
     }
 
-    private func makePhones(_ version: String = "2", reduce: Reduce? = nil) throws -> View {
+    private func makePhones(_ version: String = "2", reduce: Reduce? = nil) throws -> DatabaseView {
         let view = database.view(named: "phones")
         view.setMap(version: version, reduce: reduce) { document, emit in
             for phone in document["phones"].array ?? [] {

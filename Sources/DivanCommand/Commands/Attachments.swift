@@ -123,7 +123,8 @@ extension Invocation {
         return document
     }
 
-    fileprivate func attachment(_ name: String, of document: Document) throws -> Attachment {
+    fileprivate func attachment(_ name: String, of document: Document) throws -> DocumentAttachment
+    {
         if let attachment = document.attachment(named: name) { return attachment }
         throw CommandFailure(
             .notFound, "Document \"\(document.id)\" has no attachment \"\(name)\".")
@@ -156,7 +157,7 @@ extension Invocation {
     }
 
     /// Streams the content to the output or to the file that `--output` names.
-    fileprivate func write(_ attachment: Attachment) throws {
+    fileprivate func write(_ attachment: DocumentAttachment) throws {
         let reader = try attachment.makeReader()
         let file = try arguments.string("output").map { try OutputFile($0) }
         let bar = DelayedProgress("Writing", output)

@@ -73,7 +73,7 @@ struct ViewDefinition: Sendable {
     }
 
     /// Gives a view its functions.
-    func apply(to view: View) {
+    func apply(to view: DatabaseView) {
         let (keys, isArray, value, each) = (keys, isArray, value, each)
         view.documentType = json["type"]?.string
         view.setMap(

@@ -100,7 +100,7 @@ extension Invocation {
         try interruption.check()
     }
 
-    fileprivate func definedView(in database: Database) throws -> View {
+    fileprivate func definedView(in database: Database) throws -> DatabaseView {
         let name = try arguments.argument("VIEW")
         let view = database.view(named: name)
         if let file = arguments.string("define") {
@@ -124,7 +124,7 @@ extension Invocation {
         return view
     }
 
-    fileprivate func viewQuery(of view: View) throws -> Query {
+    fileprivate func viewQuery(of view: DatabaseView) throws -> ViewQuery {
         let keys = try arguments.strings("key").map { try key($0, "key") }
         var query = keys.isEmpty ? view.query() : view.query(.keys(keys))
         query.startKey = try arguments.string("start").map { try key($0, "start") }

@@ -41,7 +41,7 @@ final class KeyCheck {
     private let sha1: ContentDigest
     private let md5: ContentDigest?
 
-    init(_ key: AttachmentKey, by digest: any Digest) {
+    init(_ key: AttachmentKey, by digest: any MessageDigest) {
         self.key = key
         sha1 = ContentDigest(.sha1, by: digest)
         md5 = key.mayBeMD5 ? ContentDigest(.md5, by: digest) : nil
@@ -61,7 +61,7 @@ final class KeyCheck {
 
     /// Whether what a reader gives is the content of a key.
     static func isContent(
-        of key: AttachmentKey, _ reader: any AttachmentReader, by digest: any Digest
+        of key: AttachmentKey, _ reader: any AttachmentReader, by digest: any MessageDigest
     ) throws -> Bool {
         let check = KeyCheck(key, by: digest)
         while true {

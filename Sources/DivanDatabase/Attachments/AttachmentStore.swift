@@ -38,7 +38,7 @@ package final class AttachmentStore: Sendable {
 
     /// What values made by the database carry instead of a reference; see `AttachmentStores`.
     package let number: UInt32
-    let digest: any Digest
+    let digest: any MessageDigest
     let knownMD5s = KnownMD5s()
     /// What the files are sealed with; nil when they are not.
     let dataKey: DataKey?
@@ -53,7 +53,7 @@ package final class AttachmentStore: Sendable {
     ///   - readOnly: Whether nothing may be written.
     ///   - digest: Makes the hashes.
     ///   - dataKey: What the files are sealed with; nil when they are not.
-    init(dataPath: String?, readOnly: Bool, digest: any Digest, dataKey: DataKey?) {
+    init(dataPath: String?, readOnly: Bool, digest: any MessageDigest, dataKey: DataKey?) {
         self.dataPath = dataPath
         self.dataKey = dataKey
         names = AttachmentNames(key: dataKey?.names)

@@ -35,7 +35,7 @@ final class ContentDigest: Sendable {
     private let hasher: Mutex<any DigestHasher>
     private let line = Mutex(Line())
 
-    init(_ algorithm: DigestAlgorithm, by digest: any Digest) {
+    init(_ algorithm: DigestAlgorithm, by digest: any MessageDigest) {
         hasher = Mutex(digest.makeHasher(algorithm))
     }
 

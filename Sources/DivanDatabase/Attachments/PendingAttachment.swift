@@ -115,7 +115,7 @@ private struct ContentCheck {
     private let knownMD5: String?
 
     init(
-        _ content: AttachmentContent, label: String, id: String, _ digest: any Digest,
+        _ content: AttachmentContent, label: String, id: String, _ digest: any MessageDigest,
         knownMD5: String? = nil
     ) {
         self.content = content

@@ -7,7 +7,7 @@ internal import DivanSystem
 
 /// Where the content of an attachment or a blob is, and how it is read.
 ///
-/// Everything about reading is here once; `Attachment` and `Blob` put their names before it. No
+/// Everything about reading is here once; `DocumentAttachment` and `Blob` put their names before it. No
 /// file is opened before the caller asks for bytes.
 struct StoredContent: Sendable {
     /// The store of its database, by number; 0 for none.

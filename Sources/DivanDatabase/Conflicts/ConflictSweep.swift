@@ -28,7 +28,7 @@ struct ConflictSweep {
         var last: String?
         while true {
             try progress.report(
-                Progress(
+                WorkProgress(
                     phase: "resolving conflicts",
                     completed: report.resolved + report.failures.count, total: total))
             let page = try page(after: last)

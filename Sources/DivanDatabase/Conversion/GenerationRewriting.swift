@@ -63,19 +63,19 @@ struct GenerationRewriting {
 
     /// Builds the new generation whole.
     private func build(_ dataPath: String) throws {
-        try progress.report(Progress(phase: Self.copyPhase, completed: 0, total: nil))
+        try progress.report(WorkProgress(phase: Self.copyPhase, completed: 0, total: nil))
         try Files.makeDirectory(dataPath)
         let source = try openSource()
         defer { source.close() }
         try form.fill(dataPath, from: source.engine) { done, total in
-            try progress.report(Progress(phase: Self.copyPhase, completed: done, total: total))
+            try progress.report(WorkProgress(phase: Self.copyPhase, completed: done, total: total))
         }
         try GenerationForm.transfer(
             AttachmentReference.contents(in: source), from: source.attachments, to: dataPath,
             by: form.transfer
         ) { done, total in
             try progress.report(
-                Progress(phase: Self.attachmentPhase, completed: done, total: total))
+                WorkProgress(phase: Self.attachmentPhase, completed: done, total: total))
         }
         try Files.synchroniseDirectory(dataPath)
         try check(dataPath)
@@ -108,7 +108,7 @@ struct GenerationRewriting {
         defer { core.close() }
         let problems = try Verification(core: core, readsAttachments: false) { report in
             try progress.report(
-                Progress(
+                WorkProgress(
                     phase: "checking the new data", completed: report.completed,
                     total: report.total))
         }.run()

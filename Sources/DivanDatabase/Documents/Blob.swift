@@ -140,7 +140,7 @@ public struct Blob: Sendable {
 
     /// Returns the whole content.
     ///
-    /// - Throws: As `Attachment.content()`.
+    /// - Throws: As `DocumentAttachment.content()`.
     public func content() throws -> [UInt8] { try stored.bytes() }
 
     /// Returns a part of the content; what lies beyond its end is left out.

@@ -59,12 +59,12 @@ extension MutableDocument {
     }
 
     /// The stored attachment of a name; nil when there is none, or when it was removed or replaced.
-    public func attachment(named name: String) -> Attachment? {
+    public func attachment(named name: String) -> DocumentAttachment? {
         state.withLock { state in
             guard !state.hidesStub(name),
                 case .object(let stub)? = state.properties.stubs?[name]?.jsonValue()
             else { return nil }
-            return Attachment(
+            return DocumentAttachment(
                 name, stub: stub, store: state.store, documentID: state.id, revision: state.base)
         }
     }

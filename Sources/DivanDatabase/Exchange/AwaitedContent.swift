@@ -18,14 +18,14 @@ internal import Synchronization
 /// One that is dropped leaves nothing behind. State: the writer, guarded by the mutex.
 package final class AwaitedContent: Sendable {
     private let database: Database
-    private let attachment: Attachment
+    private let attachment: DocumentAttachment
     private let writer: Mutex<KeyedWriter>
 
     /// Makes a temporary file.
     ///
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.readOnly`, `.storageFull` or `.io`, and
     ///   `.attachmentNotFound` when the attachment's digest is of a kind that is not known here.
-    package init(of attachment: Attachment, in database: Database) throws {
+    package init(of attachment: DocumentAttachment, in database: Database) throws {
         try database.checkWritable()
         guard let key = attachment.stored.key else {
             throw DatabaseError.attachmentUnknown(
@@ -84,7 +84,7 @@ package final class AwaitedContent: Sendable {
     }
 }
 
-extension Attachment {
+extension DocumentAttachment {
     /// The document and the revision that it was read from; nil when it belongs to none that is stored.
     package var owner: (documentID: String, revisionID: String)? {
         guard let id = stored.documentID, let revision = stored.revision else { return nil }
@@ -118,7 +118,7 @@ extension Database {
     /// - Returns: The bytes of it; 0 when it was not here.
     /// - Throws: `DatabaseError` with code `.conflict` when another document refers to the same content, or a
     ///   blob, or comes to do so meanwhile; `.databaseBusy` while a backup is made, `.io`, `.databaseClosed`.
-    package func release(_ attachment: Attachment) async throws -> Int {
+    package func release(_ attachment: DocumentAttachment) async throws -> Int {
         try checkWritable()
         guard let key = attachment.stored.key, let owner = attachment.owner else { return 0 }
         let core = core

@@ -29,7 +29,7 @@ struct ExpirationPass {
         var limit = Self.batchSize
         var damage: DatabaseError?
         while try isDue(after: position) {
-            try progress.report(Progress(phase: "purging", completed: purged, total: nil))
+            try progress.report(WorkProgress(phase: "purging", completed: purged, total: nil))
             do {
                 let (after, size) = (position, limit)
                 let batch = try core.write { context in

@@ -8,10 +8,10 @@ extension SavedRevision {
     public var attachmentNames: [String] { contents.document.attachmentNames }
 
     /// The attachments, in the order of their names. Nothing of their content is read.
-    public var attachments: [Attachment] { contents.document.attachments }
+    public var attachments: [DocumentAttachment] { contents.document.attachments }
 
     /// The attachment of a name; nil when there is none. Nothing of its content is read.
-    public func attachment(named name: String) -> Attachment? {
+    public func attachment(named name: String) -> DocumentAttachment? {
         contents.document.attachment(named: name)
     }
 }
@@ -57,11 +57,12 @@ extension UnsavedRevision {
     }
 
     /// The parent's attachment of a name; nil when it has none, or when that was left out or replaced.
-    public func attachment(named name: String) -> Attachment? {
+    public func attachment(named name: String) -> DocumentAttachment? {
         guard !hidesStored(name), case .object(let stub)? = stored.stubs?[name]?.jsonValue() else {
             return nil
         }
-        return Attachment(name, stub: stub, store: store, documentID: documentID, revision: parent)
+        return DocumentAttachment(
+            name, stub: stub, store: store, documentID: documentID, revision: parent)
     }
 
     private func hidesStored(_ name: String) -> Bool { pending?.replacesStub(name) ?? false }

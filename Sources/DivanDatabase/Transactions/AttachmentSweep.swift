@@ -57,7 +57,7 @@ package struct AttachmentSweep {
         let orphans = try unreferenced()
         for start in stride(from: 0, to: orphans.count, by: Self.batchSize) {
             try progress.report(
-                Progress(
+                WorkProgress(
                     phase: "removing unused attachments", completed: start, total: orphans.count))
             let batch = orphans[start..<min(start + Self.batchSize, orphans.count)]
             try core.write { try remove(batch, $0, &result) }
@@ -86,7 +86,7 @@ package struct AttachmentSweep {
         var orphans: [AttachmentKey] = []
         for start in stride(from: 0, to: keys.count, by: Self.batchSize) {
             try progress.report(
-                Progress(phase: "checking attachments", completed: start, total: keys.count))
+                WorkProgress(phase: "checking attachments", completed: start, total: keys.count))
             try core.read { snapshot in
                 for key in keys[start..<min(start + Self.batchSize, keys.count)] {
                     if try !snapshot.isReferenced(key) { orphans.append(key) }

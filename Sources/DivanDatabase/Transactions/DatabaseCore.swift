@@ -38,7 +38,7 @@ package final class DatabaseCore: Sendable {
     package let stores: Stores
     /// How it was opened.
     package let options: DatabaseOptions
-    let digest: any Digest
+    let digest: any MessageDigest
     /// The contents of its attachments.
     package let attachments: AttachmentStore
     /// Tells followers what changed.

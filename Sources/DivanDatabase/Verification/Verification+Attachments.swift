@@ -103,7 +103,7 @@ extension Verification {
         var done = 0
         for key in attachments.stored {
             try progress.report(
-                Progress(
+                WorkProgress(
                     phase: "checking attachments", completed: done,
                     total: attachments.stored.count))
             done += 1

@@ -38,7 +38,7 @@ extension Verification {
                     reducer: nil, hasPartials: record.hasPartials
                 ) { rows in
                     try progress.report(
-                        Progress(phase: "checking indexes", completed: rows, total: nil))
+                        WorkProgress(phase: "checking indexes", completed: rows, total: nil))
                 }
                 for sentence in sentences { add("\(title) is damaged: \(sentence)", nil) }
             } catch let error as IndexCorruption {

@@ -185,7 +185,7 @@ package final class Verification {
         do {
             let found = try core.engine.verifyStructure { report in
                 try self.progress.report(
-                    Progress(
+                    WorkProgress(
                         phase: "checking the file", completed: report.completed,
                         total: report.total))
             }
@@ -257,7 +257,7 @@ package final class Verification {
             if done % 1_000 == 0 {
                 try log.check()
                 try progress.report(
-                    Progress(phase: "checking documents", completed: done, total: count))
+                    WorkProgress(phase: "checking documents", completed: done, total: count))
             }
             done += 1
             var id: DocumentID?
@@ -420,7 +420,8 @@ package final class Verification {
             if done % 10_000 == 0 {
                 try log.check()
                 try progress.report(
-                    Progress(phase: "checking revisions", completed: done, total: expected.count))
+                    WorkProgress(
+                        phase: "checking revisions", completed: done, total: expected.count))
             }
             done += 1
             guard let sequence = sequence(at: cursor, in: "revisions") else {

@@ -54,7 +54,7 @@ package final class CancellationFlag: Sendable {
 
 extension Optional where Wrapped == ProgressHandler {
     /// Reports, if there is a handler, and stops work whose task has been cancelled.
-    package func report(_ progress: Progress) throws {
+    package func report(_ progress: WorkProgress) throws {
         try CancellationFlag.check()
         if let handler = self { try handler(progress) }
     }

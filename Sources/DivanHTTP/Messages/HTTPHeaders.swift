@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import DivanJSON
+package import DivanJSON
 
 /// The header fields of a message, in order, with names that are compared without regard to case.
 ///
@@ -14,16 +14,16 @@ public import DivanJSON
 /// Carriage returns, line feeds and NUL in a value would begin a new field on the wire, so each becomes a
 /// space; white space around a value is dropped. `description` hides the values of fields that carry
 /// credentials, so headers may be logged.
-public struct HTTPHeaders: Sendable {
+package struct HTTPHeaders: Sendable {
     /// One header field.
-    public struct Field: Sendable, Hashable {
+    package struct Field: Sendable, Hashable {
         /// The name as it was written.
-        @ByBytes public private(set) var name: String
+        @ByBytes package private(set) var name: String
         /// The value.
-        @ByBytes public private(set) var value: String
+        @ByBytes package private(set) var value: String
 
         /// Makes a field; see ``HTTPHeaders`` for what becomes of the value.
-        public init(_ name: String, _ value: String) {
+        package init(_ name: String, _ value: String) {
             self.name = name
             self.value = HTTPHeaders.cleaned(value)
         }
@@ -32,17 +32,17 @@ public struct HTTPHeaders: Sendable {
     private var fields: [Field] = []
 
     /// Makes an empty list.
-    public init() {}
+    package init() {}
 
     /// Makes a list of fields.
-    public init(_ fields: some Sequence<(name: String, value: String)>) {
+    package init(_ fields: some Sequence<(name: String, value: String)>) {
         for (name, value) in fields { add(name, value) }
     }
 
     /// The value of the first field of this name.
     ///
     /// Setting a value replaces all fields of this name, in the place of the first; setting `nil` removes them.
-    public subscript(name: String) -> String? {
+    package subscript(name: String) -> String? {
         get { fields.first { Self.isSame($0.name, name) }?.value }
         set {
             guard let place = fields.firstIndex(where: { Self.isSame($0.name, name) }) else {
@@ -55,17 +55,17 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// The values of all fields of this name, in order.
-    public func values(of name: String) -> [String] {
+    package func values(of name: String) -> [String] {
         fields.filter { Self.isSame($0.name, name) }.map(\.value)
     }
 
     /// Adds a field after those that are there.
-    public mutating func add(_ name: String, _ value: String) {
+    package mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name, value))
     }
 
     /// Sets every field of `others`, in the place of fields of the same names.
-    public mutating func merge(_ others: HTTPHeaders) {
+    package mutating func merge(_ others: HTTPHeaders) {
         for name in Set(others.fields.map { $0.name.lowercased() }) { self[name] = nil }
         fields += others.fields
     }
@@ -88,7 +88,7 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Whether a text can be the name of a field: a token, by RFC 9110.
-    public static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
     }
 
@@ -151,24 +151,24 @@ public struct HTTPHeaders: Sendable {
 
 extension HTTPHeaders: RandomAccessCollection {
     /// The place of the first field.
-    public var startIndex: Int { 0 }
+    package var startIndex: Int { 0 }
     /// The place after the last field.
-    public var endIndex: Int { fields.count }
+    package var endIndex: Int { fields.count }
 
     /// The field at a place.
-    public subscript(position: Int) -> Field { fields[position] }
+    package subscript(position: Int) -> Field { fields[position] }
 }
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral {
     /// Makes a list of fields from names and values.
-    public init(dictionaryLiteral elements: (String, String)...) {
+    package init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements { add(name, value) }
     }
 }
 
 extension HTTPHeaders: Hashable {
     /// Whether two lists hold the same fields in the same order; the case of names does not count.
-    public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
+    package static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         left.count == right.count
             && zip(left, right).allSatisfy {
                 isSame($0.name, $1.name) && $0.value.hasSameBytes(as: $1.value)
@@ -176,7 +176,7 @@ extension HTTPHeaders: Hashable {
     }
 
     /// Hashes what counts for equality.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         for field in fields {
             hasher.combine(field.name.lowercased())
             hasher.combine(field.value)
@@ -191,7 +191,7 @@ extension HTTPHeaders: CustomStringConvertible {
     ]
 
     /// One `Name: value` a line, without credentials.
-    public var description: String {
+    package var description: String {
         fields.map { field in
             let isSecret = Self.secretNames.contains(field.name.lowercased())
             return "\(field.name): \(isSecret ? "(hidden)" : field.value)"

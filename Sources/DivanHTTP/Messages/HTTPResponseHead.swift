@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The head of a response: status and header fields.
-public struct HTTPResponseHead: Sendable, Hashable {
+package struct HTTPResponseHead: Sendable, Hashable {
     /// The status, such as 200.
-    public var status: Int
+    package var status: Int
     /// The header fields.
-    public var headers: HTTPHeaders
+    package var headers: HTTPHeaders
 
     /// Makes a head.
-    public init(status: Int, headers: HTTPHeaders = HTTPHeaders()) {
+    package init(status: Int, headers: HTTPHeaders = HTTPHeaders()) {
         self.status = status
         self.headers = headers
     }
 
     /// Whether the status says that the request succeeded: 200 to 299.
-    public var isSuccess: Bool { (200...299).contains(status) }
+    package var isSuccess: Bool { (200...299).contains(status) }
 }

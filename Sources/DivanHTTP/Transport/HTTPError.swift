@@ -10,10 +10,10 @@
 ///
 /// The code says what a caller can *do* about it; the message is one sentence for a human, without credentials and
 /// without anything from a body but the server's own `reason`.
-public struct HTTPError: Error, Sendable {
+package struct HTTPError: Error, Sendable {
     /// The kinds of failure.
     @nonexhaustive
-    public enum Code: String, Sendable, CaseIterable {
+    package enum Code: String, Sendable, CaseIterable {
         /// The request cannot be sent as it is: a header or a URL breaks a rule.
         case invalidRequest
         /// No address is known for the host.
@@ -53,20 +53,20 @@ public struct HTTPError: Error, Sendable {
     }
 
     /// What the caller can do about it.
-    public var code: Code
+    package var code: Code
     /// One sentence.
-    public var message: String
+    package var message: String
     /// The status of the answer, where there was one.
-    public var status: Int?
+    package var status: Int?
     /// The server's name for the failure, such as `not_found`, where it gave one.
-    public var serverError: String?
+    package var serverError: String?
     /// Whether trying again later may help.
-    public var isTransient: Bool
+    package var isTransient: Bool
     /// How long the server asked to be left alone.
-    public var retryAfter: Duration?
+    package var retryAfter: Duration?
 
     /// Makes an error.
-    public init(
+    package init(
         _ code: Code, _ message: String, status: Int? = nil, isTransient: Bool = false,
         retryAfter: Duration? = nil
     ) {
@@ -80,7 +80,7 @@ public struct HTTPError: Error, Sendable {
 
 extension HTTPError: CustomStringConvertible {
     /// One line: the sentence, then the code.
-    public var description: String {
+    package var description: String {
         "\(message) (\(code.rawValue)\(status.map { ", HTTP \($0)" } ?? ""))"
     }
 }

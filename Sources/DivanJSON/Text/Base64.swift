@@ -6,7 +6,7 @@
 /// Base64.encode([1, 2, 3, 4])        // "AQIDBA=="
 /// Base64.decode("AQIDBA==")          // [1, 2, 3, 4]
 /// ```
-public enum Base64 {
+package enum Base64 {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     /// The value of each character, 0xFF for those outside of the alphabet.
@@ -17,7 +17,7 @@ public enum Base64 {
     }()
 
     /// The base64 text of bytes.
-    public static func encode(_ bytes: [UInt8]) -> String {
+    package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
         var index = 0
@@ -39,7 +39,7 @@ public enum Base64 {
     ///
     /// Padding, line breaks and leftover bits are taken strictly: the text must be just what
     /// ``encode(_:)`` writes.
-    public static func decode(_ text: String) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         var characters = Array(text.utf8)
         guard characters.count % 4 == 0 else { return nil }
         var padding = 0

@@ -204,7 +204,8 @@ extension Call {
     }
 
     /// The body with the stubs of attachments turned into entries whose content follows.
-    private static func following(_ attachments: [Attachment], in body: PackedValue) -> PackedValue
+    private static func following(_ attachments: [DocumentAttachment], in body: PackedValue)
+        -> PackedValue
     {
         var entries: JSONObject = [:]
         for attachment in attachments {

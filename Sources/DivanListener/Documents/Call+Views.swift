@@ -87,7 +87,7 @@ extension Call {
     private static let compiled = "_design "
 
     /// A view by its names: the app's, or what the design document says now.
-    func view(_ design: String, _ name: String) throws -> View {
+    func view(_ design: String, _ name: String) throws -> DatabaseView {
         let database = try database
         let full = DesignItem.name(design, name)
         if let view = try database.existingView(named: full), view.isDefined,
@@ -112,7 +112,7 @@ extension Call {
         {
             return view
         }
-        let map: View.Map
+        let map: DatabaseView.Map
         do { map = try compile(source, language) } catch {
             throw HTTPFailure(400, "compilation_error", "The map function could not be compiled.")
         }
@@ -136,12 +136,13 @@ extension Call {
 
     // MARK: - Rows
 
-    private func isReduced(_ view: View, _ parameters: QueryParameters) throws -> Bool {
+    private func isReduced(_ view: DatabaseView, _ parameters: QueryParameters) throws -> Bool {
         try view.hasReduce && parameters.flag("reduce", default: true)
     }
 
     /// Asks a view, and prepares to write what it answers.
-    private func listing(of view: View, _ parameters: QueryParameters) throws -> ViewListing {
+    private func listing(of view: DatabaseView, _ parameters: QueryParameters) throws -> ViewListing
+    {
         let isReduced = try isReduced(view, parameters)
         var query = try Self.query(view, parameters, isReduced: isReduced)
         if isReduced, hidesDocuments {
@@ -170,7 +171,7 @@ extension Call {
 
     /// When the index is brought up to date: `update` as in CouchDB 3, or `stale` as before it, whose
     /// `false` is Couchbase Lite's.
-    private static func updateMode(_ given: QueryParameters) throws -> Query.UpdateMode {
+    private static func updateMode(_ given: QueryParameters) throws -> ViewQuery.UpdateMode {
         switch (given["update"], given["stale"]) {
         case (nil, nil), ("true", _), (nil, "false"): return .before
         case ("false", _), (nil, "ok"): return .never
@@ -181,8 +182,9 @@ extension Call {
         }
     }
 
-    private static func query(_ view: View, _ given: QueryParameters, isReduced: Bool) throws
-        -> Query
+    private static func query(_ view: DatabaseView, _ given: QueryParameters, isReduced: Bool)
+        throws
+        -> ViewQuery
     {
         var query = view.query()
         query.includeOffset = !isReduced

@@ -34,7 +34,7 @@ extension DocumentFormat {
     }
 
     /// The attachments whose content is sent: those that none of the known revisions has.
-    func contents(of document: Document, _ tree: RevisionTree?) -> [Attachment] {
+    func contents(of document: Document, _ tree: RevisionTree?) -> [DocumentAttachment] {
         guard attachments != .stubs else { return [] }
         let common = commonGeneration(of: document, tree)
         return document.attachments.filter { $0.revisionPosition > common || common == 0 }
@@ -62,7 +62,7 @@ extension DocumentFormat {
         return common?.generation ?? 0
     }
 
-    private func entry(_ attachment: Attachment, isSent: Bool) throws -> JSONObject {
+    private func entry(_ attachment: DocumentAttachment, isSent: Bool) throws -> JSONObject {
         var entry = attachment.metadata
         let keepsCoding = showsEncoding || (isSent && attachments == .following)
         if attachment.encoding != nil, !keepsCoding {

@@ -23,7 +23,7 @@ internal import DivanModel
 struct DocumentParts: ResponseSteps {
     private enum Part: Sendable {
         case text([UInt8])
-        case content(Attachment)
+        case content(DocumentAttachment)
     }
 
     private static let pieceSize = 256 * 1_024
@@ -54,7 +54,7 @@ struct DocumentParts: ResponseSteps {
     }
 
     /// Appends the content of an attachment, coded as it is stored.
-    mutating func append(_ attachment: Attachment) {
+    mutating func append(_ attachment: DocumentAttachment) {
         parts.append(.content(attachment))
     }
 

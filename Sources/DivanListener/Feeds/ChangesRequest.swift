@@ -113,10 +113,10 @@ enum ChangesFilter: Sendable {
     case all
     case documentIDs(NameSet)
     case designDocuments
-    case selector(Selector)
+    case selector(DocumentSelector)
     case function(FilterFunction, JSONObject, named: String)
     /// Documents that a view has rows of.
-    case view(View)
+    case view(DatabaseView)
 
     init(_ query: QueryParameters, _ body: JSONObject, _ call: Call) throws {
         switch query["filter"] {
@@ -134,7 +134,7 @@ enum ChangesFilter: Sendable {
             guard let json = body["selector"] else {
                 throw HTTPFailure.badRequest("Selector must be specified in POST payload")
             }
-            self = .selector(try Selector(json: json))
+            self = .selector(try DocumentSelector(json: json))
         case "_view":
             let names = DesignItem.parts(query["view"] ?? "")
             guard names.count == 2 else {

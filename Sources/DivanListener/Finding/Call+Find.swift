@@ -141,7 +141,7 @@ extension Call {
         }
         let paths = try list.map { try SortKey(json: $0).path }
         let partial = definition["partial_filter_selector"] ?? body["partial_filter_selector"]
-        let filter = try partial.flatMap { $0 == [:] ? nil : try Selector(json: $0) }
+        let filter = try partial.flatMap { $0 == [:] ? nil : try DocumentSelector(json: $0) }
         let made = Self.name(of: paths, filter)
         let label = IndexLabel(
             design: IndexLabel.design(body["ddoc"]?.string ?? made),
@@ -160,7 +160,7 @@ extension Call {
     }
 
     /// A name that the same definition has each time.
-    private static func name(of paths: [String], _ filter: Selector?) -> String {
+    private static func name(of paths: [String], _ filter: DocumentSelector?) -> String {
         let text = JSONValue.array(paths.map { .string($0) }).description
         return HexText.text(Fingerprint.of(text + (filter?.json.description ?? "")))
     }

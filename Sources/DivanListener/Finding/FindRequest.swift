@@ -26,7 +26,7 @@ struct FindRequest: Sendable {
         guard selector.object != nil else {
             throw HTTPFailure(400, "invalid_selector_json", "Selector must be a JSON object")
         }
-        query = FindQuery(try Selector(json: selector), in: database)
+        query = FindQuery(try DocumentSelector(json: selector), in: database)
         limit = try Self.count(body, "limit") ?? Self.defaultLimit
         query.limit = limit
         query.skip = try Self.count(body, "skip") ?? 0

@@ -71,7 +71,7 @@ struct ReplicateRequest: Sendable {
             guard let object = selector.object else {
                 throw Self.malformed("selector", "an object")
             }
-            _ = try Selector(json: selector)
+            _ = try DocumentSelector(json: selector)
             settings.selector = object
         }
         if let ids = body["doc_ids"] {

@@ -50,7 +50,7 @@ struct GenerationCopy {
     ///   `.corrupted` when the content of an attachment is missing; and what `progress` throws. What
     ///   was copied by then is left to the caller to remove.
     func run(to dataPath: String) throws {
-        try progress.report(Progress(phase: Self.dataPhase, completed: 0, total: nil))
+        try progress.report(WorkProgress(phase: Self.dataPhase, completed: 0, total: nil))
         let lock = try lockAttachments()
         defer { lock?.unlock() }
         do { try Files.makeDirectory(dataPath) } catch { throw DatabaseError.io(error) }
@@ -62,12 +62,14 @@ struct GenerationCopy {
     private func copyData(to dataPath: String) throws {
         if let form {
             return try form.fill(dataPath, from: source.engine) { done, total in
-                try progress.report(Progress(phase: Self.dataPhase, completed: done, total: total))
+                try progress.report(
+                    WorkProgress(phase: Self.dataPhase, completed: done, total: total))
             }
         }
         try source.engine.copy(to: dataPath) { report in
             try progress.report(
-                Progress(phase: Self.dataPhase, completed: report.completed, total: report.total))
+                WorkProgress(
+                    phase: Self.dataPhase, completed: report.completed, total: report.total))
         }
     }
 
@@ -116,7 +118,7 @@ struct GenerationCopy {
                 by: form?.transfer ?? transfer.ofContent
             ) { done, total in
                 try progress.report(
-                    Progress(phase: Self.attachmentPhase, completed: done, total: total))
+                    WorkProgress(phase: Self.attachmentPhase, completed: done, total: total))
             }
         } catch let error as SystemError { throw DatabaseError.io(error) }
     }

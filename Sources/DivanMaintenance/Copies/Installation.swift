@@ -154,7 +154,7 @@ struct Installation {
         defer { core.close() }
         let problems = try Verification(core: core, readsAttachments: true) { report in
             try progress.report(
-                Progress(
+                WorkProgress(
                     phase: "checking the copy", completed: report.completed, total: report.total))
         }.run()
         if let first = problems.first {

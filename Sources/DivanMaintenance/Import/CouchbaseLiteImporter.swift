@@ -351,7 +351,7 @@ final class CouchbaseLiteImporter {
     }
 
     private func report(_ phase: String, _ completed: Int, of total: Int?) throws {
-        try progress.report(Progress(phase: phase, completed: completed, total: total))
+        try progress.report(WorkProgress(phase: phase, completed: completed, total: total))
     }
 
     /// Runs a read of the source, whose damage becomes a problem; says whether there was none.

@@ -26,7 +26,7 @@ extension Database {
         selector: JSONValue, sort: [SortKey] = [], fields: [String]? = nil, limit: Int? = nil,
         skip: Int = 0, bookmark: String? = nil, useIndex: String? = nil
     ) throws -> FindQuery {
-        var query = FindQuery(try Selector(json: selector), in: self)
+        var query = FindQuery(try DocumentSelector(json: selector), in: self)
         (query.sort, query.fields, query.limit) = (sort, fields, limit)
         (query.skip, query.bookmark, query.useIndex) = (skip, bookmark, useIndex)
         return query

@@ -28,7 +28,7 @@ public import DivanJSON
 public struct FindQuery: Sendable {
     let database: Database
     /// What documents must match.
-    public var selector: Selector
+    public var selector: DocumentSelector
     /// What they are sorted by; empty for any order.
     public var sort: [SortKey] = []
     /// The paths of the properties to give; nil for whole documents.
@@ -49,7 +49,7 @@ public struct FindQuery: Sendable {
     public var updatesIndexes = true
 
     /// Makes a query.
-    public init(_ selector: Selector, in database: Database) {
+    public init(_ selector: DocumentSelector, in database: Database) {
         self.selector = selector
         self.database = database
     }

@@ -34,7 +34,7 @@ public struct FullTextQuery: Sendable {
     /// Whether rows carry their documents, which their matches and snippets are found in.
     public var includeDocuments = true
     /// When the index is brought up to date.
-    public var updateMode = Query.UpdateMode.before
+    public var updateMode = ViewQuery.UpdateMode.before
 
     init(index: FullTextIndex, condition: Condition) {
         self.index = index

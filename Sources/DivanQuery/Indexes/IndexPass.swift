@@ -205,7 +205,7 @@ struct IndexPass {
     ) throws {
         let remaining = Int(clamping: piece.remaining + groups.remainingOfOthers)
         try progress.report(
-            Progress(
+            WorkProgress(
                 phase: "indexing", completed: report.documents,
                 total: report.documents + remaining))
         let known = batch.mapped.items.count
@@ -332,7 +332,7 @@ struct IndexPass {
                     record.signature.hasSameBytes(as: definition.signature)
                 else { return nil }
                 return try reader(record, snapshot).computePartials(reducer: definition.reducer) {
-                    try progress.report(Progress(phase: "reducing", completed: $0, total: nil))
+                    try progress.report(WorkProgress(phase: "reducing", completed: $0, total: nil))
                 }
             }
             guard let computed, var record else { return false }

@@ -9,7 +9,7 @@
 ///
 /// Map functions run on all cores; their times are added up. A slow index whose `mapping` is large has
 /// a map function that does too much: look at the type of a document first, or set
-/// ``View/documentType``.
+/// ``DatabaseView/documentType``.
 public struct IndexingStatistics: Sendable, Equatable {
     /// Documents that were looked at.
     public var documents = 0

@@ -7,7 +7,7 @@ internal import DivanModel
 
 /// A query of a view, or of all documents, as the source of a live query.
 struct QueryLiveSource: LiveSource {
-    let query: Query
+    let query: ViewQuery
 
     var core: DatabaseCore {
         switch query.source {
@@ -51,7 +51,7 @@ struct QueryLiveSource: LiveSource {
         }
     }
 
-    private func dependency(_ query: Query, _ view: View, _ rows: QueryResult) throws
+    private func dependency(_ query: ViewQuery, _ view: DatabaseView, _ rows: QueryResult) throws
         -> any LiveDependency
     {
         // An answer by scan has no place in an index.
@@ -69,7 +69,7 @@ struct QueryLiveSource: LiveSource {
 
 /// Depends on the rows of ranges of an index, and on the documents that came with them.
 private struct IndexDependency: LiveDependency {
-    let view: View
+    let view: DatabaseView
     var place: IndexTouches.Place
     let ranges: [RowRange]
     let documentIDs: NameSet

@@ -17,7 +17,7 @@ public import DivanJSON
 ///
 /// Queries choose among the indexes by themselves, by counting rows; a query need not name one. An
 /// index on several properties serves conditions on the first, on the first two, and so on, and orders
-/// by them. It serves queries of its collation only: `.unicode` those by ``Selector``, `.raw` those of
+/// by them. It serves queries of its collation only: `.unicode` those by ``DocumentSelector``, `.raw` those of
 /// `QueryBuilder` unless they say `.collate`.
 ///
 /// Documents without a property have rows too, so that a condition that a property is missing is
@@ -31,7 +31,7 @@ public struct PropertyIndex: Sendable, Hashable {
     /// The order of values.
     public var collation: Collation
     /// What documents must match to have rows; nil for all documents.
-    public var filter: Selector?
+    public var filter: DocumentSelector?
 
     /// Describes an index.
     ///
@@ -42,7 +42,7 @@ public struct PropertyIndex: Sendable, Hashable {
     ///   - filter: What documents must match to have rows.
     public init(
         named name: String? = nil, on paths: String..., collation: Collation = .unicode,
-        filter: Selector? = nil
+        filter: DocumentSelector? = nil
     ) {
         self.init(named: name, on: paths, collation: collation, filter: filter)
     }
@@ -50,7 +50,7 @@ public struct PropertyIndex: Sendable, Hashable {
     /// Describes an index on a list of paths.
     public init(
         named name: String? = nil, on paths: [String], collation: Collation = .unicode,
-        filter: Selector? = nil
+        filter: DocumentSelector? = nil
     ) {
         self.name = name ?? Self.name(of: paths, collation)
         self.paths = paths
@@ -91,7 +91,7 @@ extension PropertyIndex {
             let paths = json["paths"]?.array?.compactMap(\.string),
             let collation = json["collation"]?.string.flatMap(Collation.init(rawValue:))
         else { throw MalformedRow() }
-        let filter = try json["filter"].map { try Selector(json: $0) }
+        let filter = try json["filter"].map { try DocumentSelector(json: $0) }
         self.init(named: name, on: paths, collation: collation, filter: filter)
     }
 

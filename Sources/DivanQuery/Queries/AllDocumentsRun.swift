@@ -6,7 +6,7 @@ internal import DivanModel
 
 /// One run of a query of all documents: the store of documents is its index.
 struct AllDocumentsRun {
-    let query: Query
+    let query: ViewQuery
     let core: DatabaseCore
 
     func run() throws -> QueryResult {

@@ -5,7 +5,7 @@ internal import DivanJSON
 
 /// Turns the keys that a query asks for into ranges of row keys.
 struct QueryRanges {
-    let query: Query
+    let query: ViewQuery
     let coder: RowKeyCoder
 
     /// The ranges, in the order in which their rows come.

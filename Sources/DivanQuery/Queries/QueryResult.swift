@@ -16,7 +16,7 @@ public struct QueryResult: RandomAccessCollection, Sendable {
     /// The number of rows of the whole view or database, not only of those that the query finds.
     public let totalRows: Int
     /// How many rows of the view come before the first of the result; nil for reduced results, for
-    /// several keys, and unless the query asked by ``Query/includeOffset``.
+    /// several keys, and unless the query asked by ``ViewQuery/includeOffset``.
     public let offset: Int?
     /// Whether the stored index was too old and could not be brought up to date, since the database is
     /// open for reading only: the documents were mapped for this query.

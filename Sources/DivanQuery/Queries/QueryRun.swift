@@ -9,7 +9,7 @@ internal import DivanStorage
 
 /// One run of a query: brings the index up to date, then reads in one snapshot.
 struct QueryRun {
-    let query: Query
+    let query: ViewQuery
 
     func run() throws -> QueryResult {
         switch query.source {
@@ -18,7 +18,7 @@ struct QueryRun {
         }
     }
 
-    private func run(_ view: View) throws -> QueryResult {
+    private func run(_ view: DatabaseView) throws -> QueryResult {
         let definition = try view.definition()
         let reducer = query.mapOnly ? nil : view.reducer
         try check(view, reducer)
@@ -47,7 +47,7 @@ struct QueryRun {
 
     /// Answers from the index if that has all that the documents have; nil otherwise.
     private func answerIfUpToDate(
-        _ view: View, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?
+        _ view: DatabaseView, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?
     ) throws -> QueryResult? {
         try view.core.read { snapshot in
             guard let record = try view.record(in: snapshot),
@@ -59,7 +59,7 @@ struct QueryRun {
 
     /// Answers from the index as it is.
     private func answer(
-        _ view: View, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?,
+        _ view: DatabaseView, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?,
         _ record: IndexRecord?, _ snapshot: Snapshot
     ) throws -> QueryResult {
         try snapshot.core.blaming(nil) {
@@ -78,7 +78,7 @@ struct QueryRun {
 
     /// Answers from a scan of the documents.
     private func run(
-        _ view: View, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?,
+        _ view: DatabaseView, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?,
         _ scanned: ScannedIndex
     ) throws -> QueryResult {
         try view.core.read { snapshot in
@@ -99,7 +99,7 @@ struct QueryRun {
         }
     }
 
-    private func check(_ view: View, _ reducer: (any ViewReducer)?) throws {
+    private func check(_ view: DatabaseView, _ reducer: (any ViewReducer)?) throws {
         if case .level(let level) = query.grouping, level < 1 {
             throw DatabaseError(
                 .invalidQuery, "A group level of \(level) groups nothing; use 1 or more.")
@@ -119,7 +119,7 @@ struct QueryRun {
 
 /// Reads the rows, groups or reduction of an index.
 private struct IndexRun {
-    let query: Query
+    let query: ViewQuery
     let snapshot: Snapshot
     let coder: RowKeyCoder
     let record: IndexRecord?

@@ -12,7 +12,7 @@ internal import DivanJSON
 ///
 /// As in CouchDB, an object without keys is no condition but a value to be equal to, but for the whole
 /// selector, which is then everything. A list without items excludes nothing. A query that asks for nothing
-/// but such a list finds nothing: see `Selector.wanted`.
+/// but such a list finds nothing: see `DocumentSelector.wanted`.
 struct SelectorParser {
     /// Where in the selector the parser is, for errors.
     struct Place {

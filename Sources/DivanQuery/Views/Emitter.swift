@@ -17,7 +17,7 @@ internal import DivanJSON
 /// which takes no space; since the document is found from the row, there is seldom a need for more.
 ///
 /// A document that emits a key of more than 1 MB, a value of more than 8 MB, nesting over 512
-/// levels, NaN or an infinity is skipped and reported by the view: see ``View/failures``.
+/// levels, NaN or an infinity is skipped and reported by the view: see ``DatabaseView/failures``.
 ///
 /// An emitter is valid only inside the map function that it is given to, on the same thread.
 public struct Emitter {

@@ -21,13 +21,13 @@ extension Database {
     ///   - keys: Which keys it finds; all unless given.
     ///   - reduce: What folds rows, if anything.
     ///   - collation: The order of keys.
-    ///   - map: The map function; see ``View``. A document that it fails for has no rows.
+    ///   - map: The map function; see ``DatabaseView``. A document that it fails for has no rows.
     /// - Returns: The query.
     public func query(
         _ keys: KeySelection = .all, reduce: Reduce? = nil, collation: Collation = .unicode,
-        map: @escaping View.Map
-    ) -> Query {
-        let view = View(name: "one-shot", core: core, registry: views, isOneShot: true)
+        map: @escaping DatabaseView.Map
+    ) -> ViewQuery {
+        let view = DatabaseView(name: "one-shot", core: core, registry: views, isOneShot: true)
         view.collation = collation
         view.setMap(version: "1", reduce: reduce, map)
         return view.query(keys)

@@ -14,7 +14,7 @@ final class ViewRegistry: ModuleState {
     }
 
     private struct State {
-        var views: NameMap<View> = [:]
+        var views: NameMap<DatabaseView> = [:]
         var followers: [Int: Follower] = [:]
         var nextNumber = 0
         var isClosed = false
@@ -26,30 +26,30 @@ final class ViewRegistry: ModuleState {
     var isClosed: Bool { state.withLock(\.isClosed) }
 
     /// The view of a name, made when it is first asked for.
-    func view(_ name: String, in core: DatabaseCore) -> View {
+    func view(_ name: String, in core: DatabaseCore) -> DatabaseView {
         state.withLock { state in
             if let view = state.views[name] { return view }
-            let view = View(name: name, core: core, registry: self)
+            let view = DatabaseView(name: name, core: core, registry: self)
             state.views[name] = view
             return view
         }
     }
 
-    func view(_ name: String) -> View? { state.withLock { $0.views[name] } }
+    func view(_ name: String) -> DatabaseView? { state.withLock { $0.views[name] } }
 
     /// The view that has the name of a view now.
-    func current(_ view: View) -> View {
+    func current(_ view: DatabaseView) -> DatabaseView {
         view.isOneShot ? view : self.view(view.name) ?? view
     }
 
-    func remove(_ view: View) {
+    func remove(_ view: DatabaseView) {
         state.withLock { state in
             if state.views[view.name] === view { state.views[view.name] = nil }
         }
     }
 
     /// What the indexer may bring up to date in the same pass.
-    func otherDefinitions(than view: View) -> [IndexDefinition] {
+    func otherDefinitions(than view: DatabaseView) -> [IndexDefinition] {
         let others = state.withLock { $0.views.values.filter { $0 !== view && $0.isDefined } }
         return others.compactMap { try? $0.definition() }
     }
@@ -114,12 +114,12 @@ extension Database {
     /// Returns the view of a name, the same object each time; a new one has no functions yet.
     ///
     /// Nothing is stored before the view has a map function and is queried.
-    public func view(named name: String) -> View { views.view(name, in: core) }
+    public func view(named name: String) -> DatabaseView { views.view(name, in: core) }
 
     /// Returns the view of a name if it has a map function or a stored index; nil otherwise.
     ///
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
-    public func existingView(named name: String) throws -> View? {
+    public func existingView(named name: String) throws -> DatabaseView? {
         if let view = views.view(name), view.isDefined { return view }
         try checkOpen()
         let isStored = try core.read { try $0.indexRecord(IndexName(.view, name)) != nil }

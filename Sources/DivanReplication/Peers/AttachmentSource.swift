@@ -18,7 +18,7 @@ package struct WantedAttachment: Sendable {
     package var isCoded: Bool
 
     /// What an attachment says of itself; nil when it belongs to no stored revision.
-    package init?(_ attachment: Attachment) {
+    package init?(_ attachment: DocumentAttachment) {
         guard let owner = attachment.owner else { return nil }
         documentID = owner.documentID
         revisionID = owner.revisionID

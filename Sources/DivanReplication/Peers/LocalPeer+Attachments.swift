@@ -30,7 +30,7 @@ extension LocalPeer: AttachmentSource {
 
     /// The attachment of the revision that was seen, else of the current one.
     private func attachment(_ wanted: WantedAttachment, orCurrent: Bool = true) async throws
-        -> Attachment?
+        -> DocumentAttachment?
     {
         try await database.performRead { transaction in
             let seen = try? transaction.document(

@@ -9,12 +9,12 @@ internal import DivanLogging
 ///       ▲                      │ broke off, busy, unreachable
 ///       └── after a while ◄────┘ at most as often as the policy says without a byte of progress
 struct AttachmentDownload {
-    let attachment: Attachment
+    let attachment: DocumentAttachment
     let wanted: WantedAttachment
     let source: any AttachmentSource
     let database: Database
     let policy: RetryPolicy
-    let progress: (@Sendable (Progress) throws -> Void)?
+    let progress: (@Sendable (WorkProgress) throws -> Void)?
 
     /// What the app's closure threw: not a failure of the transfer.
     private struct Stopped: Error { let error: any Error }
@@ -75,7 +75,7 @@ struct AttachmentDownload {
     private func tell(_ bytes: Int) throws {
         do {
             try progress?(
-                Progress(phase: "downloading", completed: bytes, total: wanted.storedLength))
+                WorkProgress(phase: "downloading", completed: bytes, total: wanted.storedLength))
         } catch { throw Stopped(error: error) }
     }
 

@@ -32,7 +32,7 @@ extension Replication {
     ///   closed (`underlying` tells), `.unreachable`, `.timeout`, `.server` and the others as a replication;
     ///   `CancellationError`; and what `progress` throws.
     public func downloadAttachment(
-        _ attachment: Attachment, progress: (@Sendable (Progress) throws -> Void)? = nil
+        _ attachment: DocumentAttachment, progress: (@Sendable (WorkProgress) throws -> Void)? = nil
     ) async throws {
         let wanted = try wanted(attachment)
         guard !attachment.isContentAvailable else { return }
@@ -55,7 +55,7 @@ extension Replication {
     ///   something else here refers to it; `.database` with `.databaseBusy` below while a backup is made; and
     ///   the others as a replication.
     @discardableResult
-    public func removeLocalContent(of attachment: Attachment) async throws -> Int {
+    public func removeLocalContent(of attachment: DocumentAttachment) async throws -> Int {
         let wanted = try wanted(attachment)
         guard attachment.isContentAvailable else { return 0 }
         let database = database
@@ -77,7 +77,7 @@ extension Replication {
         } catch { throw ReplicationError(error) }
     }
 
-    private func wanted(_ attachment: Attachment) throws -> WantedAttachment {
+    private func wanted(_ attachment: DocumentAttachment) throws -> WantedAttachment {
         guard attachment.isStored(in: database), let wanted = WantedAttachment(attachment) else {
             throw ReplicationError(
                 .invalidSetting,

@@ -306,7 +306,7 @@ struct SourceFilter {
             tests.append { try filter($0, parameters) }
         }
         if let selector = settings.selector {
-            let selector = try Selector(json: .object(selector))
+            let selector = try DocumentSelector(json: .object(selector))
             tests.append { selector.matches($0) }
         }
         if !settings.documentIDs.isEmpty {

@@ -75,7 +75,7 @@ package struct WireDocumentWriter: Sendable {
     ///   somewhere in the text.
     @discardableResult
     package func append(_ document: Document, tree: RevisionTree?, to bytes: inout [UInt8]) throws
-        -> [Attachment]
+        -> [DocumentAttachment]
     {
         bytes.append(ascii: #"{"_id":"#)
         bytes.append(jsonString: document.id)
@@ -88,7 +88,7 @@ package struct WireDocumentWriter: Sendable {
             body: stubs == nil
                 ? document.body : document.body.replacing(["_attachments": JSONValue?.none]),
             to: &bytes)
-        var following: [Attachment] = []
+        var following: [DocumentAttachment] = []
         if stubs != nil {
             following = try append(attachmentsOf: document, history, to: &bytes)
         }
@@ -118,8 +118,8 @@ package struct WireDocumentWriter: Sendable {
 
     private func append(
         attachmentsOf document: Document, _ history: [RevisionID], to bytes: inout [UInt8]
-    ) throws -> [Attachment] {
-        var following: [Attachment] = []
+    ) throws -> [DocumentAttachment] {
+        var following: [DocumentAttachment] = []
         let known = lastKnownGeneration(history)
         var isFirst = true
         bytes.append(ascii: #","_attachments":{"#)
@@ -151,7 +151,7 @@ package struct WireDocumentWriter: Sendable {
         return following
     }
 
-    private func form(of attachment: Attachment) -> WireDocumentOptions.Contents {
+    private func form(of attachment: DocumentAttachment) -> WireDocumentOptions.Contents {
         guard options.contents == .follows else { return options.contents }
         return attachment.storedLength <= options.inlineLimit && attachment.encoding == nil
             ? .inline : .follows

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import struct Divan.Attachment
 import Divan
 @testable import DivanDatabase
 import DivanPlatform
@@ -26,7 +25,7 @@ struct EncryptedAttachmentTests {
         try database.save(document)
     }
 
-    private func attachment(of id: String, in database: Database) throws -> Attachment {
+    private func attachment(of id: String, in database: Database) throws -> DocumentAttachment {
         try #require(try database.existing(id).attachment(named: "a"))
     }
 

@@ -43,7 +43,7 @@ import Testing
         let sandbox = Sandbox()
         let index = PropertyIndex(
             named: "n", on: ["a.b", "tags[]"], collation: .raw,
-            filter: try Selector(json: ["type": "x"]))
+            filter: try DocumentSelector(json: ["type": "x"]))
         do {
             let database = try sandbox.database()
             try database.createIndex(index)
@@ -184,7 +184,7 @@ import Testing
         try database.create("a", ["x": 1, "live": true])
         try database.create("b", ["x": 1])
         try database.createIndex(
-            PropertyIndex(named: "live", on: "x", filter: Selector(json: ["live": true])))
+            PropertyIndex(named: "live", on: "x", filter: DocumentSelector(json: ["live": true])))
         #expect(try ids(["x": 1]) == ["a", "b"])
         #expect(try ids(["x": 1, "live": true], index: "live") == ["a"])
     }

@@ -30,7 +30,7 @@ struct IndexGroupTests {
     /// Views of rows of different sizes, and how often each of their maps was called.
     private static func views(
         _ count: Int, of database: Database, _ calls: CallCounter
-    ) -> [View] {
+    ) -> [DatabaseView] {
         (0..<count).map { place in
             let view = database.view(named: "view \(place)")
             view.setMap(version: "1", reduce: .count) { document, emit in

@@ -102,7 +102,7 @@ struct IndexPieceTests {
         #expect(try isLent(PropertyIndex(on: "a", "b.c")))
         #expect(try !isLent(PropertyIndex(on: "a[]")))
         #expect(try !isLent(PropertyIndex(on: "_id")))
-        #expect(try !isLent(PropertyIndex(on: "a", filter: Selector(json: ["b": 1]))))
+        #expect(try !isLent(PropertyIndex(on: "a", filter: DocumentSelector(json: ["b": 1]))))
     }
 
     // MARK: - Helpers

@@ -233,7 +233,7 @@ import Testing
 @Suite struct ScannedIndexTests {
     private let sandbox = Sandbox()
 
-    private func view(of database: Database, version: String = "1") -> View {
+    private func view(of database: Database, version: String = "1") -> DatabaseView {
         let view = database.view(named: "v")
         view.setMap(version: version, reduce: .sum) { document, emit in
             emit(

@@ -98,7 +98,7 @@ struct NewIndexTests {
     // MARK: - Helpers
 
     /// Views of a third of the documents each.
-    private static func views(of database: Database, version: String = "1") -> [View] {
+    private static func views(of database: Database, version: String = "1") -> [DatabaseView] {
         (0..<3).map { remainder in
             let view = database.view(named: "view \(remainder)")
             view.setMap(version: version) { document, emit in

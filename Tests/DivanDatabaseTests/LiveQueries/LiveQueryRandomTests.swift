@@ -31,7 +31,7 @@ import Testing
             if document["twice"].bool == true { emit(document["n"], nil) }
         }
         let interval = random.element(of: [0, 0, 1, 5])
-        var queries: [Query] = []
+        var queries: [ViewQuery] = []
         for _ in 0..<3 { queries.append(query(view, database, &random)) }
         let lives = queries.map { $0.live(interval: .milliseconds(interval)) }
         let tolds = lives.map { _ in Told() }
@@ -65,8 +65,10 @@ import Testing
         database.close()
     }
 
-    private static func query(_ view: View, _ database: Database, _ random: inout SeededRandom)
-        -> Query
+    private static func query(
+        _ view: DatabaseView, _ database: Database, _ random: inout SeededRandom
+    )
+        -> ViewQuery
     {
         var query = random.oneIn(4) ? database.allDocumentsQuery() : view.query()
         if case .view = query.source {
@@ -89,7 +91,9 @@ import Testing
         return query
     }
 
-    private static func change(_ database: Database, _ view: View, _ random: inout SeededRandom)
+    private static func change(
+        _ database: Database, _ view: DatabaseView, _ random: inout SeededRandom
+    )
         throws
     {
         let id = "\(random.below(8))"

@@ -29,7 +29,7 @@ final class Told: Sendable {
 @Suite(.timeLimit(.minutes(10))) struct LiveQueryTests {
     private let sandbox = Sandbox()
     private let database: Database
-    private let numbers: View
+    private let numbers: DatabaseView
 
     init() throws {
         database = try sandbox.database()
@@ -37,7 +37,7 @@ final class Told: Sendable {
         Self.setMap(numbers)
     }
 
-    private static func setMap(_ view: View, version: String = "1", reduce: Reduce? = nil) {
+    private static func setMap(_ view: DatabaseView, version: String = "1", reduce: Reduce? = nil) {
         view.setMap(version: version, reduce: reduce) { document, emit in
             if document["n"].exists { emit(document["n"], document["title"]) }
         }

@@ -204,7 +204,7 @@ import Testing
         }
         // Rows that have no room: ten times what the documents take.
         let padding = String(repeating: "wide ", count: 500)
-        func define() -> View {
+        func define() -> DatabaseView {
             let view = database.view(named: "wide")
             view.setMap(version: "1") { document, emit in
                 let number = document["n"].int64 ?? 0

@@ -99,7 +99,7 @@ import Testing
     ]
 
     @Test(arguments: rows) func `a selector matches by CouchDB's rules`(_ row: Row) throws {
-        let selector = try Selector(json: JSONParser.parse(row.selector))
+        let selector = try DocumentSelector(json: JSONParser.parse(row.selector))
         let matching = try Self.bodies.filter { id, body in
             try selector.matches(PackedValue(parsing: body), id: id)
         }
@@ -122,7 +122,7 @@ import Testing
         case .property: try database.createIndex(PropertyIndex(on: "a"))
         case .elements: try database.createIndex(PropertyIndex(on: "a[]"))
         case .partial:
-            let filter = try Selector(json: ["a": ["$exists": true]])
+            let filter = try DocumentSelector(json: ["a": ["$exists": true]])
             try database.createIndex(PropertyIndex(on: "a", filter: filter))
         }
         for row in Self.rows {
@@ -142,7 +142,7 @@ import Testing
         for (id, body) in Self.bodies {
             try database.save(MutableDocument(JSONParser.parse(body).object ?? [:], id: id))
         }
-        let filter = try Selector(json: JSONParser.parse(row.selector))
+        let filter = try DocumentSelector(json: JSONParser.parse(row.selector))
         try database.createIndex(PropertyIndex(named: "i", on: "a", filter: filter))
         try database.updateIndexes()
         #expect(try database.indexReports().map(\.rows) == [row.matching.count])
@@ -151,7 +151,7 @@ import Testing
     @Test func `an empty object without anything to compare is refused`() throws {
         for text in [#"{"$not":{}}"#, #"{"$not":{"$not":{}}}"#] {
             let json = try JSONParser.parse(text)
-            let error = #expect(throws: DatabaseError.self) { try Selector(json: json) }
+            let error = #expect(throws: DatabaseError.self) { try DocumentSelector(json: json) }
             #expect(error?.code == .invalidQuery)
             #expect(error?.message.contains("$not") == true)
         }

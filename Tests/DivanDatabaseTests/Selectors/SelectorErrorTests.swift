@@ -32,7 +32,7 @@ import Testing
     ])
     func `the message names the operator and where it stands`(_ row: (String, String)) throws {
         let json = try JSONParser.parse(row.0)
-        let error = #expect(throws: DatabaseError.self) { try Selector(json: json) }
+        let error = #expect(throws: DatabaseError.self) { try DocumentSelector(json: json) }
         #expect(error?.code == .invalidQuery)
         #expect(error?.message.contains(row.1) == true, "\(error?.message ?? "")")
     }
@@ -40,6 +40,6 @@ import Testing
     @Test func `a selector nested too deep is refused`() throws {
         var json: JSONValue = ["a": 1]
         for _ in 0..<400 { json = ["$not": json] }
-        #expect(throws: DatabaseError.self) { try Selector(json: json) }
+        #expect(throws: DatabaseError.self) { try DocumentSelector(json: json) }
     }
 }

@@ -12,7 +12,7 @@ import Testing
         for round in Soak.rounds(test: 2_000, soak: 50_000) {
             var random = Soak.random(round: round, salt: 0x5E1E)
             let json = RandomSelector.selector(3, &random)
-            let selector = try Selector(json: json)
+            let selector = try DocumentSelector(json: json)
             let reference = ReferenceSelector(json)
             for _ in 0..<10 {
                 let document = JSONValue.object(RandomSelector.document(3, &random))

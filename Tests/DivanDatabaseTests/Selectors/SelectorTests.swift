@@ -13,7 +13,7 @@ import Testing
     }
 
     private static func matches(_ selector: String, _ body: String) throws -> Bool {
-        try Selector(json: JSONParser.parse(selector)).matches(
+        try DocumentSelector(json: JSONParser.parse(selector)).matches(
             PackedValue(parsing: body), id: "id-1", revisionID: "2-b")
     }
 
@@ -186,15 +186,16 @@ import Testing
         let database = try Database.inMemory()
         try database.create("task-1", ["done": false])
         let document = try #require(try database.document(withID: "task-1"))
-        #expect(try Selector(json: ["_id": "task-1", "done": false]).matches(document))
-        #expect(try Selector(json: ["_rev": .string(document.revisionID)]).matches(document))
-        #expect(try !Selector(json: ["done": true]).matches(document))
+        #expect(try DocumentSelector(json: ["_id": "task-1", "done": false]).matches(document))
+        #expect(
+            try DocumentSelector(json: ["_rev": .string(document.revisionID)]).matches(document))
+        #expect(try !DocumentSelector(json: ["done": true]).matches(document))
     }
 
     @Test func `selectors are equal when their JSON is`() throws {
-        let selector = try Selector(json: ["a": 1, "b": 2])
-        #expect(try selector == Selector(json: ["b": 2, "a": 1]))
-        #expect(try selector != Selector(json: ["a": 1]))
+        let selector = try DocumentSelector(json: ["a": 1, "b": 2])
+        #expect(try selector == DocumentSelector(json: ["b": 2, "a": 1]))
+        #expect(try selector != DocumentSelector(json: ["a": 1]))
         #expect(selector.json == ["a": 1, "b": 2])
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { database = try Database.inMemory() }
 
-    private func ids(_ edit: (inout Query) -> Void = { _ in }) throws -> [String?] {
+    private func ids(_ edit: (inout ViewQuery) -> Void = { _ in }) throws -> [String?] {
         var query = database.allDocumentsQuery()
         edit(&query)
         return try query.run().map(\.documentID)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct MedianAndDistinctTests {
     private let database: Database
-    private let tracks: View
+    private let tracks: DatabaseView
 
     init() throws {
         database = try Database.inMemory()

@@ -7,7 +7,7 @@ import Testing
 /// `[1.0, "a"]` are one key for every question that an index answers.
 @Suite struct MixedNumbersTests {
     private let database: Database
-    private let view: View
+    private let view: DatabaseView
 
     init() throws {
         database = try Database.inMemory()
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    private func ids(_ edit: (inout Query) -> Void) throws -> [String] {
+    private func ids(_ edit: (inout ViewQuery) -> Void) throws -> [String] {
         var query = view.query()
         query.mapOnly = true
         edit(&query)
@@ -35,7 +35,7 @@ import Testing
         return ids
     }
 
-    private func groups(_ edit: (inout Query) -> Void) throws -> [(JSONValue, JSONValue?)] {
+    private func groups(_ edit: (inout ViewQuery) -> Void) throws -> [(JSONValue, JSONValue?)] {
         var query = view.query()
         edit(&query)
         return try query.run().map { ($0.key, $0.value) }
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func `a range has every key between, in the order of what differs`() throws {
-        func range(_ edit: @escaping (inout Query) -> Void = { _ in }) throws -> [String] {
+        func range(_ edit: @escaping (inout ViewQuery) -> Void = { _ in }) throws -> [String] {
             try ids {
                 $0.startKey = [1, "a"]
                 $0.endKey = [1.0, "z"]
@@ -174,9 +174,9 @@ import Testing
     }
 }
 
-extension Query {
+extension ViewQuery {
     /// The same query of the rows, without the reduce.
-    fileprivate func mapped() -> Query {
+    fileprivate func mapped() -> ViewQuery {
         var query = self
         query.mapOnly = true
         return query

@@ -19,12 +19,12 @@ import Testing
         try database.create("_design/d", ["n": 1])
     }
 
-    private static let map: View.Map = { document, emit in
+    private static let map: DatabaseView.Map = { document, emit in
         emit([document["name"].value ?? .null, document["n"].value ?? .null], document["n"])
         if document["n"].int == 2 { emit("two", 1) }
     }
 
-    private func rows(_ query: Query) throws -> [String] {
+    private func rows(_ query: ViewQuery) throws -> [String] {
         try query.run().map { "\($0.key) \($0.documentID ?? "-") \($0.value ?? .null)" }
     }
 
@@ -37,7 +37,7 @@ import Testing
             var theirs = view.query()
             #expect(try rows(mine) == rows(theirs))
             #expect(try mine.run().totalRows == theirs.run().totalRows)
-            let changes: [(inout Query) -> Void] = [
+            let changes: [(inout ViewQuery) -> Void] = [
                 { $0.descending = true }, { $0.skip = 5 }, { $0.limit = 9 },
                 { ($0.startKey, $0.endKey) = (["a"], ["b", 4]) }, { $0.keys = ["two", ["a", 1]] },
             ]

@@ -44,7 +44,7 @@ struct QueryInsideReadTests {
 
     // MARK: - Helpers
 
-    private func makeIndexes(in database: Database) throws -> View {
+    private func makeIndexes(in database: Database) throws -> DatabaseView {
         let view = database.view(named: "n")
         view.setMap(version: "1") { document, emit in emit(document["n"], nil) }
         try database.createIndex(PropertyIndex(on: "n"))
@@ -52,7 +52,7 @@ struct QueryInsideReadTests {
     }
 
     /// How many documents a view, a selector and a search find.
-    private static func counts(_ database: Database, _ view: View) throws -> [Int] {
+    private static func counts(_ database: Database, _ view: DatabaseView) throws -> [Int] {
         var query = try database.find(selector: ["n": ["$gte": 0]])
         query.limit = 10_000
         let found = try query.run()

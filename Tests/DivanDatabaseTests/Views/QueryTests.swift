@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct QueryTests {
     private let database: Database
-    private let view: View
+    private let view: DatabaseView
 
     init() throws {
         database = try Database.inMemory()
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    private func keys(_ edit: (inout Query) -> Void = { _ in }) throws -> [JSONValue] {
+    private func keys(_ edit: (inout ViewQuery) -> Void = { _ in }) throws -> [JSONValue] {
         var query = view.query()
         edit(&query)
         return try query.run().map(\.key)
@@ -126,7 +126,7 @@ import Testing
         #expect(descending == ["d2", "d1", "d0"])
     }
 
-    private func keysAndIDs(_ edit: (inout Query) -> Void) throws -> [String?] {
+    private func keysAndIDs(_ edit: (inout ViewQuery) -> Void) throws -> [String?] {
         var query = view.query()
         edit(&query)
         return try query.run().map(\.documentID)

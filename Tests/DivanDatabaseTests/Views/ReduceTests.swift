@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ReduceTests {
     private let database: Database
-    private let tracks: View
+    private let tracks: DatabaseView
 
     init() throws {
         database = try Database.inMemory()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ReducedWindowTests {
     private let database: Database
-    private let view: View
+    private let view: DatabaseView
 
     init() throws {
         database = try Database.inMemory()
@@ -47,7 +47,7 @@ import Testing
         #expect(try query.run().isEmpty)
         query.grouping = .none
         query.mapOnly = true
-        for mode in [Query.UpdateMode.never, .before, .after] {
+        for mode in [ViewQuery.UpdateMode.never, .before, .after] {
             query.updateMode = mode
             let rows = try query.run()
             #expect(rows.isEmpty)

@@ -41,7 +41,7 @@ struct ReferenceView {
     }
 
     /// The rows that a query finds, before skip and limit.
-    func rows(_ query: Query) -> [Row] {
+    func rows(_ query: ViewQuery) -> [Row] {
         if let keys = query.keys {
             let all = rows
             return keys.flatMap { key in
@@ -69,12 +69,12 @@ struct ReferenceView {
         return query.descending ? inside.reversed() : inside
     }
 
-    func window<T>(_ rows: [T], _ query: Query) -> [T] {
+    func window<T>(_ rows: [T], _ query: ViewQuery) -> [T] {
         Array(rows.dropFirst(query.skip).prefix(query.limit ?? .max))
     }
 
     /// The groups that a query finds, with the sums of their values.
-    func groups(_ query: Query) -> [(key: JSONValue, sum: Int64)] {
+    func groups(_ query: ViewQuery) -> [(key: JSONValue, sum: Int64)] {
         var groups: [(key: JSONValue, sum: Int64)] = []
         for row in rows(query) {
             var key = row.key

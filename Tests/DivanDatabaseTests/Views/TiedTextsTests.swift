@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    private func view() -> View {
+    private func view() -> DatabaseView {
         let view = database.view(named: "texts")
         view.setMap(version: "1", reduce: .count) { document, emit in
             emit(["x", document["text"]], nil)

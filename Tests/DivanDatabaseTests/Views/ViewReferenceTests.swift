@@ -83,7 +83,7 @@ import Testing
     // MARK: - Queries
 
     private static func ask(
-        _ view: View, _ model: ReferenceView, _ random: inout SeededRandom, _ round: Int
+        _ view: DatabaseView, _ model: ReferenceView, _ random: inout SeededRandom, _ round: Int
     ) throws {
         var query = view.query()
         let keys = model.rows.map(\.key)
@@ -118,7 +118,7 @@ import Testing
     }
 
     private static func askReduced(
-        _ query: Query, _ model: ReferenceView, _ random: inout SeededRandom, _ round: Int
+        _ query: ViewQuery, _ model: ReferenceView, _ random: inout SeededRandom, _ round: Int
     ) throws {
         var query = query
         let sum = model.rows(query).reduce(0) { $0 + $1.value }

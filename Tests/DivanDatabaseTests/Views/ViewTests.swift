@@ -16,7 +16,7 @@ final class Counter: Sendable {
 
 @Suite struct ViewTests {
     private let database: Database
-    private let phones: View
+    private let phones: DatabaseView
     private let calls = Counter()
 
     init() throws {

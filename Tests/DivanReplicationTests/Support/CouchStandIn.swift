@@ -6,8 +6,6 @@ import DivanReplication
 import DivanTestSupport
 import Synchronization
 
-import struct Divan.Attachment
-
 /// A database that answers as CouchDB does, without a socket: as much of the protocol as a replication
 /// uses, on a database in memory.
 final class CouchStandIn: WireConnection {
@@ -211,7 +209,7 @@ final class CouchStandIn: WireConnection {
     }
 
     private func text(_ id: String, _ revision: String, _ options: WireDocumentOptions) throws -> (
-        [UInt8], [Attachment]
+        [UInt8], [DocumentAttachment]
     )? {
         guard let tree = try database.revisionTree(of: id),
             let node = tree.node(try RevisionID(revision)), node.sequence != nil,

@@ -4,8 +4,6 @@ import Divan
 import DivanReplication
 import Testing
 
-import struct Divan.Attachment
-
 /// The text of a value, without content that a test does not care for.
 func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 

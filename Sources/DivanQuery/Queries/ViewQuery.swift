@@ -15,9 +15,9 @@ public import DivanJSON
 /// A query is a value: change its properties and run it as often as you like. Rows come in the order
 /// of their keys. On a view with a reduce the result is the reduced value, in one row or, grouped, in
 /// one row a group, unless ``mapOnly`` asks for the rows themselves.
-public struct Query: Sendable {
+public struct ViewQuery: Sendable {
     enum Source: Sendable {
-        case view(View)
+        case view(DatabaseView)
         case allDocuments(DatabaseCore, ViewRegistry)
     }
 
@@ -126,7 +126,7 @@ public struct Query: Sendable {
     /// - Returns: The rows, all of one moment.
     /// - Throws: `DatabaseError` with code `.invalidQuery` when the view has no map function, or a
     ///   grouping or reduction makes no sense; what the view's reduce threw is its `underlying`.
-    ///   Also `.databaseClosed`, `.io`, `.corrupted`, and as `View.updateIndex(progress:)`.
+    ///   Also `.databaseClosed`, `.io`, `.corrupted`, and as `DatabaseView.updateIndex(progress:)`.
     public func run() throws -> QueryResult { try QueryRun(query: self).run() }
 }
 
@@ -138,7 +138,7 @@ extension Database {
     /// query.startKey = "m"
     /// query.limit = 100
     /// ```
-    public func allDocumentsQuery(_ keys: KeySelection = .all) -> Query {
-        Query(source: .allDocuments(core, views), keys: keys)
+    public func allDocumentsQuery(_ keys: KeySelection = .all) -> ViewQuery {
+        ViewQuery(source: .allDocuments(core, views), keys: keys)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// How far a long piece of work has come.
-public struct Progress: Sendable {
+public struct WorkProgress: Sendable {
     /// What is being done, in a word or two.
     public var phase: String
     /// The units done.
@@ -18,4 +18,4 @@ public struct Progress: Sendable {
 }
 
 /// Receives reports of progress; throwing stops the work.
-public typealias ProgressHandler = (Progress) throws -> Void
+public typealias ProgressHandler = (WorkProgress) throws -> Void

@@ -19,10 +19,7 @@ public import FoundationEssentials
 ///
 /// An attachment is a value that pins nothing: when its revision is compacted away or purged and
 /// nothing else refers to the content, reading it throws `.attachmentNotFound`.
-///
-/// A test that imports Swift Testing, which has an `Attachment` too, says which one it means by
-/// `import struct Divan.Attachment`.
-public struct Attachment: Sendable {
+public struct DocumentAttachment: Sendable {
     /// The name; any text, never a path.
     public let name: String
     /// What the revision says about it: its stub.
@@ -130,9 +127,9 @@ public struct Attachment: Sendable {
     public func verify() throws { try stored.verify() }
 }
 
-extension Attachment: CustomStringConvertible {
+extension DocumentAttachment: CustomStringConvertible {
     /// Name, length and digest.
-    public var description: String { "Attachment(\(name) \(length) bytes \(digest))" }
+    public var description: String { "DocumentAttachment(\(name) \(length) bytes \(digest))" }
 }
 
 // MARK: - Of a document
@@ -142,8 +139,8 @@ extension Document {
     public var attachmentNames: [String] { body["_attachments"]?.keys ?? [] }
 
     /// The attachments, in the order of their names. Nothing of their content is read.
-    public var attachments: [Attachment] {
-        var attachments: [Attachment] = []
+    public var attachments: [DocumentAttachment] {
+        var attachments: [DocumentAttachment] = []
         body["_attachments"]?.forEachProperty { name, stub in
             if let attachment = attachment(name, stub) { attachments.append(attachment) }
         }
@@ -151,12 +148,13 @@ extension Document {
     }
 
     /// The attachment of a name; nil when there is none. Nothing of its content is read.
-    public func attachment(named name: String) -> Attachment? {
+    public func attachment(named name: String) -> DocumentAttachment? {
         body["_attachments"]?[name].flatMap { attachment(name, $0) }
     }
 
-    private func attachment(_ name: String, _ stub: PackedValue) -> Attachment? {
+    private func attachment(_ name: String, _ stub: PackedValue) -> DocumentAttachment? {
         guard case .object(let stub) = stub.jsonValue() else { return nil }
-        return Attachment(name, stub: stub, store: store, documentID: id, revision: revision)
+        return DocumentAttachment(
+            name, stub: stub, store: store, documentID: id, revision: revision)
     }
 }

@@ -6,8 +6,8 @@ public import DivanJSON
 /// A condition on documents in CouchDB's language of selectors (Mango).
 ///
 /// ```swift
-/// let adults = try Selector(json: ["type": "person", "age": ["$gte": 18]])
-/// let both = try Selector(json: ["$or": [["city": "Oslo"], ["tags": ["$all": ["a", "b"]]]]])
+/// let adults = try DocumentSelector(json: ["type": "person", "age": ["$gte": 18]])
+/// let both = try DocumentSelector(json: ["$or": [["city": "Oslo"], ["tags": ["$all": ["a", "b"]]]]])
 /// if adults.matches(document) { show(document) }
 /// ```
 ///
@@ -49,7 +49,7 @@ public import DivanJSON
 ///
 /// A selector is read once and asked as often as you like, on any thread. Asking it looks up what it
 /// names in the stored form of a document, without decoding the rest.
-public struct Selector: Sendable {
+public struct DocumentSelector: Sendable {
     /// The selector as it was given.
     public let json: JSONValue
     let node: SelectorNode
@@ -61,7 +61,7 @@ public struct Selector: Sendable {
     var wanted: SelectorNode { SelectorParser.isEmptyList(json) ? .any([]) : node }
 
     /// The selector that every document matches.
-    public static let all = Selector(json: .object([:]), node: .all([]))
+    public static let all = DocumentSelector(json: .object([:]), node: .all([]))
 
     private init(json: JSONValue, node: SelectorNode) {
         self.json = json
@@ -98,9 +98,11 @@ public struct Selector: Sendable {
     }
 }
 
-extension Selector: Hashable {
+extension DocumentSelector: Hashable {
     /// Selectors are equal when they were given equal JSON.
-    public static func == (left: Selector, right: Selector) -> Bool { left.json == right.json }
+    public static func == (left: DocumentSelector, right: DocumentSelector) -> Bool {
+        left.json == right.json
+    }
 
     /// Hashes the JSON.
     public func hash(into hasher: inout Hasher) { hasher.combine(json) }

@@ -5,7 +5,7 @@ public import DivanDatabase
 internal import Synchronization
 
 // Queries that stay active.
-extension Query {
+extension ViewQuery {
     /// Makes a live query: see ``LiveQuery``.
     ///
     /// ```swift
@@ -38,7 +38,7 @@ extension Query {
 extension LiveQuery where Rows == QueryResult {
     /// The query. Setting another one, of the same database, runs it at once; loops and listeners get
     /// its rows with the difference from the rows before.
-    public var query: Query? {
+    public var query: ViewQuery? {
         get { state.withLock { ($0.source as? QueryLiveSource)?.query } }
         set { if let newValue { replace(QueryLiveSource(query: newValue)) } }
     }

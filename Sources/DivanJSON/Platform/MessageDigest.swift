@@ -7,7 +7,7 @@
 /// ```swift
 /// let (high, low) = digest.md5(of: canonicalBody.span)
 /// ```
-public protocol Digest: Sendable {
+public protocol MessageDigest: Sendable {
     /// Hashes one piece of bytes with MD5, as revision IDs need it.
     ///
     /// This runs once for each saved revision, so an implementation keeps its working memory from

@@ -34,7 +34,7 @@ internal import Synchronization
 /// mapped. A document whose map throws has no rows and is reported in ``failures``.
 ///
 /// State: `definition` and what belongs to it, guarded by one mutex.
-public final class View: Sendable {
+public final class DatabaseView: Sendable {
     /// A map function: gets a document and emits rows.
     public typealias Map = @Sendable (_ document: Document, _ emit: Emitter) throws -> Void
 
@@ -191,8 +191,8 @@ public final class View: Sendable {
     ///
     /// - Parameter keys: Which keys it finds; all unless given. The query's properties narrow it down.
     /// - Returns: The query, to be changed and run.
-    public func query(_ keys: KeySelection = .all) -> Query {
-        Query(source: .view(self), keys: keys)
+    public func query(_ keys: KeySelection = .all) -> ViewQuery {
+        ViewQuery(source: .view(self), keys: keys)
     }
 
     // MARK: - The index
@@ -308,7 +308,7 @@ public final class View: Sendable {
     }
 }
 
-extension View: CustomStringConvertible {
+extension DatabaseView: CustomStringConvertible {
     /// The name, for logs.
-    public var description: String { "View(\(name))" }
+    public var description: String { "DatabaseView(\(name))" }
 }
