@@ -147,7 +147,8 @@ import Testing
         }
         var iterator = database.changeStream().makeAsyncIterator()
         var delays: [Duration] = []
-        for n in 1...3 {
+        // A machine that is busy with other tests may keep this one from running for seconds, so it has many tries.
+        for n in 1...60 where n <= 3 || delays.allSatisfy({ $0 >= .seconds(4) }) {
             let box = child
             async let saved = offPool { try box.value.ask("save document-\(n) \(n)") }
             let start = ContinuousClock.now
