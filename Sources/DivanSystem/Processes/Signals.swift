@@ -10,29 +10,36 @@ package enum Signals {
     /// What a service is told to end by.
     package static let termination = SIGTERM
 
-    /// What to do at each signal that is watched.
-    private static let actions = Mutex<[Int32: @Sendable () -> Void]>([:])
+    private struct Watch {
+        /// What to do at each signal that is watched.
+        var actions: [Int32: @Sendable () -> Void] = [:]
+        /// Whether the pipe and the thread that reads it are there.
+        var isReading = false
+    }
+
+    private static let watch = Mutex(Watch())
     /// The end of the pipe that the handler writes to.
     private static let told = Atomic<Int32>(-1)
 
-    /// Runs a closure at each signal of a kind, instead of what the system does by default.
+    /// Runs a closure after each signal of a kind, instead of what the system does by default.
     ///
     /// The handler writes the signal's number into a pipe, since a handler may do next to nothing, and a thread reads
-    /// it and runs the closure. From the return of this function on no signal is lost. A signal source of Dispatch
-    /// is no substitute: on Linux it may miss a signal for ever that reaches a main thread which waits in Dispatch.
+    /// it and runs the closure. At least one call follows each signal, unless 64 kB of them wait. A signal source of
+    /// Dispatch is no substitute: on Linux it never tells of a signal that reaches the main thread while that waits in
+    /// Dispatch.
     ///
     /// - Parameters:
     ///   - number: The signal.
     ///   - action: What to do, on a thread of its own.
-    /// - Throws: `SystemError` when the system gives no more descriptors or threads.
+    /// - Throws: `SystemError` when the system gives no more descriptors or threads; then the signal does what it did.
     package static func watch(
         _ number: Int32, _ action: @escaping @Sendable () -> Void
     ) throws(SystemError) {
-        let isFirst = actions.withLock { actions in
-            defer { actions[number] = action }
-            return actions.isEmpty
+        try watch.withLock { watch throws(SystemError) in
+            if !watch.isReading { try beginReading() }
+            watch.isReading = true
+            watch.actions[number] = action
         }
-        if isFirst { try beginReading() }
         _ = signal(number) { number in
             let before = errno
             var byte = UInt8(truncatingIfNeeded: number)
@@ -49,14 +56,21 @@ package enum Signals {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         // A handler never waits: one byte of a full pipe more or less tells nothing new.
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
-        told.store(ends[1], ordering: .relaxed)
         let end = ends[0]
-        try DetachedThread.start {
-            var numbers = [UInt8](repeating: 0, count: 64)
-            while let count = try? Descriptors.readSome(end, into: &numbers), count > 0 {
-                for number in numbers[..<count] {
-                    actions.withLock { $0[Int32(number)] }?()
-                }
+        do throws(SystemError) {
+            try DetachedThread.start { read(end) }
+        } catch {
+            for end in ends { Descriptors.close(end) }
+            throw error
+        }
+        told.store(ends[1], ordering: .relaxed)
+    }
+
+    private static func read(_ end: Int32) {
+        var numbers = [UInt8](repeating: 0, count: 64)
+        while let count = try? Descriptors.readSome(end, into: &numbers), count > 0 {
+            for number in numbers[..<count] {
+                watch.withLock { $0.actions[Int32(number)] }?()
             }
         }
     }
