@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanSystem
+import DivanTestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -24,25 +25,46 @@ import Darwin
         #expect(unknown?.operation == ListeningSocket.lookUp)
     }
 
-    @Test func `what waits in the system for a reader is bounded when that is asked`() throws {
-        // With a peer that reads nothing, all that is sent waits on one of the two sides.
-        func sent(_ prepare: (Int32) -> Void) throws -> Int {
-            var pair: [Int32] = [-1, -1]
-            try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
-            defer { for descriptor in pair { Descriptors.close(descriptor) } }
-            prepare(pair[0])
-            let piece = [UInt8](repeating: 0, count: 1_024)
-            var total = 0
-            while case let count = send(pair[0], piece, piece.count, Int32(MSG_DONTWAIT)),
-                count > 0
-            {
-                total += count
+    /// A connection over loopback whose other end never reads, and what the system takes for it.
+    private func taken(_ prepare: (Int32) -> Void) throws -> Int {
+        let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
+        defer { listening.close() }
+        #expect(listen(listening.descriptor, 1) == 0)
+        let reader = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { Descriptors.close(reader) }
+        var room: Int32 = 4_096
+        setsockopt(reader, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = listening.port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(reader, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
-            return total
         }
-        let bounded = try sent { ConnectedSocket.boundSending($0, bytes: 16 << 10) }
-        #expect(bounded > 0)
-        #expect(try bounded < sent { ConnectedSocket.boundSending($0, bytes: 128 << 10) })
+        try #require(isConnected)
+        var accepted: Int32 = -1
+        eventually {
+            accepted = accept(listening.descriptor, nil, nil)
+            return accepted >= 0
+        }
+        defer { Descriptors.close(accepted) }
+        prepare(accepted)
+        let piece = [UInt8](repeating: 0, count: 16 << 10)
+        var total = 0
+        while case let count = send(accepted, piece, piece.count, Int32(MSG_DONTWAIT)), count > 0 {
+            total += count
+        }
+        return total
+    }
+
+    @Test func `what the system takes before it can send it is bounded when that is asked`() throws
+    {
+        let bounded = try taken { ConnectedSocket.boundSending($0, bytes: 64 << 10) }
+        #expect(bounded > 0 && bounded < 512 << 10, "\(bounded)")
+        let unbounded = try taken { _ in }
+        #expect(2 * bounded < unbounded, "\(bounded), \(unbounded)")
     }
 
     @Test

@@ -62,16 +62,19 @@ package enum ConnectedSocket {
         return entry.revents & Int16(clamping: events | POLLHUP | POLLERR) != 0
     }
 
-    /// Bounds what waits in the system for the other side to take it, which grows to some megabytes otherwise.
+    /// Bounds what the system takes before it can send it, which grows to some megabytes otherwise.
+    ///
+    /// What is under way to the other side is not bounded, so a distant client gets as much a second as without this.
     ///
     /// - Parameters:
-    ///   - descriptor: The connection.
-    ///   - bytes: About how many bytes; the system may take twice as many.
+    ///   - descriptor: A connection of TCP.
+    ///   - bytes: About how many bytes.
     package static func boundSending(_ descriptor: Int32, bytes: Int) {
         var size = Int32(clamping: bytes)
         // SAFETY: as in `sendAtOnce`.
         unsafe _ = setsockopt(
-            descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &size,
+            socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// The network at the other end of a connection: an IPv4 address, or an IPv6 address whose last 64 bits are
