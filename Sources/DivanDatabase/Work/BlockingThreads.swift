@@ -30,7 +30,7 @@ final class BlockingThreads: Sendable {
     static let shared = BlockingThreads()
 
     private struct State {
-        var work = WorkQueue()
+        var work = WorkQueue<@Sendable () -> Void>()
         var threads = 0
         /// How many of them wait for a writer.
         var waiting = 0
@@ -167,28 +167,5 @@ final class BlockingThreads: Sendable {
             return isNew
         }
         if isNew { startThread() }
-    }
-}
-
-/// Work in the order in which it came.
-private struct WorkQueue {
-    private var items: [(@Sendable () -> Void)?] = []
-    /// The place of the first one; those before it have been taken.
-    private var first = 0
-
-    var isEmpty: Bool { first == items.count }
-
-    mutating func append(_ item: @escaping @Sendable () -> Void) { items.append(item) }
-
-    mutating func popFirst() -> (@Sendable () -> Void)? {
-        guard !isEmpty else { return nil }
-        // What the closure captured must not outlive its run.
-        let item = items[first].take()
-        first += 1
-        if first >= 32, first * 2 >= items.count {
-            items.removeFirst(first)
-            first = 0
-        }
-        return item
     }
 }

@@ -50,7 +50,7 @@ final class TurnPool: Sendable {
     func run(for turn: Turn, refused: @escaping Action = {}, _ work: @escaping Action) {
         let piece = Piece(run: work, refuse: refused)
         let (thread, victim): (Int?, Piece?) = state.withLock { state in
-            if !state.idle.isEmpty, isAllowed(turn.owner, state), let thread = state.idle.popLast()
+            if !state.idle.isEmpty, isAllowed(turn.owner, state.running), let thread = state.idle.popLast()
             {
                 state.running[turn.owner, default: 0] += 1
                 return (thread, nil)
@@ -68,8 +68,8 @@ final class TurnPool: Sendable {
         threads[thread].async { self.work(work, for: turn.owner, on: thread) }
     }
 
-    private func isAllowed(_ owner: String, _ state: State) -> Bool {
-        (state.running[owner] ?? 0) < mostOfOne
+    private func isAllowed(_ owner: String, _ running: NameMap<Int>) -> Bool {
+        (running[owner] ?? 0) < mostOfOne
     }
 
     private func work(_ first: @escaping Action, for owner: String, on thread: Int) {
@@ -79,13 +79,11 @@ final class TurnPool: Sendable {
             next = state.withLock { state in
                 let left = (state.running[owner] ?? 1) - 1
                 state.running[owner] = left > 0 ? left : nil
-                // Only what this thread has ended can have let another owner's piece through, so none is left for an
-                // idle thread.
+                // While a thread is idle, each owner of waiting work has as many threads as it may. The end of this work
+                // frees a place of one owner, and this thread takes it; so nothing is left for an idle one.
                 let running = state.running
                 guard
-                    let (owner, piece) = state.waiting.next(where: {
-                        (running[$0] ?? 0) < mostOfOne
-                    })
+                    let (owner, piece) = state.waiting.next(where: { isAllowed($0, running) })
                 else {
                     state.idle.append(thread)
                     return nil

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanSystem
 
 /// Whose turn it is: an owner, and a name within what the owner has.
 struct Turn: Sendable {
@@ -15,12 +16,12 @@ struct Turn: Sendable {
 ///     waits, in the order of its coming         is taken as
 ///     a/ann a/bob a/bob b/cid a/ann             a/ann b/cid a/bob a/ann a/bob
 ///
-/// So an owner with thousands of pieces delays another one's by one piece. A newcomer goes to the end of the turn, so that
-/// none waits for ever.
+/// So an owner with thousands of pieces delays another one's by one piece. A newcomer goes to the end of the turn, so each
+/// piece is taken in the end.
 struct TurnQueue<Work: Sendable>: Sendable {
     private struct Line {
         let name: String
-        var works: [Work]
+        var works = WorkQueue<Work>()
     }
 
     private struct Owner {
@@ -37,15 +38,21 @@ struct TurnQueue<Work: Sendable>: Sendable {
     mutating func append(_ work: Work, for turn: Turn) {
         count += 1
         guard let index = owners.firstIndex(where: { $0.name.hasSameBytes(as: turn.owner) }) else {
-            owners.append(Owner(name: turn.owner, lines: [Line(name: turn.name, works: [work])]))
+            owners.append(Owner(name: turn.owner, lines: [Self.line(turn.name, work)]))
             return
         }
         let line = owners[index].lines.firstIndex { $0.name.hasSameBytes(as: turn.name) }
         if let line {
             owners[index].lines[line].works.append(work)
         } else {
-            owners[index].lines.append(Line(name: turn.name, works: [work]))
+            owners[index].lines.append(Self.line(turn.name, work))
         }
+    }
+
+    private static func line(_ name: String, _ work: Work) -> Line {
+        var line = Line(name: name)
+        line.works.append(work)
+        return line
     }
 
     /// Takes the next piece of an owner that a closure lets through, with the owner's name; nil when there is none.
@@ -53,7 +60,7 @@ struct TurnQueue<Work: Sendable>: Sendable {
         guard let index = owners.firstIndex(where: { isAllowed($0.name) }) else { return nil }
         var owner = owners.remove(at: index)
         var line = owner.lines.removeFirst()
-        let work = line.works.removeFirst()
+        guard let work = line.works.popFirst() else { return nil }
         if !line.works.isEmpty { owner.lines.append(line) }
         if !owner.lines.isEmpty { owners.append(owner) }
         count -= 1

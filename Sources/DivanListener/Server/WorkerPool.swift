@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import DivanSystem
 internal import Synchronization
 
 /// Runs blocking work on a bounded number of threads; the rest waits in order.
@@ -11,12 +12,10 @@ internal import Synchronization
 ///
 /// State: `state`, guarded by its mutex.
 final class WorkerPool: Sendable {
-    fileprivate struct State {
+    private struct State {
         /// The places in `threads` that have nothing to do.
         var idle: [Int]
-        var waiting: [@Sendable () -> Void] = []
-        /// Where the waiting begin; those before it were taken.
-        var first = 0
+        var waiting = WorkQueue<@Sendable () -> Void>()
     }
 
     private let threads: [DispatchQueue]
@@ -42,26 +41,11 @@ final class WorkerPool: Sendable {
         var next: (@Sendable () -> Void)? = first
         while let work = next {
             work()
-            next = state.withLock { $0.next(on: thread) }
+            next = state.withLock { state in
+                let work = state.waiting.popFirst()
+                if work == nil { state.idle.append(thread) }
+                return work
+            }
         }
-    }
-}
-
-extension WorkerPool.State {
-    /// What has waited longest; nil when nothing waits, and then the thread is given back.
-    fileprivate mutating func next(on thread: Int) -> (@Sendable () -> Void)? {
-        guard first < waiting.count else {
-            waiting.removeAll(keepingCapacity: waiting.count < 1_000)
-            first = 0
-            idle.append(thread)
-            return nil
-        }
-        let work = waiting[first]
-        first += 1
-        if first > 1_000 {
-            waiting.removeFirst(first)
-            first = 0
-        }
-        return work
     }
 }
