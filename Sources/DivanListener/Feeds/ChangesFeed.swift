@@ -51,7 +51,8 @@ struct ChangesFeed: ResponseSteps {
 
     var lane: ProductionLane {
         if let function = request.filter.functionName {
-            return .function("\(database.name)/\(function)")
+            // Names of both may have a slash.
+            return .function("\(database.name)\0\(function)")
         }
         return request.mode == .normal ? .answers : .feeds
     }

@@ -15,6 +15,8 @@ struct AgeOrder<Element: Hashable & Sendable>: Sendable {
 
     var count: Int { links.count }
 
+    func contains(_ element: Element) -> Bool { links[element] != nil }
+
     /// Adds an element as the youngest, unless it is there.
     mutating func append(_ element: Element) {
         guard links[element] == nil else { return }

@@ -17,11 +17,6 @@ internal import DivanJSON
 /// 1. A network is in `byCount[n]` exactly while it has `n` silent connections, and `n` is not 0.
 /// 2. `most` is the highest `n` of a network, or 0.
 struct ConnectionTable: Sendable {
-    /// A network, as `OpenConnection` names it.
-    private struct Name: Hashable {
-        @ByBytes var network: String
-    }
-
     private struct Network {
         /// Its connections that are open and were not shut down.
         var count = 0
@@ -30,8 +25,8 @@ struct ConnectionTable: Sendable {
 
     /// All that are open, those that were shut down among them until the library has noticed.
     private(set) var connections: [Int: OpenConnection] = [:]
-    private var networks: [Name: Network] = [:]
-    private var byCount: [Int: AgeOrder<Name>] = [:]
+    private var networks: [ExactString: Network] = [:]
+    private var byCount: [Int: AgeOrder<ExactString>] = [:]
     private var most = 0
     /// How many are open and were not shut down.
     private(set) var count = 0
@@ -42,7 +37,7 @@ struct ConnectionTable: Sendable {
     mutating func open(_ number: Int, _ connection: OpenConnection) -> Int {
         connections[number] = connection
         count += 1
-        let name = Name(network: connection.network)
+        let name = ExactString(connection.network)
         networks[name, default: Network()].count += 1
         setSilent(number, of: name, true)
         return networks[name]?.count ?? 0
@@ -59,12 +54,12 @@ struct ConnectionTable: Sendable {
     /// Notes whether a connection is silent; it is the youngest of those that are, when it becomes so.
     mutating func setSilent(_ number: Int, _ isSilent: Bool) {
         guard let connection = connections[number], !connection.isShut else { return }
-        setSilent(number, of: Name(network: connection.network), isSilent)
+        setSilent(number, of: ExactString(connection.network), isSilent)
     }
 
     /// The connection that gives way next: of one network, or of the one that has the most; nil when none is silent.
     func next(of network: String?) -> Int? {
-        let name = network.map { Name(network: $0) } ?? byCount[most]?.oldest
+        let name = network.map { ExactString($0) } ?? byCount[most]?.oldest
         return name.flatMap { networks[$0]?.silent.oldest }
     }
 
@@ -77,14 +72,14 @@ struct ConnectionTable: Sendable {
     }
 
     private mutating func leave(_ number: Int, _ connection: OpenConnection) {
-        let name = Name(network: connection.network)
+        let name = ExactString(connection.network)
         setSilent(number, of: name, false)
         count -= 1
         networks[name]?.count -= 1
         if networks[name]?.count == 0 { networks[name] = nil }
     }
 
-    private mutating func setSilent(_ number: Int, of name: Name, _ isSilent: Bool) {
+    private mutating func setSilent(_ number: Int, of name: ExactString, _ isSilent: Bool) {
         let before = networks[name]?.silent.count ?? 0
         if isSilent {
             networks[name]?.silent.append(number)
@@ -98,5 +93,15 @@ struct ConnectionTable: Sendable {
         if after > 0 { byCount[after, default: AgeOrder()].append(name) }
         // By one at a time, so that the way down is one step, too.
         if after > most { most = after } else if before == most, byCount[most] == nil { most -= 1 }
+    }
+
+    /// Stops the process where an invariant does not hold; for tests.
+    func checkInvariants() {
+        for (name, network) in networks where network.silent.count > 0 {
+            precondition(byCount[network.silent.count]?.contains(name) == true, "invariant 1")
+        }
+        let listed = byCount.values.reduce(0) { $0 + $1.count }
+        precondition(listed == networks.values.count { $0.silent.count > 0 }, "invariant 1")
+        precondition(most == networks.values.map(\.silent.count).max() ?? 0, "invariant 2")
     }
 }

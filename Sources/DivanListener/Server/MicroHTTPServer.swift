@@ -8,12 +8,7 @@ internal import DivanJSON
 internal import DivanLogging
 internal import DivanSystem
 internal import Foundation
-internal import FoundationEssentials
 internal import Synchronization
-
-#if canImport(FoundationEssentials)
-#else
-#endif
 
 /// An `HTTPServer` on libmicrohttpd: one thread waits for all sockets, a few work.
 ///
@@ -51,7 +46,8 @@ final class MicroHTTPServer: HTTPServer {
         var daemon: Daemon?
         var sweeper: (any DispatchSourceTimer)?
         var table = ConnectionTable()
-        /// The most connections now: fewer than `mostConnections` after the process has run short of descriptors.
+        /// The most connections now: fewer than `mostConnections` after the process has run short of
+        /// descriptors, until the next sweep.
         var most: Int
     }
 
@@ -112,11 +108,12 @@ final class MicroHTTPServer: HTTPServer {
         writers = WorkerPool("divan.listener.writers", width: max(2, limits.workers / 4))
         waiters = WorkerPool("divan.listener.waiters", width: limits.workers * 4)
         heavy = WorkerPool("divan.listener.heavy", width: max(2, limits.workers / 4))
-        // Hashing passwords may keep half of the processors busy, never all.
+        // Hashing passwords may keep half of the processors busy, or the only one.
         signers = TurnPool(
             "divan.listener.signers", width: min(limits.workers, Self.processors / 2),
             mostWaiting: Self.mostSigningIn)
-        // Each holds a snapshot of its database while it runs, and a database lends sixteen at a time.
+        // Each holds a snapshot of its database while it runs, and a database lends sixteen at a time. One function
+        // has two at most, so four must block before any other waits.
         functions = TurnPool("divan.listener.functions", width: limits.workers, mostOfOne: 2)
         let queue = DispatchQueue(label: "divan.listener.timer")
         deadlines = Deadlines(queue)
@@ -250,8 +247,11 @@ final class MicroHTTPServer: HTTPServer {
                 state.most = min(state.most, max(1, state.table.count - 1))
             }
             guard isOver || state.table.count > state.most else { return }
-            let victim = state.table.next(of: isOver ? connection.network : nil) ?? number
-            if let shut = state.table.shut(victim) { ConnectedSocket.shutDown(shut.descriptor) }
+            // The new one itself, where no other is silent.
+            guard let victim = state.table.next(of: isOver ? connection.network : nil) else {
+                return
+            }
+            shut(victim, &state)
         }
     }
 
@@ -293,34 +293,50 @@ final class MicroHTTPServer: HTTPServer {
 
     /// Closes what is silent or too slow, either way, and tells exchanges whose clients are gone.
     private func sweep() {
-        let gone: [Exchange] = state.withLock { state in
+        let numbers = state.withLock { state in
             state.most = mostConnections
-            var gone: [Exchange] = []
-            for connection in state.table.connections.values {
-                let (exchange, since, hasServed) = connection.occupation
-                let age = since.duration(to: .now)
-                guard let exchange else {
-                    let allowed = hasServed ? limits.idle : min(limits.idle, limits.firstRequest)
-                    if age > allowed { ConnectedSocket.shutDown(connection.descriptor) }
-                    continue
-                }
-                if let received = exchange.receivedBytes {
-                    let allowed =
-                        limits.bodyGrace + .seconds(received / max(1, limits.slowestBody))
-                    if age > allowed {
-                        ConnectedSocket.shutDown(connection.descriptor)
-                    } else if ConnectedSocket.hasEnded(connection.descriptor) {
-                        // The library does not notice an end that comes together with bytes, until it is told again.
-                        ConnectedSocket.shutDownReceiving(connection.descriptor)
-                    }
-                } else if exchange.isTooSlow(.seconds(Self.sweepSeconds), limits) {
-                    ConnectedSocket.shutDown(connection.descriptor)
-                } else if exchange.isParked, ConnectedSocket.isGone(connection.descriptor) {
-                    gone.append(exchange)
-                }
-            }
-            return gone
+            return Array(state.table.connections.keys)
         }
-        for exchange in gone { exchange.abandon() }
+        // The lock is taken for each, since every request takes it, too. Under it the descriptor is still the connection's.
+        for number in numbers {
+            let gone = state.withLock { state -> Exchange? in
+                guard let connection = state.table.connections[number] else { return nil }
+                return look(at: connection, number, &state)
+            }
+            gone?.abandon()
+        }
+    }
+
+    /// Closes a connection that is silent or too slow.
+    ///
+    /// - Returns: Its exchange, when the client is gone and the library does not look.
+    private func look(
+        at connection: OpenConnection, _ number: Int, _ state: inout State
+    ) -> Exchange? {
+        let (exchange, since, hasServed) = connection.occupation
+        let age = since.duration(to: .now)
+        guard let exchange else {
+            let allowed = hasServed ? limits.idle : min(limits.idle, limits.firstRequest)
+            if age > allowed { shut(number, &state) }
+            return nil
+        }
+        if let received = exchange.receivedBytes {
+            let allowed = limits.bodyGrace + .seconds(received / max(1, limits.slowestBody))
+            if age > allowed {
+                shut(number, &state)
+            } else if ConnectedSocket.hasEnded(connection.descriptor) {
+                // The library does not notice an end that comes together with bytes, until it is told again.
+                ConnectedSocket.shutDownReceiving(connection.descriptor)
+            }
+        } else if exchange.isTooSlow(.seconds(Self.sweepSeconds), limits) {
+            shut(number, &state)
+        } else if exchange.isParked, ConnectedSocket.isGone(connection.descriptor) {
+            return exchange
+        }
+        return nil
+    }
+
+    private func shut(_ number: Int, _ state: inout State) {
+        if let shut = state.table.shut(number) { ConnectedSocket.shutDown(shut.descriptor) }
     }
 }
