@@ -447,17 +447,28 @@ package final class DatabaseCore: Sendable {
         return error
     }
 
+    // The next two run for each row that an index reads, in modules above, where a generic function that is not inlinable
+    // costs hundreds of instructions.
+
     /// Runs a decoder of stored bytes; bytes that break their format are corruption.
+    @inlinable
     package func decoding<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
-        do { return try body() } catch let error as DatabaseError { throw error } catch {
-            throw DatabaseError.corrupted("A stored row", id, error)
-        }
+        do { return try body() } catch { throw Self.corruption(error, id) }
     }
 
     /// Runs a read; a storage error gets the ID of the document it concerns.
+    @inlinable
     package func blaming<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
-        do { return try body() } catch let error as StorageError {
-            throw DatabaseError(error, documentID: id)
-        }
+        do { return try body() } catch { throw Self.blame(error, id) }
+    }
+
+    @usableFromInline
+    static func corruption(_ error: any Error, _ id: DocumentID?) -> any Error {
+        error is DatabaseError ? error : DatabaseError.corrupted("A stored row", id, error)
+    }
+
+    @usableFromInline
+    static func blame(_ error: any Error, _ id: DocumentID?) -> any Error {
+        (error as? StorageError).map { DatabaseError($0, documentID: id) } ?? error
     }
 }

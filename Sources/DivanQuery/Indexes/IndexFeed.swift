@@ -85,10 +85,10 @@ extension Snapshot {
         var (size, kept): (Int, (DocumentID, Document?)?) = (0, nil)
         try rows.withValue { bytes in
             let content = try core.decoding(nil) { try RevisionRow.Content(bytes) }
-            guard content.flags.isDisjoint(with: [.consultDocument, .largeBody]) else {
+            guard content.standsAlone else {
                 return elsewhere = try core.decoding(nil) { try RevisionRow.documentID(bytes) }
             }
-            let isTombstone = content.flags.contains(.tombstone)
+            let isTombstone = content.isTombstone
             let body = bytes.extracting(isTombstone ? 0..<0 : content.body)
             size = body.count
             try core.decoding(nil) { try lent.map(row: bytes, item, body) }
