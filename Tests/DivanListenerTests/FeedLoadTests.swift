@@ -31,27 +31,44 @@ import Testing
         }
     }
 
-    @Test func `documents are read, listed and saved while every worker of feeds is busy`() throws {
-        let site = try TestSite()
-        let database = try site.manager.database(named: "db")
-        _ = try database.put("first", ["a": 1], parent: nil)
+    /// A listener of a database with a document, and with a filter that waits until its gate is open.
+    private struct Served {
+        let site: TestSite
         let gate = Gate()
-        database.setFilter(named: "waits") { _, _ in gate.pass() }
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        let listener = Listener(site.manager, options)
-        try listener.start()
-        defer { listener.stop() }
-        defer { gate.open() }
-        let port = try #require(listener.port)
+        let listener: Listener
+        let port: UInt16
+
+        init() throws {
+            site = try TestSite()
+            let database = try site.manager.database(named: "db")
+            _ = try database.put("first", ["a": 1], parent: nil)
+            database.setFilter(named: "waits") { [gate] _, _ in gate.pass() }
+            database.setFilter(named: "passes") { _, _ in true }
+            var options = ListenerOptions()
+            options.access = .everybodyOnLoopback
+            listener = Listener(site.manager, options)
+            try listener.start()
+            port = try #require(listener.port)
+        }
+
+        func stop() {
+            gate.open()
+            listener.stop()
+        }
+    }
+
+    @Test func `documents are read, listed and saved while every worker of feeds is busy`() throws {
+        let served = try Served()
+        defer { served.stop() }
+        let port = served.port
         // More feeds than there are workers of any kind.
-        let count = options.limits.workers + max(2, ProcessInfo.processInfo.activeProcessorCount)
+        let count = ListenerLimits().workers + max(2, ProcessInfo.processInfo.activeProcessorCount)
         let feeds = try (0..<count).map { _ in
             let feed = try RawClient(port: port)
             feed.request("GET", "/db/_changes?feed=continuous&filter=waits&heartbeat=60000")
             return feed
         }
-        #expect(gate.entered.wait(timeout: .now() + 60) == .success)
+        #expect(served.gate.entered.wait(timeout: .now() + 60) == .success)
         for feed in feeds { #expect(feed.read(until: "\r\n\r\n") != nil) }
 
         let client = try RawClient(port: port)
@@ -60,7 +77,7 @@ import Testing
         client.request("GET", "/db/_all_docs")
         let list = try #require(client.answer())
         #expect(String(decoding: list.body, as: UTF8.self).contains("second"))
-        gate.open()
+        served.gate.open()
         for feed in feeds { #expect(feed.read(until: "\"id\":\"second\"") != nil) }
     }
 
@@ -68,25 +85,15 @@ import Testing
     func `a filter that blocks holds up neither feeds without it nor other requests`(mode: String)
         throws
     {
-        let site = try TestSite()
-        let database = try site.manager.database(named: "db")
-        _ = try database.put("first", ["a": 1], parent: nil)
-        let gate = Gate()
-        database.setFilter(named: "waits") { _, _ in gate.pass() }
-        database.setFilter(named: "passes") { _, _ in true }
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        let listener = Listener(site.manager, options)
-        try listener.start()
-        defer { listener.stop() }
-        defer { gate.open() }
-        let port = try #require(listener.port)
+        let served = try Served()
+        defer { served.stop() }
+        let port = served.port
         let blocked = try (0..<20).map { _ in
             let feed = try RawClient(port: port)
             feed.request("GET", "/db/_changes?feed=\(mode)&filter=waits&heartbeat=60000")
             return feed
         }
-        for _ in 0..<2 { #expect(gate.entered.wait(timeout: .now() + 60) == .success) }
+        for _ in 0..<2 { #expect(served.gate.entered.wait(timeout: .now() + 60) == .success) }
         for query in ["", "&filter=passes", "&filter=_design", "&filter=_doc_ids&doc_ids=[]"] {
             let feed = try RawClient(port: port)
             feed.request("GET", "/db/_changes?feed=continuous&timeout=100" + query)
@@ -97,7 +104,7 @@ import Testing
         let client = try RawClient(port: port)
         client.request("GET", "/db/_all_docs")
         #expect(client.answer()?.status == 200)
-        gate.open()
+        served.gate.open()
         for feed in blocked { #expect(feed.read(until: "\"id\":\"first\"") != nil) }
     }
 

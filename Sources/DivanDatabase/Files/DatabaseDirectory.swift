@@ -16,7 +16,7 @@ internal import Synchronization
 ///
 /// Creation takes the lock exclusively and writes the manifest last, so a directory without a
 /// manifest is a creation that did not finish; the next opening that may create starts it over.
-/// `DatabaseInstaller` makes a database from another one in the same way.
+/// `Installation`, of a module above, makes a database from another one in the same way.
 ///
 /// ## Lives
 ///

@@ -34,7 +34,7 @@ package struct JSONMeasure: Sendable {
 
     /// Goes through the next piece of the text.
     package mutating func add(_ text: Span<UInt8>) {
-        // Copies in registers: this is the one loop over every byte that is read.
+        // Copies in registers: this loop looks at every byte.
         var (isInString, isEscaped, depth, values) = (isInString, isEscaped, depth, values)
         var position = 0
         while position < text.count {

@@ -2,7 +2,7 @@
 
 /// The lexical half of the parser: a position in a borrowed text, and the tokens of RFC 8259.
 ///
-/// One of the files of this module that touch memory by pointer; ``JSONValueReader`` and
+/// One of the files of this module that touch memory by pointer; ``JSONParser`` and
 /// ``PackedTextParser`` put the tokens together, and know no pointers of the text.
 ///
 /// ## Invariants

@@ -17,10 +17,13 @@ package enum Descriptors {
     /// How many descriptors this process may have.
     package static var limit: Int {
         var bounds = rlimit()
+        #if canImport(Glibc)
+        let kind = Int32(clamping: RLIMIT_NOFILE.rawValue)
+        #else
+        let kind = RLIMIT_NOFILE
+        #endif
         // SAFETY: the structure is a local that lives through the call.
-        guard unsafe getrlimit(Int32(clamping: RLIMIT_NOFILE.rawValue), &bounds) == 0 else {
-            return 1_024
-        }
+        guard unsafe getrlimit(kind, &bounds) == 0 else { return 1_024 }
         return Int(clamping: bounds.rlim_cur)
     }
 
