@@ -27,4 +27,24 @@ import Testing
         }
         #expect((most / 2..<most).contains(served.descriptors), "\(served.descriptors)")
     }
+
+    @Test(
+        .enabled(
+            if: Machine.has("/usr/bin/prlimit") && Machine.has("/proc/self/fd"), "It needs prlimit."
+        ))
+    func `silent connections give way to the files of databases`() throws {
+        let served = try ServedDatabase(descriptors: 256)
+        let silent = (0..<400).compactMap { _ in served.client.open() }
+        defer { for descriptor in silent { close(descriptor) } }
+        // Each has seven files open from then on, which is more than was left beside the connections.
+        for number in 0..<20 {
+            #expect(served.client.send("PUT", "/d\(number)", [served.root]) == 201)
+        }
+        #expect(served.isAlive)
+        // More than there can be get an answer that says so, and those that were there are served.
+        let statuses = (20..<60).map { served.client.send("PUT", "/d\($0)", [served.root]) }
+        #expect(statuses.allSatisfy { $0 == 201 || $0 == 503 }, "\(statuses)")
+        #expect(statuses.last == 503)
+        #expect(served.isAlive)
+    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DivanJSON
 import DivanTestSupport
 import Testing
 
@@ -69,7 +70,7 @@ import Testing
                 if !isSilent { model.silent.removeAll { $0 == known } }
                 if isSilent, !model.silent.contains(known) { model.silent.append(known) }
             default:
-                guard let next = table.next(of: nil) else { continue }
+                guard let next = table.oldestSilent else { continue }
                 let shut = [table.shut(next), table.shut(next)].map { $0 != nil }
                 #expect(shut == [true, false])
                 // The library tells of its end later, and it counts no more until then.
@@ -80,11 +81,36 @@ import Testing
             }
             table.checkInvariants()
             #expect(table.count == model.networks.count)
-            let next = table.next(of: nil)
+            let next = table.oldestSilent
             #expect((next == nil) == model.silent.isEmpty)
             guard let next, let network = model.networks[next] else { continue }
-            #expect(next == model.next(of: network) && next == table.next(of: network))
+            #expect(next == model.next(of: network))
             #expect(model.silent.count { model.networks[$0] == network } == model.most())
         }
+    }
+
+    private func table(_ networks: [String]) -> ConnectionTable {
+        var table = ConnectionTable()
+        for (number, network) in networks.enumerated() {
+            _ = table.open(number, OpenConnection(descriptor: -1, network: network))
+        }
+        return table
+    }
+
+    @Test func `where no other is silent, the oldest of the largest network gives way`() {
+        var table = table(["a", "b", "a", "a", "b", "c"])
+        #expect(table.victim(for: 5, isOwn: false, sparing: []) == 0)
+        for number in 0..<5 { table.setSilent(number, false) }
+        #expect(table.victim(for: 5, isOwn: false, sparing: []) == 0)
+        #expect(table.victim(for: 3, isOwn: false, sparing: []) == 5)
+        // The new one of a network that has as many as any other is refused.
+        table.setSilent(5, false)
+        #expect(table.victim(for: 3, isOwn: false, sparing: []) == 3)
+        #expect(table.victim(for: 5, isOwn: false, sparing: ["a"]) == 5)
+        // Beyond the share of its network it is one of the same.
+        table.setSilent(2, true)
+        table.setSilent(1, true)
+        #expect(table.victim(for: 3, isOwn: true, sparing: []) == 2)
+        #expect(table.victim(for: 5, isOwn: true, sparing: []) == 5)
     }
 }

@@ -5,6 +5,7 @@ import DivanHTTP
 import DivanJSON
 import DivanTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import DivanListener
@@ -98,6 +99,38 @@ import Testing
         let silent = try (0..<8).map { _ in try served.client() }
         for _ in 0..<4 { #expect(try served.status("GET", "/_up", []) == 200) }
         withExtendedLifetime(silent) {}
+    }
+
+    @Test
+    func `a new client is served although strangers who take no answers have all connections`()
+        throws
+    {
+        final class Counter: Sendable { let value = Atomic(0) }
+        let answered = Counter()
+        let served = try Served { options in
+            options.limits.connections = 8
+            options.responseHeaders = ["X-Padding": String(repeating: "x", count: 2_000)]
+            options.authorization.request = { _, _, _ in
+                answered.value.add(1, ordering: .relaxed)
+                return true
+            }
+        }
+        let request = "GET /_up HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        let greedy = try (0..<8).map { number in
+            let client = try RawClient(port: served.port, from: UInt8(2 + number), room: 4_096)
+            client.write(String(repeating: request, count: 4_000))
+            return client
+        }
+        var before = -1
+        eventually {
+            defer { before = answered.value.load(ordering: .relaxed) }
+            // Longer than an answer takes.
+            usleep(200_000)
+            return before > 0 && before == answered.value.load(ordering: .relaxed)
+        }
+        #expect(before < 32_000)
+        for _ in 0..<4 { #expect(try served.status("GET", "/_up", []) == 200) }
+        withExtendedLifetime(greedy) {}
     }
 
     @Test func `one address has no more than its share of the connections`() throws {

@@ -116,6 +116,13 @@ final class RawClient {
     /// Tells the other side that nothing more comes; answers can still be read.
     func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
+    /// Has the connection reset when the client goes, and not closed: the other side cannot send any more.
+    func breakOff() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Whether the other side neither sent nor closed when it was last waited for.
     private(set) var isSilent = false
 

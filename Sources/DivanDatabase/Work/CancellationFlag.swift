@@ -33,7 +33,11 @@ package final class CancellationFlag: Sendable {
     /// Throws `CancellationError` when the calling thread works for a task that has been cancelled.
     package static func check() throws { try current?.check() }
 
-    func cancel() { isCancelled.store(true, ordering: .relaxed) }
+    /// Makes a flag.
+    package init() {}
+
+    /// Cancels the work that asks this flag.
+    package func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
     /// Throws `CancellationError` when the task has been cancelled.
     package func check() throws {
@@ -44,7 +48,7 @@ package final class CancellationFlag: Sendable {
     ///
     /// - Throws: `CancellationError`, with nothing done, when the task is cancelled already; what the work
     ///   throws.
-    func carried<T>(through work: () throws -> T) throws -> T {
+    package func carried<T>(through work: () throws -> T) throws -> T {
         try check()
         thread.store(ThreadIdentity.current, ordering: .relaxed)
         defer { thread.store(0, ordering: .relaxed) }

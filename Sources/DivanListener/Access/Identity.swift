@@ -27,12 +27,12 @@ package enum Identity: Sendable {
     }
 
     /// The answer where too many passwords wait to be checked.
-    static let busy = Identity.refused(.busy)
+    static let busy = Identity.refused(.tooManySignIns)
 }
 
 extension HTTPFailure {
     /// The answer where too many passwords wait to be checked.
-    static let busy = HTTPFailure(
+    static let tooManySignIns = HTTPFailure(
         503, "too_many_sign_ins",
         "Too many clients sign in at once; try again in some seconds, or use a session.",
         headers: ["Retry-After": "5"])

@@ -101,28 +101,22 @@ extension Call {
 
     /// `POST /_session`
     func login() throws -> ListenerResponse {
-        let bytes = try request.body.bytes(limit: 64 * 1_024)
-        let fields: QueryParameters
-        if headers["Content-Type"]?.hasBytePrefix("application/json") ?? false {
-            let object = try objectBody()
-            var read = QueryParameters()
-            for key in ["name", "username", "password"] { read[key] = object[key]?.string }
-            fields = read
-        } else {
-            fields = try QueryParameters(bytes[...])
-        }
-        guard let name = fields["name"] ?? fields["username"], let password = fields["password"]
-        else { throw HTTPFailure.unauthorized("Name or password is incorrect.") }
+        let login =
+            Login.isObject(headers)
+            ? try Login(objectBody()) : try Login(form: request.body.bytes(limit: 64 * 1_024))
         let signedIn = try site.guardian.signIn(
-            name, password: password, from: request.head.network)
+            login.name, password: login.password, from: request.head.network)
         let roles = JSONValue.array(signedIn.roles.sorted().map { .string($0) })
-        var response = ListenerResponse.json(["ok": true, "name": .string(name), "roles": roles])
+        var response = ListenerResponse.json([
+            "ok": true, "name": .string(login.name), "roles": roles,
+        ])
         if let next = query["next"], Self.isPathHere(next) {
             response.status = 302
             response.headers["Location"] = next
         }
         let cookie = site.accounts.cookie(
-            for: name, secure: isSecure, isCrossSite: site.guardian.isFromAllowedPage(request.head))
+            for: login.name, secure: isSecure,
+            isCrossSite: site.guardian.isFromAllowedPage(request.head))
         return response.with("Set-Cookie", cookie)
     }
 

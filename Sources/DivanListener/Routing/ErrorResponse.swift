@@ -6,6 +6,7 @@ internal import DivanJSON
 internal import DivanLogging
 internal import DivanModel
 internal import DivanReplication
+internal import DivanSystem
 
 /// The one table from Divan's errors to the wire's.
 ///
@@ -54,6 +55,8 @@ enum ErrorResponse {
         case .unsupportedStorageEngine:
             HTTPFailure(
                 500, "internal_server_error", "The database is kept by an engine that is not here.")
+        // A database takes seven.
+        case .io where !Descriptors.areFree(8): .tooManyFiles
         case .io: HTTPFailure(500, "internal_server_error", "The system could not read or write.")
         case .cancelled: HTTPFailure(503, "cancelled", "The work was cancelled.")
         }
@@ -78,7 +81,7 @@ enum ErrorResponse {
     /// The answer to a request that failed; what went wrong here, and not with the client, is logged.
     static func response(to error: any Error, of call: String) -> ListenerResponse {
         let failure = failure(for: error)
-        if failure.status >= 500, !(error is HTTPFailure) {
+        if failure.status >= 500, !(error is HTTPFailure), !(error is CancellationError) {
             Log.listener.error("\(call) failed: \(error)")
         }
         return response(to: failure)
@@ -99,4 +102,12 @@ enum ErrorResponse {
     static func object(of failure: HTTPFailure) -> JSONObject {
         ["error": .string(failure.error), "reason": .string(failure.reason)]
     }
+}
+
+extension HTTPFailure {
+    /// The answer where the process may open no more files. Connections and databases have them.
+    fileprivate static let tooManyFiles = HTTPFailure(
+        503, "too_many_open_files",
+        "The server has too many files open; try again in some seconds, or let it have more.",
+        headers: ["Retry-After": "5"])
 }

@@ -31,7 +31,19 @@ package struct Router: Sendable {
     /// one, delays no request of another lane. Passwords have a lane of their own, since checking one keeps a
     /// processor busy for a good part of a second. So have long bodies, which wait for memory.
     package enum Lane: Sendable {
-        case reading, writing, long, signingIn, heavy
+        case reading, writing, long
+        /// The body is long.
+        case heavy(isWrite: Bool)
+        /// A password is checked; of a name, as far as that is known.
+        case signingIn(String)
+
+        /// Whether a request only reads, so that it may end early when its client is gone.
+        var mayEndEarly: Bool {
+            switch self {
+            case .reading, .heavy(isWrite: false): true
+            default: false
+            }
+        }
     }
 
     /// What a client may send that has not shown who it is, in bytes.
@@ -228,11 +240,29 @@ package struct Router: Sendable {
         guard let target = try? RequestTarget(head.target),
             let route = try? route(Resource(target.components), head.method)
         else { return .reading }
-        if route.pattern == "/_session", route.method == "POST" { return .signingIn }
+        if route.pattern == "/_session", route.method == "POST" { return signingIn(request) }
         if route.length == .long { return .long }
-        if isHeavy(request) { return .heavy }
+        if isHeavy(request) { return .heavy(isWrite: route.isWrite) }
         return route.isWrite ? .writing : .reading
     }
+
+    /// The lane of a login: a password that was right lately need not be hashed.
+    private func signingIn(_ request: ListenerRequest) -> Lane {
+        guard request.body.length <= Self.shortLogin, let login = try? Self.login(request) else {
+            return .signingIn("")
+        }
+        let isKnown = site.accounts.rememberedUser(login.name, password: login.password) != nil
+        return isKnown ? .reading : .signingIn(login.name)
+    }
+
+    private static func login(_ request: ListenerRequest) throws -> Login {
+        let bytes = try request.body.bytes(limit: shortLogin)
+        guard Login.isObject(request.head.headers) else { return try Login(form: bytes) }
+        return try Login(JSONParser.parse(bytes).object ?? [:])
+    }
+
+    /// Longer ones are read by a worker only.
+    private static let shortLogin = 4_096
 
     /// Whether a body may have to wait for memory: it is long, or may be once it is decoded.
     private func isHeavy(_ request: ListenerRequest) -> Bool {

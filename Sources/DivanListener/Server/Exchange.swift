@@ -53,6 +53,8 @@ final class Exchange: Sendable {
         /// Whether there was a reason to look again while the producer was at work.
         var wasWoken = false
         var isAbandoned = false
+        /// What ends the reading that a worker does for it.
+        var reading: CancellationFlag?
         /// How much the client has taken, and for how long it has left something lying, since it last had
         /// taken everything.
         var sent = 0
@@ -84,6 +86,9 @@ final class Exchange: Sendable {
     var receivedBytes: Int? {
         state.withLock { $0.phase == .receiving ? $0.body.length : nil }
     }
+
+    /// Whether a worker has it.
+    var isWorking: Bool { state.withLock { $0.phase == .working } }
 
     /// Whether it waits for something to tell.
     var isParked: Bool { state.withLock { $0.phase == .parked } }
@@ -165,7 +170,8 @@ final class Exchange: Sendable {
             admit(identity)
             resume()
         }
-        server.run(.signingIn, for: head, refused: { admitted(.busy) }) { [self] in
+        let lane = Router.Lane.signingIn(Guardian.name(in: head.headers))
+        server.run(lane, for: head, refused: { admitted(.busy) }) { [self] in
             admitted(
                 isPointless
                     ? .busy : server.handler.identity(of: head, mayTakeLong: true) ?? .busy)
@@ -229,13 +235,30 @@ final class Exchange: Sendable {
         suspend()
         let lane = server.handler.lane(request)
         let refuse: @Sendable () -> Void = { [self] in
-            finish(server.handler.refuse(.busy, head))
+            finish(server.handler.refuse(.tooManySignIns, head))
         }
         server.run(lane, for: head, refused: refuse) { [self, request] in
-            if lane == .signingIn, isPointless { return refuse() }
-            finish(server.handler.respond(request))
+            if case .signingIn = lane, isPointless { return refuse() }
+            server.leaveDescriptors()
+            finish(respond(request, lane))
         }
         return true
+    }
+
+    /// Has a request answered. What only reads ends early when the client is gone or the server stops: a question may
+    /// take minutes.
+    private func respond(_ request: ListenerRequest, _ lane: Router.Lane) -> ListenerResponse {
+        guard lane.mayEndEarly else { return server.handler.respond(request) }
+        let flag = CancellationFlag()
+        let isAbandoned = state.withLock { state in
+            state.reading = flag
+            return state.isAbandoned
+        }
+        defer { state.withLock { $0.reading = nil } }
+        if isAbandoned { flag.cancel() }
+        do {
+            return try flag.carried { server.handler.respond(request) }
+        } catch { return server.handler.refuse(ErrorResponse.failure(for: error), request.head) }
     }
 
     /// Whether nothing waits for what a worker would find out: checking a password then only holds up the next one.
@@ -256,6 +279,8 @@ final class Exchange: Sendable {
             return (state.response, state.headSize, state.isAbandoned)
         }
         guard var response = answer, !isAbandoned else { return false }
+        // A stranger may leave its answer lying for as long as it likes, so it gives way meanwhile.
+        if !state.withLock({ $0.identity.isProven }) { server.setSilent(number, true) }
         // A long ID stands in both heads; rather an answer without its URL than none.
         if headSize + Self.size(of: response.headers, 1_024) > MicroHTTPServer.room(server.limits) {
             response.headers["Location"] = nil
@@ -394,7 +419,11 @@ final class Exchange: Sendable {
 
     /// Ends it: the client is gone, or the server stops.
     func abandon() {
-        state.withLock { $0.isAbandoned = true }
+        let reading = state.withLock { state in
+            state.isAbandoned = true
+            return state.reading
+        }
+        reading?.cancel()
         wake()
     }
 

@@ -155,10 +155,8 @@ final class MicroHTTPServer: HTTPServer {
         case .writing: writers.run(work)
         case .long: waiters.run(work)
         case .heavy: heavy.run(work)
-        case .signingIn:
-            let turn = Turn(
-                owner: head.network, name: Guardian.name(in: head.headers))
-            signers.run(for: turn, refused: refused, work)
+        case .signingIn(let name):
+            signers.run(for: Turn(owner: head.network, name: name), refused: refused, work)
         }
     }
 
@@ -238,7 +236,7 @@ final class MicroHTTPServer: HTTPServer {
     /// The system gives each connection the lowest descriptor that is free, so a high one says that the process has few
     /// left, whatever has the others. With none left, no connection would be taken before another one ends.
     func opened(_ number: Int, _ connection: OpenConnection) {
-        state.withLock { state in
+        let closed: Exchange? = state.withLock { state in
             let networkCount = state.table.open(number, connection)
             let isOver =
                 networkCount > limits.connectionsPerAddress
@@ -246,14 +244,35 @@ final class MicroHTTPServer: HTTPServer {
             if Int(clamping: connection.descriptor) >= lastDescriptor {
                 state.most = min(state.most, max(1, state.table.count - 1))
             }
-            guard isOver || state.table.count > state.most else { return }
-            // The new one itself, where no other is silent.
-            guard let victim = state.table.next(of: isOver ? connection.network : nil) else {
-                return
+            guard isOver || state.table.count > state.most else { return nil }
+            let victim = state.table.victim(
+                for: number, isOwn: isOver, sparing: limits.trustedProxies)
+            return shut(victim, &state)
+        }
+        closed?.abandon()
+    }
+
+    /// Closes silent connections while the process is short of descriptors, so that a request finds some for the files of its
+    /// database; on a thread that may block.
+    ///
+    /// Where there are few connections, they are not why it is short, and nothing is looked at.
+    func leaveDescriptors() {
+        let few = max(Self.descriptorStep, mostConnections / 8)
+        // The daemon's thread gives them back in a moment.
+        _ = poll(every: .milliseconds(5), for: .milliseconds(500)) {
+            if connectionCount <= few || Descriptors.areFree(Self.descriptorStep) { return true }
+            let closed: [Exchange?] = state.withLock { state in
+                state.most = min(state.most, max(1, state.table.count - Self.descriptorStep))
+                return (0..<Self.descriptorStep).compactMap { _ in
+                    state.table.oldestSilent.map { shut($0, &state) }
+                }
             }
-            shut(victim, &state)
+            for exchange in closed { exchange?.abandon() }
+            return closed.isEmpty
         }
     }
+
+    private static let descriptorStep = 16
 
     /// Notes whether a connection may give way to a new one.
     func setSilent(_ number: Int, _ isSilent: Bool) {
@@ -299,17 +318,17 @@ final class MicroHTTPServer: HTTPServer {
         }
         // The lock is taken for each, since every request takes it, too. Under it the descriptor is still the connection's.
         for number in numbers {
-            let gone = state.withLock { state -> Exchange? in
+            let ended = state.withLock { state -> Exchange? in
                 guard let connection = state.table.connections[number] else { return nil }
                 return look(at: connection, number, &state)
             }
-            gone?.abandon()
+            ended?.abandon()
         }
     }
 
     /// Closes a connection that is silent or too slow.
     ///
-    /// - Returns: Its exchange, when the client is gone and the library does not look.
+    /// - Returns: Its exchange, when that ends by it, or the client is gone and the library does not look.
     private func look(
         at connection: OpenConnection, _ number: Int, _ state: inout State
     ) -> Exchange? {
@@ -317,26 +336,31 @@ final class MicroHTTPServer: HTTPServer {
         let age = since.duration(to: .now)
         guard let exchange else {
             let allowed = hasServed ? limits.idle : min(limits.idle, limits.firstRequest)
-            if age > allowed { shut(number, &state) }
-            return nil
+            return age > allowed ? shut(number, &state) : nil
         }
         if let received = exchange.receivedBytes {
             let allowed = limits.bodyGrace + .seconds(received / max(1, limits.slowestBody))
-            if age > allowed {
-                shut(number, &state)
-            } else if ConnectedSocket.hasEnded(connection.descriptor) {
+            if age > allowed { return shut(number, &state) }
+            if ConnectedSocket.hasEnded(connection.descriptor) {
                 // The library does not notice an end that comes together with bytes, until it is told again.
                 ConnectedSocket.shutDownReceiving(connection.descriptor)
             }
         } else if exchange.isTooSlow(.seconds(Self.sweepSeconds), limits) {
-            shut(number, &state)
+            return shut(number, &state)
         } else if exchange.isParked, ConnectedSocket.isGone(connection.descriptor) {
+            return exchange
+        } else if exchange.isWorking, ConnectedSocket.isBroken(connection.descriptor) {
             return exchange
         }
         return nil
     }
 
-    private func shut(_ number: Int, _ state: inout State) {
-        if let shut = state.table.shut(number) { ConnectedSocket.shutDown(shut.descriptor) }
+    /// Shuts a connection down.
+    ///
+    /// - Returns: The exchange that it is in, which the caller abandons without the lock.
+    private func shut(_ number: Int, _ state: inout State) -> Exchange? {
+        guard let connection = state.table.shut(number) else { return nil }
+        ConnectedSocket.shutDown(connection.descriptor)
+        return connection.occupation.exchange
     }
 }

@@ -50,7 +50,8 @@ final class TurnPool: Sendable {
     func run(for turn: Turn, refused: @escaping Action = {}, _ work: @escaping Action) {
         let piece = Piece(run: work, refuse: refused)
         let (thread, victim): (Int?, Piece?) = state.withLock { state in
-            if !state.idle.isEmpty, isAllowed(turn.owner, state.running), let thread = state.idle.popLast()
+            if !state.idle.isEmpty, isAllowed(turn.owner, state.running),
+                let thread = state.idle.popLast()
             {
                 state.running[turn.owner, default: 0] += 1
                 return (thread, nil)

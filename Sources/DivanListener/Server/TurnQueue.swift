@@ -68,16 +68,29 @@ struct TurnQueue<Work: Sendable>: Sendable {
     }
 
     /// Takes back what came last of the owner that has the most, if that is more than a newcomer would have with one
-    /// piece more.
+    /// piece more; of the newcomer's own owner, if none has more, by the same rule for names.
     ///
     /// - Returns: The piece that makes room for the newcomer's; nil when the newcomer has as much as any other.
     mutating func makeRoom(for turn: Turn) -> Work? {
-        let own = owners.first { $0.name.hasSameBytes(as: turn.owner) }?.count ?? 0
-        guard let index = owners.indices.max(by: { owners[$0].count < owners[$1].count }),
-            owners[index].count > own + 1, var line = owners[index].lines.popLast(),
-            let work = line.works.popLast()
+        guard let index = owners.indices.max(by: { owners[$0].count < owners[$1].count }) else {
+            return nil
+        }
+        let own = owners.firstIndex { $0.name.hasSameBytes(as: turn.owner) }
+        if owners[index].count > (own.map { owners[$0].count } ?? 0) + 1 {
+            return takeLast(of: index, owners[index].lines.count - 1)
+        }
+        guard let own else { return nil }
+        let lines = owners[own].lines
+        let same = lines.first { $0.name.hasSameBytes(as: turn.name) }?.works.count ?? 0
+        guard let line = lines.indices.max(by: { lines[$0].works.count < lines[$1].works.count }),
+            lines[line].works.count > same + 1
         else { return nil }
-        if !line.works.isEmpty { owners[index].lines.append(line) }
+        return takeLast(of: own, line)
+    }
+
+    private mutating func takeLast(of owner: Int, _ line: Int) -> Work? {
+        guard let work = owners[owner].lines[line].works.popLast() else { return nil }
+        if owners[owner].lines[line].works.isEmpty { owners[owner].lines.remove(at: line) }
         count -= 1
         return work
     }

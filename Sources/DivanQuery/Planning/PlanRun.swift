@@ -42,6 +42,7 @@ final class PlanRun {
     /// documents in any order.
     var take: PlannedQuery.Take?
     private(set) var counters = Counters()
+    private let flag = CancellationFlag.current
 
     init(_ snapshot: Snapshot) { self.snapshot = snapshot }
 
@@ -60,7 +61,8 @@ final class PlanRun {
     private func count() throws -> Bool {
         guard counters.rows < budget else { return false }
         counters.rows += 1
-        if counters.rows.isMultiple(of: 1_024) { try CancellationFlag.check() }
+        // A single document may take long to match.
+        try flag?.check()
         return true
     }
 

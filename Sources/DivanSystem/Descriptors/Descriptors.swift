@@ -27,6 +27,21 @@ package enum Descriptors {
         return Int(clamping: bounds.rlim_cur)
     }
 
+    /// Whether so many more files or connections can be opened, which is found out by trying.
+    package static func areFree(_ count: Int) -> Bool {
+        // SAFETY: the path is a literal.
+        let first = unsafe CLibrary.open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard first >= 0 else { return false }
+        var taken = [first]
+        defer { for descriptor in taken { close(descriptor) } }
+        while taken.count < count {
+            let next = fcntl(first, F_DUPFD_CLOEXEC, 0)
+            guard next >= 0 else { return false }
+            taken.append(next)
+        }
+        return true
+    }
+
     /// Opens a file of any kind.
     ///
     /// - Parameters:
