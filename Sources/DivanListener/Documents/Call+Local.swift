@@ -13,19 +13,29 @@ extension Call {
     /// `GET /{db}/_local/{id}`
     func getLocal() throws -> ListenerResponse {
         let id = try localID()
-        guard let found = try database.read({ try $0.numberedLocalDocument(id) }) else {
-            throw HTTPFailure.missing
-        }
+        guard let found = try foundLocal(id) else { throw HTTPFailure.missing }
         var text = JSONText()
         Self.append(id, found.revision, found.body, to: &text)
         return .json(bytes: text.bytes).with("ETag", "\"0-\(found.revision)\"")
     }
 
-    private func localID() throws -> String {
-        let id = name(0)
-        guard !id.hasBytePrefix(Self.hiddenPrefix) else { throw HTTPFailure.missing }
-        return id
+    /// The name of the local document in the path.
+    func localID() throws -> String { try Self.shown(name(0)) }
+
+    /// Refuses the name of a local document that is out of reach.
+    static func shown(_ name: String) throws -> String {
+        guard !name.hasBytePrefix(hiddenPrefix) else { throw HTTPFailure.missing }
+        return name
     }
+
+    /// A local document by its name, which is checked.
+    func foundLocal(_ name: String) throws -> (revision: UInt64, body: PackedValue)? {
+        try database.read { try $0.numberedLocalDocument(Self.wholeID(name)) }
+    }
+
+    /// The whole ID of a local document, which is what the database must be given: of a name it takes a `_local/` in front for
+    /// a part of the ID, so that the name `_local/_divan/x` would lead to what is hidden.
+    static func wholeID(_ name: String) -> String { prefix + name }
 
     static func append(
         _ id: String, _ revision: UInt64, _ body: PackedValue, to text: inout JSONText
@@ -53,9 +63,9 @@ extension Call {
         if received.isDeleted { return try deleteLocal(id, base) }
         try Self.checkLocal(received)
         let revision = try database.write {
-            try $0.replaceLocalDocument(id, received.body, revision: base)
+            try $0.replaceLocalDocument(Self.wholeID(id), received.body, revision: base)
         }
-        return localWritten(Self.prefix + id, revision, status: 201)
+        return localWritten(Self.wholeID(id), revision, status: 201)
     }
 
     /// `DELETE /{db}/_local/{id}`
@@ -64,13 +74,11 @@ extension Call {
     }
 
     private func deleteLocal(_ id: String, _ base: UInt64) throws -> ListenerResponse {
-        guard try database.read({ try $0.numberedLocalDocument(id) }) != nil else {
-            throw HTTPFailure.missing
-        }
+        guard try foundLocal(id) != nil else { throw HTTPFailure.missing }
         let revision = try database.write {
-            try $0.replaceLocalDocument(id, nil, revision: base)
+            try $0.replaceLocalDocument(Self.wholeID(id), nil, revision: base)
         }
-        return localWritten(Self.prefix + id, revision, status: 200)
+        return localWritten(Self.wholeID(id), revision, status: 200)
     }
 
     /// The answer to a change of a local document, of which `id` is the whole ID.
@@ -95,17 +103,16 @@ extension Call {
     static func saveLocal(
         _ id: String, _ received: ReceivedDocument, _ transaction: borrowing WriteTransaction
     ) throws -> UInt64 {
-        let name = id.afterBytePrefix(prefix) ?? id
-        guard !name.hasBytePrefix(hiddenPrefix) else { throw HTTPFailure.missing }
+        let id = wholeID(try shown(id.afterBytePrefix(prefix) ?? id))
         let base = try localNumber(received.revision)
         guard !received.isDeleted else {
-            guard try transaction.read({ try $0.numberedLocalDocument(name) }) != nil else {
+            guard try transaction.read({ try $0.numberedLocalDocument(id) }) != nil else {
                 throw HTTPFailure.missing
             }
-            return try transaction.replaceLocalDocument(name, nil, revision: base)
+            return try transaction.replaceLocalDocument(id, nil, revision: base)
         }
         try checkLocal(received)
-        return try transaction.replaceLocalDocument(name, received.body, revision: base)
+        return try transaction.replaceLocalDocument(id, received.body, revision: base)
     }
 
     private static func checkLocal(_ received: ReceivedDocument) throws {
@@ -114,13 +121,14 @@ extension Call {
         }
     }
 
-    /// The number in `0-N`; 0 when none is given.
+    /// The number of the revision that a change is based on.
     private func localRevision(_ inBody: String?) throws -> UInt64 {
         try Self.localNumber(
             inBody ?? query["rev"] ?? headers["If-Match"].map(Self.unquoted))
     }
 
-    private static func localNumber(_ given: String?) throws -> UInt64 {
+    /// The number in `0-N`; 0 when none is given.
+    static func localNumber(_ given: String?) throws -> UInt64 {
         guard let given, !given.isEmpty else { return 0 }
         let parts = given.split(separator: "-")
         // Couchbase Lite's are `N-local`.
@@ -136,15 +144,12 @@ extension Call {
         guard let destination = headers["Destination"],
             let id = try RequestTarget("/x/" + destination).components.dropFirst().last
         else { throw HTTPFailure.badRequest("Destination header is mandatory for COPY.") }
-        guard let found = try database.read({ try $0.numberedLocalDocument(try localID()) }) else {
-            throw HTTPFailure.missing
-        }
-        let name = id.afterBytePrefix(Self.prefix) ?? id
-        guard !name.hasBytePrefix(Self.hiddenPrefix) else { throw HTTPFailure.missing }
+        guard let found = try foundLocal(localID()) else { throw HTTPFailure.missing }
+        let name = try Self.shown(id.afterBytePrefix(Self.prefix) ?? id)
         let revision = try database.write {
-            try $0.replaceLocalDocument(name, found.body, revision: 0)
+            try $0.replaceLocalDocument(Self.wholeID(name), found.body, revision: 0)
         }
-        return localWritten(Self.prefix + name, revision, status: 201)
+        return localWritten(Self.wholeID(name), revision, status: 201)
     }
 
     /// `GET`, `POST /{db}/_local_docs`
@@ -203,7 +208,9 @@ extension Call {
         _ name: String, _ transaction: borrowing ReadTransaction
     ) throws -> (revision: UInt64, body: PackedValue)? {
         guard !name.hasBytePrefix(hiddenPrefix) else { return nil }
-        do { return try transaction.numberedLocalDocument(name) } catch let error as DatabaseError {
+        do {
+            return try transaction.numberedLocalDocument(wholeID(name))
+        } catch let error as DatabaseError {
             guard case .invalidID = error.code else { throw error }
             return nil
         }
