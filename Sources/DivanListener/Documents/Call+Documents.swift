@@ -5,7 +5,7 @@ internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
 
-// GET, PUT, DELETE and COPY of a document, and POST to its database.
+// GET, PUT and DELETE of a document, and POST to its database.
 extension Call {
     /// `GET /{db}/{doc}`
     func getDocument() throws -> ListenerResponse {
@@ -168,53 +168,5 @@ extension Call {
     private func staleDeletion(of id: String) throws -> HTTPFailure {
         guard let winner = try knownTree(of: id)?.winner else { return .missing }
         return winner.isTombstone ? .deleted : .conflict
-    }
-
-    /// `COPY /{db}/{doc}` to the document that `Destination` names
-    func copyDocument() throws -> ListenerResponse {
-        guard let destination = headers["Destination"] else {
-            throw HTTPFailure.badRequest("Destination header is mandatory for COPY.")
-        }
-        let target = try RequestTarget(
-            destination.hasBytePrefix("/") || destination.contains("://")
-                ? destination : "/\(PercentEncoding.encode(databaseName))/\(destination)")
-        let path = Resource(target.components)
-        guard path.pattern == "/{db}/{doc}", databaseName.hasSameBytes(as: path.database) else {
-            throw HTTPFailure.badRequest("Destination must be a document of the same database.")
-        }
-        let id = path.names[0]
-        try Self.checkID(id)
-        let revision = try query["rev"].map(Self.checked)
-        let (document, _) = try find(name(0), revision)
-        let base = try target.query["rev"].map(Self.checked)
-        let received = try permitted(id, ReceivedDocument(document.body), .edit(of: base))
-        // The stubs name content that is here already, so none travels.
-        var contents: NameMap<AttachmentContent> = [:]
-        for attachment in document.attachments {
-            contents[attachment.name] = attachment.transferContent
-        }
-        let body =
-            contents.isEmpty
-            ? received.body : Self.following(document.attachments, in: received.body)
-        let saved = try Self.naming(id) {
-            try database.put(
-                id, body: body, parent: base, isDeleted: false, attachments: contents)
-        }
-        return written(id, saved.revisionID)
-    }
-
-    /// The body with the stubs of attachments turned into entries whose content follows.
-    private static func following(_ attachments: [DocumentAttachment], in body: PackedValue)
-        -> PackedValue
-    {
-        var entries: JSONObject = [:]
-        for attachment in attachments {
-            var entry = attachment.metadata
-            entry["stub"] = nil
-            entry["revpos"] = nil
-            entry["follows"] = true
-            entries[attachment.name] = .object(entry)
-        }
-        return body.replacing(["_attachments": .object(entries)])
     }
 }

@@ -139,19 +139,6 @@ extension Call {
         return revision
     }
 
-    /// `COPY /{db}/_local/{id}`
-    func copyLocal() throws -> ListenerResponse {
-        guard let destination = headers["Destination"],
-            let id = try RequestTarget("/x/" + destination).components.dropFirst().last
-        else { throw HTTPFailure.badRequest("Destination header is mandatory for COPY.") }
-        guard let found = try foundLocal(localID()) else { throw HTTPFailure.missing }
-        let name = try Self.shown(id.afterBytePrefix(Self.prefix) ?? id)
-        let revision = try database.write {
-            try $0.replaceLocalDocument(Self.wholeID(name), found.body, revision: 0)
-        }
-        return localWritten(Self.wholeID(name), revision, status: 201)
-    }
-
     /// `GET`, `POST /{db}/_local_docs`
     func localDocuments() throws -> ListenerResponse {
         var answer = LongText(site)

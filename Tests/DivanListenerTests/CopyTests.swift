@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanHTTP
+import DivanJSON
+import DivanTestSupport
+import Foundation
+import Testing
+
+@testable import DivanListener
+
+/// `COPY` of documents and of local ones, which read `Destination` in the same way.
+@Suite struct CopyTests {
+    let site: TestSite
+
+    init() throws {
+        site = try TestSite()
+        site.send("PUT", "/db%2Fx")
+        site.send("PUT", "/other")
+    }
+
+    private static let written: [(destination: String, name: String)] = [
+        ("m", "m"), ("a%2Fb", "a/b"), ("%C3%A9", "\u{E9}"), ("e%CC%81", "e\u{301}"),
+        ("/db%2Fx/m", "m"), ("http://localhost/db%2Fx/a%2Fb", "a/b"),
+        ("https://example.org:1/db%2Fx/m", "m"),
+    ]
+
+    @Test(arguments: ["", "_local/"], written.indices)
+    func `a destination is read in the same way for both kinds`(kind: String, index: Int) throws {
+        let (destination, name) = Self.written[index]
+        let first = site.send("PUT", "/db%2Fx/\(kind)l", #"{"n":1}"#)
+        let old = try #require(first.json["rev"]?.string)
+        func copy(_ query: String = "", _ end: String = "") -> TestAnswer {
+            site.send("COPY", "/db%2Fx/\(kind)l\(query)", "", ["Destination": destination + end])
+        }
+        let made = copy()
+        #expect(made.status == 201 && made.json["id"] == .string(kind + name), "\(made.text)")
+        let revision = try #require(made.json["rev"]?.string)
+        let path = "/db%2Fx/" + kind + PercentEncoding.encode(name)
+        #expect(site.send("GET", path).json["n"] == 1)
+        #expect(copy().status == 409)
+        let other = kind.isEmpty ? "9-abc" : "0-9"
+        #expect(copy("", "?rev=\(other)").status == 409)
+        #expect(copy("", "?rev=").status == 400)
+        #expect(copy("", "?rev=%zz").status == 400)
+
+        // Over a revision, from a revision.
+        site.send("PUT", "/db%2Fx/\(kind)l", #"{"n":2,"_rev":"\#(old)"}"#)
+        #expect(copy("?rev=\(other)", "?rev=\(revision)").status == 404)
+        #expect(copy("?rev=", "?rev=\(revision)").status == 400)
+        #expect(copy("?rev=x", "?rev=\(revision)").status == 400)
+        let again = copy("", "?rev=\(revision)")
+        #expect(again.status == 201, "\(again.text)")
+        #expect(site.send("GET", path).json["n"] == 2)
+    }
+
+    @Test(arguments: ["", "_local/"])
+    func `a destination that names nothing here is refused`(kind: String) {
+        site.send("PUT", "/db%2Fx/\(kind)l", "{}")
+        for destination in [
+            "", "/", "/other/m", "http://localhost/other/m", "http://localhost", "/db%2Fx", "a%zz",
+            "a%FF", "a%00b", "a/b", "_design/d/_view/v",
+        ] {
+            let answer = site.send(
+                "COPY", "/db%2Fx/\(kind)l", "", ["Destination": destination])
+            #expect(answer.status == 400, "\(destination): \(answer.text)")
+            #expect(answer.json["error"] == "bad_request", "\(destination): \(answer.text)")
+        }
+        #expect(site.send("COPY", "/db%2Fx/\(kind)l").status == 400)
+    }
+
+    @Test func `a revision that a local document no longer has is not copied`() {
+        site.send("PUT", "/db%2Fx/_local/l", "{}")
+        site.send("PUT", "/db%2Fx/_local/l", #"{"_rev":"0-1"}"#)
+        for (query, status) in [("?rev=0-1", 404), ("?rev=0-2", 201), ("?rev=2-local", 409)] {
+            let answer = site.send(
+                "COPY", "/db%2Fx/_local/l\(query)", "", ["Destination": "_local/m"])
+            #expect(answer.status == status, "\(query) \(answer.text)")
+        }
+    }
+
+    @Test func `a document and a local one are not copied to each other by a name with a prefix`() {
+        site.send("PUT", "/db%2Fx/d", "{}")
+        site.send("PUT", "/db%2Fx/_local/l", "{}")
+        for (source, destination) in [("d", "_local/m"), ("_local/l", "_design/m")] {
+            let answer = site.send(
+                "COPY", "/db%2Fx/\(source)", "", ["Destination": destination])
+            #expect(answer.status == 400, "\(answer.text)")
+        }
+    }
+}
