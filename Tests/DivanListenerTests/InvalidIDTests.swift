@@ -39,6 +39,74 @@ import Testing
         #expect(site.send("COPY", "/db/a", "", copy).status == 400)
     }
 
+    /// Requests with an ID that no document can have.
+    static let named: [(method: String, path: String, body: String, headers: HTTPHeaders)] = {
+        var all: [(String, String, String, HTTPHeaders)] = []
+        for id in ["_foo", "_design", "_design%2F", "_local", "_local%2F", "_all_docs/x", long] {
+            // The path of a function is none of an ID.
+            let isID = id != "_all_docs/x"
+            if isID { all.append(("PUT", "/db/\(id)", "{}", [:])) }
+            if isID { all.append(("DELETE", "/db/\(id)", "", [:])) }
+            if isID { all.append(("COPY", "/db/\(id)", "", ["Destination": "b"])) }
+            if id != long || isID { all.append(("COPY", "/db/a", "", ["Destination": id])) }
+            all.append(("COPY", "/db/a", "", ["Destination": "/db/\(id)"]))
+            all.append(("COPY", "/db/a", "", ["Destination": "http://localhost/db/\(id)"]))
+            all.append(("COPY", "/db/a", "", ["Destination": "\(id)?rev=1-a"]))
+        }
+        for id in ["_foo", "_design/", "_local/", "_local", "_design", "", "a\\u0000b", long] {
+            all.append(("POST", "/db", #"{"_id":"\#(id)"}"#, [:]))
+            all.append(("POST", "/db/_purge", #"{"\#(id)":["1-a"]}"#, [:]))
+            all.append(("POST", "/db/_purge", #"{"\#(id)":["*"]}"#, [:]))
+        }
+        all.append(("POST", "/db/_purge", #"{"_local/l":["1-a"]}"#, [:]))
+        all.append(("GET", "/db/\(long)", "", [:]))
+        all.append(("GET", "/db/\(long)?open_revs=all", "", [:]))
+        all.append(("GET", "/db/\(long)/file", "", [:]))
+        all.append(("GET", "/db/_local%2F", "", [:]))
+        all.append(("GET", "/db/_local/\(long)", "", [:]))
+        all.append(("COPY", "/db/_local/l", "", ["Destination": "_local%2F"]))
+        all.append(("COPY", "/db/_local/l", "", ["Destination": "_local"]))
+        all.append(("COPY", "/db/_local/l", "", ["Destination": "_x"]))
+        all.append(("COPY", "/db/_local/l", "", ["Destination": "_local/\(long)"]))
+        all.append(("COPY", "/db/_local%2F", "", ["Destination": "_local/m"]))
+        return all
+    }()
+
+    @Test(arguments: named.indices)
+    func `an ID that no document can have is called so`(index: Int) {
+        let (method, path, body, headers) = Self.named[index]
+        site.send("PUT", "/db/_local/l", "{}")
+        let answer = site.send(method, path, body, headers)
+        let what = "\(method) \(path.prefix(40)) \(body.prefix(40)) \(headers) \(answer.text)"
+        #expect(answer.status == 400, "\(what)")
+        #expect(answer.json["error"] == "illegal_docid", "\(what)")
+    }
+
+    @Test func `a revision ID that is none is called so, and not an ID`() {
+        for (method, path, body) in [
+            ("PUT", "/db/a", #"{"_rev":"x"}"#), ("DELETE", "/db/a?rev=x", ""),
+            ("GET", "/db/a?rev=x", ""), ("POST", "/db/_purge", #"{"a":["x"]}"#),
+            ("COPY", "/db/a?rev=x", ""),
+        ] {
+            let answer = site.send(method, path, body, ["Destination": "b"])
+            #expect(answer.status == 400 && answer.json["error"] == "bad_request", "\(answer.text)")
+        }
+    }
+
+    @Test(arguments: [
+        ("PUT", "/_foo"), ("DELETE", "/_foo/bar"), ("GET", "/_foo"), ("POST", "/_foo"),
+        ("PUT", "/db/_design/d/_foo"), ("GET", "/db/_design/d/_foo/x"),
+        ("COPY", "/db/_design/d/_view"), ("DELETE", "/db/_index/x"), ("PUT", "/db/_all_docs/x"),
+        ("POST", "/db/_changes/x"), ("POST", "/db/_foo"), ("PUT", "/db/_compact/a/b"),
+    ])
+    func `a path that is no document's is not found, in words about paths`(
+        method: String, path: String
+    ) {
+        let answer = site.send(method, path, "{}", ["Destination": "b"])
+        #expect(answer.status == 404 && answer.json["error"] == "not_found", "\(answer.text)")
+        #expect(answer.json["reason"] == "Nothing is served at this path; check its spelling.")
+    }
+
     @Test(arguments: invalid)
     func `no route fails over an ID that cannot be`(id: String) {
         for route in Router.table where route.pattern.contains("{") {

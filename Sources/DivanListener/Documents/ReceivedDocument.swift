@@ -97,7 +97,7 @@ struct ReceivedDocument: Sendable {
         switch key {
         case "_id":
             guard let text = value.string else {
-                throw HTTPFailure(400, "illegal_docid", "Document id must be a string").ofDocument
+                throw HTTPFailure.illegalID("Document id must be a string")
             }
             id = text
         case "_rev":

@@ -35,7 +35,7 @@ enum ErrorResponse {
         case .invalidDocument where error.underlying is DocumentTooLarge:
             HTTPFailure(413, "document_too_large", error.message).ofDocument
         case .invalidDocument: .invalidDocument(error.message)
-        case .invalidID: .badRequest(error.message).ofDocument
+        case .invalidID: invalidID(error)
         case .invalidName: HTTPFailure(400, "illegal_database_name", error.message)
         case .invalidQuery: HTTPFailure(400, "query_parse_error", error.message)
         case .forbidden: .forbidden(error.message)
@@ -59,6 +59,18 @@ enum ErrorResponse {
         case .io where !Descriptors.areFree(8): .tooManyFiles
         case .io: HTTPFailure(500, "internal_server_error", "The system could not read or write.")
         case .cancelled: HTTPFailure(503, "cancelled", "The work was cancelled.")
+        }
+    }
+
+    /// The refusal of an ID that no document has, or of one that no revision has.
+    private static func invalidID(_ error: DatabaseError) -> HTTPFailure {
+        switch error.underlying as? IDFailure {
+        case .reservedDocumentID: .reservedID
+        case .emptyDocumentID, .documentIDTooLong, .documentIDContainsNUL, nil:
+            .illegalID(error.message)
+        // One that was made elsewhere is told what is wrong with it: CouchDB has one sentence for all.
+        case .malformedRevisionID, .generationOutOfRange, .digestLengthOutOfRange, .brokenHistory:
+            .badRequest(error.message).ofDocument
         }
     }
 

@@ -78,6 +78,9 @@ extension HTTPFailure {
 
     static var missing: HTTPFailure { notFound("missing") }
     static var deleted: HTTPFailure { notFound("deleted") }
+    static var noRoute: HTTPFailure {
+        notFound("Nothing is served at this path; check its spelling.")
+    }
     static var noDatabase: HTTPFailure { notFound("Database does not exist.") }
     static var conflict: HTTPFailure { HTTPFailure(409, "conflict", "Document update conflict.") }
     static var notAnObject: HTTPFailure { badRequest("Request body must be a JSON object") }
@@ -89,15 +92,17 @@ extension HTTPFailure {
     static func invalidDocument(_ reason: String) -> HTTPFailure {
         HTTPFailure(400, "doc_validation", reason).ofDocument
     }
+    static func illegalID(_ reason: String) -> HTTPFailure {
+        HTTPFailure(400, "illegal_docid", reason).ofDocument
+    }
     static var reservedID: HTTPFailure {
-        HTTPFailure(400, "illegal_docid", "Only reserved document ids may start with underscore.")
-            .ofDocument
+        illegalID("Only reserved document ids may start with underscore.")
     }
     static func invalidID(_ failure: IDFailure) -> HTTPFailure {
         switch failure {
         case .reservedDocumentID: .reservedID
         case .emptyDocumentID, .documentIDTooLong, .documentIDContainsNUL:
-            HTTPFailure(400, "illegal_docid", "\(failure)").ofDocument
+            .illegalID("\(failure)")
         case .malformedRevisionID, .generationOutOfRange, .digestLengthOutOfRange, .brokenHistory:
             .invalidRevision
         }

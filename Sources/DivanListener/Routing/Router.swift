@@ -312,11 +312,30 @@ package struct Router: Sendable {
         where resource.pattern.hasBytePrefix("/{db}/_design/{ddoc}/" + served) {
             return .read(method, resource.pattern) { try $0.notServed() }
         }
-        // What would change a document whose ID no document can have.
-        if resource.database != nil, ["PUT", "DELETE", "COPY"].contains(method) {
-            throw HTTPFailure.reservedID
+        guard Self.namesReservedID(resource) else { throw HTTPFailure.noRoute }
+        switch method {
+        case "GET": throw HTTPFailure.missing
+        case "PUT", "DELETE", "COPY": throw HTTPFailure.reservedID
+        default: throw HTTPFailure.noRoute
         }
-        throw HTTPFailure.missing
+    }
+
+    /// The words behind a database that are no IDs, such as `_all_docs`.
+    private static let functions = NameSet(
+        table.compactMap { route in
+            let words = route.pattern.split(separator: "/").map(String.init)
+            return words.count > 1 && words[1].hasBytePrefix("_") ? words[1] : nil
+        })
+
+    /// Whether a path that leads to no route names a document whose ID none can have: `/db/_foo`, or `/db/_design` without
+    /// a name.
+    static func namesReservedID(_ resource: Resource) -> Bool {
+        let words = resource.pattern.split(separator: "/").map(String.init)
+        guard resource.database != nil, words.count > 1, words[1].hasBytePrefix("_") else {
+            return false
+        }
+        if ["_design", "_local"].contains(words[1]) { return words.count == 2 }
+        return !functions.contains(words[1])
     }
 
     private func open(_ resource: Resource, _ route: Route, _ user: ListenerUser) throws
