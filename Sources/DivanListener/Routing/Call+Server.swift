@@ -101,6 +101,7 @@ extension Call {
 
     /// `POST /_session`
     func login() throws -> ListenerResponse {
+        let next = try nextPath()
         let login =
             Login.isObject(headers)
             ? try Login(objectBody()) : try Login(form: request.body.bytes(limit: 64 * 1_024))
@@ -110,7 +111,7 @@ extension Call {
         var response = ListenerResponse.json([
             "ok": true, "name": .string(login.name), "roles": roles,
         ])
-        if let next = query["next"], Self.isPathHere(next) {
+        if let next {
             response.status = 302
             response.headers["Location"] = next
         }
@@ -119,6 +120,21 @@ extension Call {
             isCrossSite: site.guardian.isFromAllowedPage(request.head))
         return response.with("Set-Cookie", cookie)
     }
+
+    /// Where a browser goes once its user has signed in; nil where the request names no path of this listener.
+    ///
+    /// - Throws: `HTTPFailure` 400 when it is too long for the head of an answer.
+    private func nextPath() throws -> String? {
+        guard let next = query["next"] else { return nil }
+        guard next.utf8.count <= Self.longestNext else {
+            throw HTTPFailure.badRequest(
+                "The parameter `next` is longer than \(Self.longestNext) bytes; name a shorter path."
+            )
+        }
+        return Self.isPathHere(next) ? next : nil
+    }
+
+    private static let longestNext = 2_048
 
     /// Whether a browser that is sent to a text stays with the listener.
     ///

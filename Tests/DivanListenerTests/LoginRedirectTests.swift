@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanJSON
+import DivanTestSupport
+import Foundation
+import Testing
+
+@testable import DivanListener
+
+/// `POST /_session?next=`: where a browser is led when its user has signed in.
+@Suite struct LoginRedirectTests {
+    /// A listener in a folder of its own that goes with it.
+    private final class Served {
+        let site: TestSite
+        let listener: Listener
+
+        init(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws {
+            site = try TestSite()
+            var options = ListenerOptions()
+            options.access = .users(["ann": "secret"])
+            edit(&options)
+            listener = Listener(site.manager, options)
+            try listener.start()
+        }
+
+        deinit { listener.stop() }
+
+        func client() throws -> RawClient { try RawClient(port: try #require(listener.port)) }
+    }
+
+    private static let form = "Content-Type: application/x-www-form-urlencoded"
+
+    private static func login(_ password: String = "secret") -> [UInt8] {
+        Array("name=ann&password=\(password)".utf8)
+    }
+
+    @Test(arguments: [
+        (1, 302), (2_048, 302), (2_049, 400), (4_000, 400),
+    ])
+    func `a sign-in leads to the path that it names, unless that is too long`(
+        length: Int, status: Int
+    ) throws {
+        let served = try Served()
+        let next = "/" + String(repeating: "x", count: length - 1)
+        let client = try served.client()
+        client.request("POST", "/_session?next=\(next)", [Self.form], Self.login())
+        let answer = try #require(client.answer())
+        #expect(answer.status == status)
+        let leads = answer.header.contains("Location: \(next)\r\n")
+        let isSignedIn = answer.header.contains("Set-Cookie: AuthSession=")
+        #expect(leads == (status == 302) && isSignedIn == (status == 302))
+    }
+
+    @Test func `a path that is too long to go to is refused before the password is looked at`()
+        throws
+    {
+        let site = try TestSite { $0.access = .users(["ann": "secret"]) }
+        let next = "/" + String(repeating: "%C3%A9", count: 1_024)
+        for _ in 0..<10 {
+            let answer = site.send(
+                "POST", "/_session?next=\(next)", Self.login("wrong"),
+                ["Content-Type": "application/x-www-form-urlencoded"])
+            #expect(answer.status == 400 && answer.json["error"] == "bad_request")
+        }
+        // None of them counted as a wrong password.
+        let answer = site.send(
+            "POST", "/_session", Self.login(),
+            ["Content-Type": "application/x-www-form-urlencoded"])
+        #expect(answer.status == 200)
+    }
+
+    @Test func `an answer that has no room for the path to go to is no redirect`() throws {
+        let served = try Served { $0.limits.head = 4_096 }
+        let next = "/" + String(repeating: "x", count: 2_000)
+        let client = try served.client()
+        client.request(
+            "POST", "/_session?next=\(next)",
+            [Self.form, "Y: " + String(repeating: "y", count: 1_800)], Self.login())
+        let answer = try #require(client.answer())
+        #expect(answer.status == 200 && !answer.header.contains("Location:"), "\(answer.header)")
+        #expect(answer.header.contains("Set-Cookie: AuthSession="))
+    }
+}
