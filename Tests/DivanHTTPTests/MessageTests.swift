@@ -22,6 +22,18 @@ import Testing
         #expect(headers.count == 1)
     }
 
+    @Test
+    func `a line that is no UTF-8 is left out whole, and nothing takes the place of its bytes`() {
+        var headers = HTTPHeaders()
+        let lines: [[UInt8]] = [
+            Array("A: \u{FFFD}".utf8), Array("B: a".utf8) + [0xFF],
+            Array("C".utf8) + [0xC3] + Array(": a".utf8), Array("D: a".utf8),
+            Array(" b".utf8) + [0xFF],
+        ]
+        #expect(lines.map { headers.add(line: $0) } == [true, false, false, true, false])
+        #expect(headers == ["A": "\u{FFFD}"])
+    }
+
     @Test func `a description never shows credentials`() {
         let headers: HTTPHeaders = [
             "Authorization": "Basic c2VjcmV0", "cookie": "AuthSession=secret", "Accept": "x",

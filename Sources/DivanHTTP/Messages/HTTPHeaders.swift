@@ -70,20 +70,22 @@ package struct HTTPHeaders: Sendable {
         fields += others.fields
     }
 
-    /// Adds a field given as `Name: value`, as it stands in a message; `false` when it is none.
+    /// Adds a field given as `Name: value`, as it stands in a message; `false` when it is none, or no UTF-8.
     ///
-    /// A line that begins with white space continues the field before it.
+    /// A line that begins with white space continues the field before it. Bytes that are no UTF-8 are not replaced by
+    /// others, or two values would become the same one: the whole field is left out.
     package mutating func add(line: some Collection<UInt8>) -> Bool {
         if let first = line.first, first == 0x20 || first == 0x09 {
-            guard let last = fields.popLast() else { return false }
-            let more = Field("", String(decoding: line, as: UTF8.self)).value
-            fields.append(Field(last.name, "\(last.value) \(more)"))
+            guard let last = fields.popLast(), let text = String(validating: line, as: UTF8.self)
+            else { return false }
+            fields.append(Field(last.name, "\(last.value) \(Field("", text).value)"))
             return true
         }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return false }
-        let name = String(decoding: line[..<colon], as: UTF8.self)
-        guard Self.isName(name) else { return false }
-        add(name, String(decoding: line[line.index(after: colon)...], as: UTF8.self))
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            let name = String(validating: line[..<colon], as: UTF8.self), Self.isName(name),
+            let value = String(validating: line[line.index(after: colon)...], as: UTF8.self)
+        else { return false }
+        add(name, value)
         return true
     }
 

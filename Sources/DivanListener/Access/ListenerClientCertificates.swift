@@ -67,11 +67,14 @@ public struct ListenerClientCertificates: Sendable {
             unsafe divan_text_free(subject)
             unsafe divan_text_free(name)
         }
-        guard isTrusted, let subject = unsafe subject else { return .untrusted }
+        // Another text in place of bytes that are no UTF-8 could be that of another client.
+        guard isTrusted, let bytes = unsafe subject,
+            let subject = unsafe String(validatingCString: bytes)
+        else { return .untrusted }
         return .trusted(
             ListenerClientCertificate(
-                subject: unsafe String(cString: subject),
-                commonName: unsafe name.map { unsafe String(cString: $0) },
+                subject: subject,
+                commonName: unsafe name.flatMap { unsafe String(validatingCString: $0) },
                 fingerprint: Hexadecimal.text(fingerprint)))
     }
 }

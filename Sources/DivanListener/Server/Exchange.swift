@@ -65,17 +65,21 @@ final class Exchange: Sendable {
     private static let sentAhead = 64 << 10
 
     private let server: MicroHTTPServer
-    private let target: String
+    /// The target; nil where it is no UTF-8.
+    private let target: String?
+    private let targetSize: Int
     private let connection: Connection
     private let open: OpenConnection
     private let state = Mutex(State())
     private let resumed = DispatchGroup()
 
     init(
-        _ server: MicroHTTPServer, target: String, connection: Connection, _ open: OpenConnection
+        _ server: MicroHTTPServer, target: String?, targetSize: Int, connection: Connection,
+        _ open: OpenConnection
     ) {
         self.server = server
         self.target = target
+        self.targetSize = targetSize
         self.connection = connection
         self.open = open
     }
@@ -98,8 +102,11 @@ final class Exchange: Sendable {
     /// Takes the next step of the library: the head, a piece of the body, its end, or that the
     /// connection was resumed.
     ///
+    /// - Parameters:
+    ///   - method: The method; nil where it is no UTF-8.
+    ///   - piece: A piece of the body.
     /// - Returns: false to close the connection.
-    func advance(_ method: String, _ piece: UnsafeRawBufferPointer) -> Bool {
+    func advance(_ method: String?, _ piece: UnsafeRawBufferPointer) -> Bool {
         if state.withLock({ $0.head == nil }) { return begin(method) }
         if piece.count > 0 {
             return state.withLock { state in
@@ -119,28 +126,34 @@ final class Exchange: Sendable {
         }
     }
 
-    private func begin(_ method: String) -> Bool {
-        var head = RequestHead(method: method, target: target)
-        head.headers = unsafe MicroHTTPCallbacks.headers(connection.pointer)
+    private func begin(_ method: String?) -> Bool {
+        let fields = unsafe MicroHTTPCallbacks.fields(connection.pointer)
+        var head = RequestHead(method: method ?? "", target: target ?? "", headers: fields.headers)
         head.isSecure = server.isSecure
         head.certificate = open.certificate { server.certificate(of: connection) }
         // Needed only to tell those apart who guess passwords.
-        if head.headers["Authorization"] != nil || target.utf8.starts(with: "/_session".utf8) {
+        if head.headers["Authorization"] != nil || head.target.utf8.starts(with: "/_session".utf8) {
             head.network = open.network
         }
-        let size = Self.size(of: head.headers, target.utf8.count)
+        let size = fields.size + targetSize
         guard server.begin(self, on: open) else { return false }
         state.withLock { state in
             state.head = head
             state.body.budget = server.handler.receivedBodies
             // The library notes where each field lies.
-            state.headSize = size + 64 * head.headers.count
+            state.headSize = size + 64 * fields.count
         }
         if size > server.limits.head {
             return refuse(
                 HTTPFailure(431, "header_too_large", "The header of the request is too large."))
         }
-        if let failure = RequestFraming.failure(of: head.headers) { return refuse(failure) }
+        guard method != nil, target != nil else {
+            return refuse(
+                RequestFraming.refusal(
+                    "The request line is not UTF-8; write other bytes as escapes, as %C3%A9."))
+        }
+        let failure = RequestFraming.failure(of: head.headers) ?? fields.failure
+        if let failure { return refuse(failure) }
         guard let identity = server.handler.identity(of: head, mayTakeLong: false) else {
             return identify(head)
         }

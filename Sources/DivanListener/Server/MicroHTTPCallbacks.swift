@@ -19,7 +19,8 @@ enum MicroHTTPCallbacks {
             else { return nil }
             let server = unsafe Unmanaged<MicroHTTPServer>.fromOpaque(context).takeUnretainedValue()
             let exchange = unsafe Exchange(
-                server, target: String(cString: target),
+                server, target: String(validatingCString: target),
+                targetSize: MicroHTTPCallbacks.length(target),
                 connection: Exchange.Connection(pointer: connection),
                 Unmanaged<OpenConnection>.fromOpaque(open).takeUnretainedValue())
             return unsafe Unmanaged.passRetained(exchange).toOpaque()
@@ -32,7 +33,7 @@ enum MicroHTTPCallbacks {
             let exchange = unsafe Unmanaged<Exchange>.fromOpaque(request).takeUnretainedValue()
             let count = unsafe uploadSize.pointee
             let piece = unsafe UnsafeRawBufferPointer(start: upload, count: count)
-            let isFine = unsafe exchange.advance(String(cString: method), piece)
+            let isFine = unsafe exchange.advance(String(validatingCString: method), piece)
             unsafe uploadSize.pointee = 0
             return isFine ? .YES : .NO
         }
@@ -65,22 +66,32 @@ enum MicroHTTPCallbacks {
         }
     }
 
+    /// The length of a text that ends in zero.
+    private static func length(_ text: UnsafePointer<CChar>) -> Int {
+        var count = 0
+        // SAFETY: the text ends in zero.
+        while unsafe text[count] != 0 { count += 1 }
+        return count
+    }
+
     /// Reads the header fields of a request.
-    static func headers(_ connection: OpaquePointer) -> HTTPHeaders {
-        var headers = HTTPHeaders()
+    static func fields(_ connection: OpaquePointer) -> ReceivedFields {
+        var fields = ReceivedFields()
         // SAFETY: the callback runs within the call, and the texts end in zero.
-        unsafe withUnsafeMutablePointer(to: &headers) { headers in
+        unsafe withUnsafeMutablePointer(to: &fields) { fields in
             _ = unsafe MHD_get_connection_values(
                 connection, .HEADER_KIND,
                 { context, _, name, value in
-                    let headers = unsafe context?.assumingMemoryBound(to: HTTPHeaders.self)
-                    if let name = unsafe name {
-                        let text = unsafe value.map { unsafe String(cString: $0) } ?? ""
-                        unsafe headers?.pointee.add(String(cString: name), text)
-                    }
+                    let fields = unsafe context?.assumingMemoryBound(to: ReceivedFields.self)
+                    guard let fields = unsafe fields, let name = unsafe name else { return .YES }
+                    let text = unsafe value.map { unsafe String(validatingCString: $0) } ?? ""
+                    let size =
+                        unsafe MicroHTTPCallbacks.length(name)
+                        + (value.map { unsafe MicroHTTPCallbacks.length($0) } ?? 0)
+                    unsafe fields.pointee.add(String(validatingCString: name), text, size: size)
                     return .YES
-                }, headers)
+                }, fields)
         }
-        return headers
+        return fields
     }
 }

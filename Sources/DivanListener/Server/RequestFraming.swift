@@ -15,8 +15,7 @@ enum RequestFraming {
     static func failure(of headers: HTTPHeaders) -> HTTPFailure? {
         // The library takes the space in `Content-Length : 9` for a part of the name; a proxy may take it for nothing.
         guard headers.allSatisfy({ HTTPHeaders.isName($0.name) }) else {
-            return refusal(
-                "The request has a field whose name is none; leave no space before a colon.")
+            return namelessField
         }
         let lengths = headers.values(of: "Content-Length")
         let codings = headers.values(of: "Transfer-Encoding")
@@ -39,12 +38,18 @@ enum RequestFraming {
         return nil
     }
 
+    /// The refusal of a field whose name is no token.
+    static var namelessField: HTTPFailure {
+        refusal("The request has a field whose name is none; leave no space before a colon.")
+    }
+
     private static func isNumber(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count < 19
             && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    private static func refusal(_ reason: String) -> HTTPFailure {
+    /// The refusal of a head, behind which nothing is read on the connection.
+    static func refusal(_ reason: String) -> HTTPFailure {
         HTTPFailure(400, "bad_request", reason, headers: ["Connection": "close"])
     }
 }
