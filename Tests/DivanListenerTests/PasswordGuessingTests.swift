@@ -39,6 +39,30 @@ import Testing
         #expect(status("ann", "secret") == 403)
     }
 
+    @Test func `long names are told apart by all of their bytes, and none is kept`() {
+        let throttle = PasswordThrottle(ListenerLimits())
+        let long = String(repeating: "x", count: 10_000)
+        let names = [long + "a", long + "b", long + "\u{E9}", long + "e\u{301}"]
+        for _ in 0..<5 { throttle.note(names[0], from: "a", isRight: false) }
+        for _ in 0..<5 { throttle.note(names[2], from: "a", isRight: false) }
+        #expect(names.map { throttle.isLocked($0, from: "a") } == [true, false, true, false])
+        #expect(!throttle.isLocked(names[0], from: "b"))
+        for number in 0..<1_000 { throttle.note("\(number)" + long, from: "a", isRight: false) }
+        #expect(throttle.nameBytes <= 1_002 * 32)
+    }
+
+    @Test(arguments: [1, 255, 256, 257, 258])
+    func `a name of any length is locked after as many wrong passwords`(length: Int) {
+        let throttle = PasswordThrottle(ListenerLimits())
+        let name = String(repeating: "x", count: length)
+        for _ in 0..<4 { throttle.note(name, from: "a", isRight: false) }
+        #expect(!throttle.isLocked(name, from: "a"))
+        throttle.note(name, from: "a", isRight: false)
+        #expect(throttle.isLocked(name, from: "a"))
+        #expect(!throttle.isLocked(name + "x", from: "a"))
+        #expect(throttle.nameBytes <= 256)
+    }
+
     @Test func `a known name and an unknown one take the same time to refuse`() throws {
         let accounts = try Accounts(directory: nil, passwords: ["ann": "secret"])
         func time(_ name: String) -> Duration {

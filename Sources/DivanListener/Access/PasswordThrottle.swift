@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanSystem
 internal import Synchronization
 
 /// Stops those who guess passwords: after so many wrong ones in a row for a name from one network, further
@@ -10,12 +11,26 @@ internal import Synchronization
 /// Another network is not affected, so a client cannot lock a user out from elsewhere. A network is an IPv4 address or
 /// the 64 bits of an IPv6 prefix, which one client has to itself.
 ///
-/// State: the failures, guarded by the mutex; at most ten thousand are kept.
+/// State: the failures, guarded by the mutex; at most ten thousand are kept, each with 256 bytes of a name at most, since
+/// those who guess choose the names.
 final class PasswordThrottle: Sendable {
     /// What is counted: wrong passwords of a name from a network, or of any name.
     private struct Key: Hashable {
-        @ByBytes var name: String?
+        var name: KeptName?
         var network: String
+    }
+
+    /// What is kept of a name: of a long one its digest.
+    private enum KeptName: Hashable {
+        case whole(ExactString)
+        case digest([UInt8])
+
+        var length: Int {
+            switch self {
+            case .whole(let name): name.text.utf8.count
+            case .digest(let digest): digest.count
+            }
+        }
     }
 
     private struct Failures {
@@ -24,6 +39,9 @@ final class PasswordThrottle: Sendable {
     }
 
     private static let mostEntries = 10_000
+    private static let longestName = 256
+    /// Makes the digests of names, so that no client can choose two names of the same one.
+    private let digestKey = RandomBytes.make(32)
     private let attempts: Int
     private let lockout: Duration
     private let failures = Mutex<[Key: Failures]>([:])
@@ -33,10 +51,25 @@ final class PasswordThrottle: Sendable {
         lockout = limits.passwordLockout
     }
 
+    /// How many bytes of names are kept.
+    var nameBytes: Int {
+        failures.withLock { $0.keys.reduce(0) { $0 + ($1.name?.length ?? 0) } }
+    }
+
+    private func key(_ name: String, _ network: String) -> Key {
+        let isLong = name.utf8.count > Self.longestName
+        return Key(
+            name: isLong
+                ? .digest(Secrets.sign(Array(name.utf8), key: digestKey))
+                : .whole(ExactString(name)),
+            network: network)
+    }
+
     /// Whether a name is locked from a network.
     func isLocked(_ name: String, from network: String, now: ContinuousClock.Instant = .now) -> Bool
     {
-        failures.withLock { isLocked(Key(name: name, network: network), attempts, &$0, now) }
+        let key = key(name, network)
+        return failures.withLock { isLocked(key, attempts, &$0, now) }
     }
 
     /// Whether names that were not right lately are locked from a network.
@@ -63,8 +96,8 @@ final class PasswordThrottle: Sendable {
     func note(
         _ name: String, from network: String, isRight: Bool, now: ContinuousClock.Instant = .now
     ) -> Bool {
-        failures.withLock { failures in
-            let (key, all) = (Key(name: name, network: network), Key(network: network))
+        let (key, all) = (key(name, network), Key(network: network))
+        return failures.withLock { failures in
             guard !isLocked(key, attempts, &failures, now) else { return false }
             let counts = !isLocked(all, attemptsOfNetwork, &failures, now)
             if !isRight {

@@ -117,8 +117,10 @@ package final class Site: Sendable {
     /// What clients call the listener.
     var hosts: [String] { ownHosts.withLock { Array($0) } }
 
-    /// Notes what an administrator calls the listener; a few such names are enough.
+    /// Notes what an administrator calls the listener; a few such names are enough, and the longest name of a host has 253
+    /// bytes.
     func note(host: String) {
+        guard host.utf8.count <= 300 else { return }
         ownHosts.withLock { if $0.count < 100 { $0.insert(host) } }
     }
 
