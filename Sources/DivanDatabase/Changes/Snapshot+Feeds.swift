@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+package import DivanModel
 internal import DivanStorage
 
 /// Documents touched after a mark, as far as one reading goes.
-struct TouchedDocuments: Sendable {
-    /// The purges with their numbers, then the changed documents with their sequences.
-    var purges: [(number: UInt64, id: DocumentID)] = []
-    var changes: [(sequence: SequenceNumber, id: DocumentID)] = []
+package struct TouchedDocuments: Sendable {
+    /// The purges with their numbers, which come before the changes.
+    package var purges: [(number: UInt64, id: DocumentID)] = []
+    /// The changed documents with their sequences.
+    package var changes: [(sequence: SequenceNumber, id: DocumentID)] = []
     /// Where the next reading begins.
-    var end: DatabaseMark
+    package var end: DatabaseMark
     /// Whether this is all there was.
-    var isAtEnd = false
+    package var isAtEnd = false
     /// Whether documents were purged that are forgotten.
-    var hasForgottenPurges = false
+    package var hasForgottenPurges = false
     /// Where the database stood.
     var now: DatabaseMark
 
@@ -108,7 +109,8 @@ extension Snapshot {
     /// change is told before all purges are. Rows that cannot be read are passed over: they name no
     /// document, and what they spoil, reading the document tells. Purges that compaction has forgotten
     /// are told as such: they may have been of any document.
-    func touchedDocuments(after start: DatabaseMark, limit: Int) throws -> TouchedDocuments {
+    package func touchedDocuments(after start: DatabaseMark, limit: Int) throws -> TouchedDocuments
+    {
         try core.blaming(nil) {
             let now = try state().mark
             var touched = TouchedDocuments(end: start, now: now)

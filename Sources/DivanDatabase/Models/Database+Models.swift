@@ -80,10 +80,7 @@ extension Database {
     private func selected<M: DocumentModel>(
         _ type: M.Type, _ isWanted: (Document) -> Bool
     ) throws -> [M] {
-        guard let name = M.documentType else {
-            throw DatabaseError(
-                .invalidQuery, "\(type) declares no documentType, so its documents cannot be told.")
-        }
+        let name = try M.requiredDocumentType()
         return try read { transaction in
             var models: [M] = []
             try transaction.scan { scanned in
@@ -172,5 +169,17 @@ extension Database {
         guard let current = try self.model(M.self, withID: model.id) else { return false }
         model = current
         return true
+    }
+}
+
+extension DocumentModel {
+    /// What tells the documents of this type from others.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidQuery` when the type does not say.
+    package static func requiredDocumentType() throws -> String {
+        if let documentType { return documentType }
+        throw DatabaseError(
+            .invalidQuery,
+            "\(Self.self) declares no documentType, so its documents cannot be told; declare one.")
     }
 }

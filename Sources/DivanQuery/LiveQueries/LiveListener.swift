@@ -7,7 +7,7 @@ internal import Synchronization
 /// Calls an app's closure with the results of a live query: one call at a time, always the newest.
 ///
 /// State: `state`, guarded by its mutex.
-final class LiveListener<Rows: Sendable & Equatable>: Sendable {
+final class LiveListener<Rows: Sendable>: Sendable {
     private struct State {
         var generation = 0
         /// What was delivered last, and whether it was a failure.
@@ -44,7 +44,9 @@ final class LiveListener<Rows: Sendable & Equatable>: Sendable {
     private func run(_ live: LiveQuery<Rows>?) {
         while let live, let (result, before, hadFailed) = next(live) {
             // Rows that changed and changed back between two looks.
-            if case .success(let rows) = result, rows == before, !hadFailed { continue }
+            if case .success(let rows) = result, !hadFailed, live.areEqual(before, rows) {
+                continue
+            }
             callback(
                 result.map { rows in
                     LiveUpdate(rows: rows, difference: live.difference(from: before, to: rows))

@@ -3,6 +3,8 @@
 internal import Dispatch
 internal import DivanDatabase
 internal import DivanModel
+internal import DivanSystem
+public import Observation
 internal import Synchronization
 
 // What runs on the live query's queue.
@@ -28,7 +30,7 @@ extension LiveQuery {
             }
             state.withLock { $0.fetchCount += 1 }
             let answer = try work.source.fetch()
-            tell(answer, work.epoch)
+            tell(answer, work)
         } catch {
             if work.source.isClosed { return end() }
             if (error as? DatabaseError)?.code == .databaseSuspended {
@@ -66,12 +68,13 @@ extension LiveQuery {
         }
     }
 
-    private func tell(_ answer: LiveFetch<Rows>, _ epoch: Int) {
+    private func tell(_ answer: LiveFetch<Rows>, _ work: Work) {
         let before = state.withLock { ($0.rows, $0.failure == nil) }
-        let isNews = !before.1 || before.0 != answer.rows
+        let isNews =
+            !before.1 || !(before.0.map { work.source.areEqual($0, answer.rows) } ?? false)
         let listeners = state.withLock { state -> [LiveListener<Rows>] in
             state.lastLook = .now
-            guard state.epoch == epoch else { return [] }
+            guard state.epoch == work.epoch else { return [] }
             state.dependency = answer.dependency
             // Equal rows may be of a later moment.
             state.rows = answer.rows
@@ -113,7 +116,20 @@ extension LiveQuery {
 
     private func notify(_ listeners: [LiveListener<Rows>]) {
         bell.ring()
+        tellObservers()
+        // A reader that has looked just before may be registered after this.
+        let wasRead = state.withLock { $0.lastReading.isWithin(milliseconds: 200) }
+        if wasRead {
+            queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in
+                self?.tellObservers()
+            }
+        }
         for listener in listeners { listener.wake(self) }
+    }
+
+    private func tellObservers() {
+        registrar.withMutation(of: self, keyPath: \.rows) {}
+        registrar.withMutation(of: self, keyPath: \.lastError) {}
     }
 
     // MARK: - The newest result
@@ -138,8 +154,16 @@ extension LiveQuery {
         }
     }
 
+    /// Whether two results are the same to a follower.
+    func areEqual(_ old: Rows?, _ new: Rows) -> Bool {
+        guard let old else { return false }
+        return state.withLock { $0.source }.areEqual(old, new)
+    }
+
     /// How to get from one result to the next.
     func difference(from old: Rows?, to new: Rows) -> RowDifference {
         state.withLock { $0.source }.difference(from: old, to: new)
     }
 }
+
+extension LiveQuery: Observable {}

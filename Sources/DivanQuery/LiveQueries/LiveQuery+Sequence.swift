@@ -40,7 +40,7 @@ extension LiveQuery: AsyncSequence {
                     self.generation = generation
                     let rows = try result.get()
                     // Rows that changed and changed back between two looks.
-                    guard rows != before else { continue }
+                    if live.areEqual(before, rows) { continue }
                     before = rows
                     return rows
                 }
@@ -66,7 +66,7 @@ extension LiveQuery: AsyncSequence {
 }
 
 /// A result of a live query.
-public struct LiveUpdate<Rows: Sendable & Equatable>: Sendable, Equatable {
+public struct LiveUpdate<Rows: Sendable>: Sendable {
     /// The rows, all of one moment.
     public var rows: Rows
     /// How they differ from those that the same loop or listener got before; at first, all rows are
@@ -74,8 +74,10 @@ public struct LiveUpdate<Rows: Sendable & Equatable>: Sendable, Equatable {
     public var difference: RowDifference
 }
 
+extension LiveUpdate: Equatable where Rows: Equatable {}
+
 /// Results of a live query with their differences; see `LiveQuery.updates`.
-public struct LiveUpdates<Rows: Sendable & Equatable>: AsyncSequence, Sendable {
+public struct LiveUpdates<Rows: Sendable>: AsyncSequence, Sendable {
     let live: LiveQuery<Rows>
 
     /// Begins the live query, if need be, and makes an iterator whose first result is the newest one.

@@ -3,6 +3,8 @@
 internal import Dispatch
 internal import DivanDatabase
 internal import DivanModel
+internal import DivanSystem
+internal import Observation
 internal import Synchronization
 
 /// A query that stays active: it gives its rows at once, and again whenever they have changed.
@@ -21,6 +23,8 @@ internal import Synchronization
 ///     compare   equal rows are not told
 ///     notify    loops and listeners get the newest result, and how it differs from what they had
 ///
+/// It is `Observable`: a view that shows its `rows` is drawn again when they have changed.
+///
 /// After a quiet time a change is looked at immediately; then the next look comes no sooner than
 /// ``interval`` later, twice that for changes from elsewhere. A loop or a listener that is busy gets
 /// one result for all that happened meanwhile, and in the end the last one.
@@ -38,7 +42,7 @@ internal import Synchronization
 /// 3. `dependency` belongs to the last answer, and is nil when there is none to rely on.
 ///
 /// State: `state`, guarded by its mutex, which is never held while anything is read or called.
-public final class LiveQuery<Rows: Sendable & Equatable>: Sendable {
+public final class LiveQuery<Rows: Sendable>: Sendable {
     enum Phase { case idle, running, ended }
 
     struct State {
@@ -60,6 +64,8 @@ public final class LiveQuery<Rows: Sendable & Equatable>: Sendable {
         var generation = 0
         var rows: Rows?
         var failure: (any Error)?
+        /// When a reader was given the rows or the failure last.
+        var lastReading = CoarseTime()
         var fetchCount = 0
         var lookCount = 0
         var listeners: [Int: LiveListener<Rows>] = [:]
@@ -68,6 +74,7 @@ public final class LiveQuery<Rows: Sendable & Equatable>: Sendable {
 
     let queue = DispatchQueue(label: "divan.live")
     let bell = CommitBell()
+    let registrar = ObservationRegistrar()
     let state: Mutex<State>
 
     init(_ source: any LiveSource<Rows>, interval: Duration) {
@@ -77,10 +84,24 @@ public final class LiveQuery<Rows: Sendable & Equatable>: Sendable {
     // MARK: - Results
 
     /// The newest rows; nil before the first result.
-    public var rows: Rows? { state.withLock(\.rows) }
+    ///
+    /// What reads them under observation is told when there are others. That does not begin the live query.
+    public var rows: Rows? {
+        registrar.access(self, keyPath: \.rows)
+        return state.withLock { state in
+            state.lastReading = .now
+            return state.rows
+        }
+    }
 
-    /// What the last run of the query threw; nil when it succeeded.
-    public var lastError: (any Error)? { state.withLock(\.failure) }
+    /// What the last run of the query threw; nil when it succeeded. It can be observed as `rows` can.
+    public var lastError: (any Error)? {
+        registrar.access(self, keyPath: \.lastError)
+        return state.withLock { state in
+            state.lastReading = .now
+            return state.failure
+        }
+    }
 
     /// The least time from one look at changes to the next; 0 looks at each commit. 0.2 seconds
     /// unless given.

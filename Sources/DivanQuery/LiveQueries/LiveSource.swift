@@ -5,7 +5,7 @@ internal import DivanModel
 
 /// The query that a live query keeps running.
 protocol LiveSource<Rows>: Sendable {
-    associatedtype Rows: Sendable & Equatable
+    associatedtype Rows: Sendable
 
     var core: DatabaseCore { get }
     /// Whether it can no longer run.
@@ -16,8 +16,14 @@ protocol LiveSource<Rows>: Sendable {
     func follow(_ changed: @escaping @Sendable () -> Void) -> [any Sendable]
     /// Asks.
     func fetch() throws -> LiveFetch<Rows>
+    /// Whether followers need not be told of the second answer after the first.
+    func areEqual(_ old: Rows, _ new: Rows) -> Bool
     /// How to get from one answer to the next; from nothing, all rows are inserted.
     func difference(from old: Rows?, to new: Rows) -> RowDifference
+}
+
+extension LiveSource where Rows: Equatable {
+    func areEqual(_ old: Rows, _ new: Rows) -> Bool { old == new }
 }
 
 /// An answer, and what it depends on.

@@ -14,27 +14,20 @@ import Testing
         var isDone = false
     }
 
-    @MainActor @Observable final class TaskList {
-        private(set) var tasks: [Task] = []
+    @MainActor final class TaskList {
         private let database: Database
+        private let live: LiveQuery<[Task]>
 
-        init(_ database: Database) { self.database = database }
-
-        /// Follows the database until the task that runs it is cancelled.
-        func follow() async throws {
-            let changes = try database.databaseChanges
-            tasks = try await load()
-            for await _ in changes { tasks = try await load() }
+        init(_ database: Database) throws {
+            self.database = database
+            live = try database.live(Task.self, sortedBy: { $0.title < $1.title })
+            live.start()
         }
 
-        func toggle(_ task: Task) async throws {
+        var tasks: [Task] { live.rows ?? [] }
+
+        func toggle(_ task: Task) throws {
             try database.update(Task.self, withID: task.id) { $0.isDone.toggle() }
-        }
-
-        private func load() async throws -> [Task] {
-            let database = database
-            return try database.read { _ in try database.models(Task.self) }
-                .sorted { $0.title < $1.title }
         }
     }
 
@@ -44,9 +37,7 @@ import Testing
         let database = try Database.inMemory()
         var first = Task(title: "a")
         try database.save(&first)
-        let list = TaskList(database)
-        let following = _Concurrency.Task { try await list.follow() }
-        defer { following.cancel() }
+        let list = try TaskList(database)
         await eventually { list.tasks.map(\.title) == ["a"] }
 
         let drawnAgain = Flag()
@@ -59,7 +50,7 @@ import Testing
         try database.save(&second)
         await eventually { list.tasks.map(\.title) == ["a", "b"] }
         #expect(drawnAgain.isSet)
-        try await list.toggle(first)
+        try list.toggle(first)
         await eventually { list.tasks.first?.isDone == true }
         try database.delete(first.id)
         await eventually { list.tasks.map(\.title) == ["b"] }
