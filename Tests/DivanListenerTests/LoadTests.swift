@@ -17,7 +17,10 @@ import Testing
 /// The client opens a connection for each request, reads a document and saves one, by its session or by a password that was
 /// right before. Of a hundred requests the second slowest is looked at. The bound is for a build without optimisation beside
 /// other tests on two processors; docs/listener.md has the figures of a release build, which are a small part of it.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct LoadTests {
+///
+/// A sanitizer makes everything several times slower, so its times would say nothing.
+@Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: !Sanitizer.isOn, "It measures times."))
+struct LoadTests {
     /// Beside silent connections, and beside guesses, a request took ten seconds and more before they were bounded.
     private static let bound = Duration.seconds(1)
     private static let json = "Content-Type: application/json"
