@@ -36,7 +36,7 @@ import Testing
     /// Starts a server, and waits until it says where it is.
     private func serve() throws -> TestTool.Child {
         let child = try tool.start(["serve", "data", "--port", "0", "--everybody", "--log", "info"])
-        eventually { child.output.contains("\n") }
+        #expect(child.waitForOutput("\n"))
         return child
     }
 

@@ -22,13 +22,8 @@ import Testing
     }
 
     /// Waits until a document is there and has an attachment.
-    private func wait(for id: String, in database: String) throws -> Bool {
-        let end = Date() + 300
-        while Date() < end {
-            if try tool.run("attachment", "ls", database, id).out.contains("x") { return true }
-            usleep(250_000)
-        }
-        return false
+    private func wait(for id: String, in database: String) throws {
+        try eventually { try tool.run("attachment", "ls", database, id).out.contains("x") }
     }
 
     /// Adds an attachment of so many megabytes, each of its own byte.
@@ -48,18 +43,17 @@ import Testing
         try tool.run("create", "a.divan")
         try tool.run("create", "data/b.divan")
         let server = try tool.start(["serve", "data", "--port", "0", "--everybody"])
-        #expect(server.waitForOutput("\n"))
-        let url = String(server.output.split(separator: "\n").first ?? "") + "b"
+        let url = try #require(server.address()).url + "b"
         let push = try tool.start(["replicate", "a.divan", url, "--continuous", "-q"])
         let pull = try tool.start(["replicate", url, "c.divan", "--continuous", "-q"])
         try attach("small", megabytes: 1)
         for database in ["data/b.divan", "c.divan"] {
-            #expect(try wait(for: "small", in: database))
+            try wait(for: "small", in: database)
         }
         let before = try [server, push, pull].map(peak)
         try attach("large", megabytes: megabytes)
         for database in ["data/b.divan", "c.divan"] {
-            #expect(try wait(for: "large", in: database))
+            try wait(for: "large", in: database)
         }
         let grown = zip(try [server, push, pull].map(peak), before).map(-)
         // A sanitizer keeps what was freed for a while.

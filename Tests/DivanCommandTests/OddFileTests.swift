@@ -15,9 +15,7 @@ import Testing
     /// Runs a command that must end by itself, however loaded the machine is.
     private func run(_ words: [String]) throws -> TestTool.Result {
         let child = try tool.start(words)
-        let end = ContinuousClock.now + .seconds(120)
-        while child.process.isRunning, ContinuousClock.now < end { usleep(5_000) }
-        if child.process.isRunning {
+        if !eventually({ !child.process.isRunning }) {
             Issue.record("\(words) does not end.")
             child.process.signal(SIGKILL)
         }

@@ -151,37 +151,23 @@ struct ReplicateCommandTests {
 
     @Test func `a continuous replication brings later changes, and ends at Control-C`() throws {
         let child = try tool.start(["replicate", "a.divan", "b.divan", "--continuous"])
-        let deadline = Date() + 60
-        func isThere(_ id: String) throws -> Bool {
-            while Date() < deadline {
-                if try tool.run("get", "b.divan", id).status == 0 { return true }
-                Thread.sleep(forTimeInterval: 0.05)
-            }
-            return false
-        }
-        #expect(try isThere("doc2"))
+        try eventually { try tool.run("get", "b.divan", "doc2").status == 0 }
         try tool.run("put", "a.divan", "later", input: "{}")
-        #expect(try isThere("later"))
+        try eventually { try tool.run("get", "b.divan", "later").status == 0 }
         child.interrupt()
         #expect(try child.wait().status == 0)
     }
 
     // MARK: - TLS
 
-    /// Serves the folder `data` over TLS; its URL, and the fingerprint that it prints.
+    /// Serves the folder `data` over TLS; its address, and the fingerprint that it prints.
     private func serve(_ port: String = "0", host: String = "127.0.0.1") throws -> (
-        child: TestTool.Child, url: String, fingerprint: String
+        child: TestTool.Child, address: TestTool.Child.Address, fingerprint: String
     ) {
         let who = host == "127.0.0.1" ? ["--everybody"] : ["--user", "ann:secret"]
         let child = try tool.start(
             ["serve", "data", "--host", host, "--tls", "--port", port] + who)
-        let end = Date() + 60
-        while !child.output.contains("SHA-256: ") || child.output.last != "\n", Date() < end {
-            usleep(20_000)
-        }
-        let lines = child.output.split(separator: "\n")
-        let fingerprint = try #require(lines.last?.split(separator: " ").last)
-        return (child, String(lines[0]), String(fingerprint))
+        return (child, try #require(child.address()), try #require(child.fingerprint()))
     }
 
     @Test
@@ -189,8 +175,8 @@ struct ReplicateCommandTests {
         throws
     {
         try tool.run("create", "data/notes.divan")
-        let (server, url, fingerprint) = try serve()
-        let other = url + "notes"
+        let (server, address, fingerprint) = try serve()
+        let other = address.url + "notes"
         #expect(try tool.run("sync", "a.divan", other).status == 1)
         #expect(try tool.run("sync", "a.divan", other, "--pin", fingerprint).status == 0)
         #expect(try tool.run("ls", "data/notes.divan").lines.count == 3)
@@ -216,19 +202,19 @@ struct ReplicateCommandTests {
         throws
     {
         try tool.run("create", "data/notes.divan")
-        let (first, url, old) = try serve()
+        let (first, address, old) = try serve()
         #expect(
-            try tool.run("replicate", "a", url + "notes", "--trust-first", "known").status == 0)
+            try tool.run("replicate", "a", address.url + "notes", "--trust-first", "known").status
+                == 0)
         first.interrupt()
         #expect(try first.wait().status == 0)
         try FileManager.default.removeItem(atPath: tool.path("data/listener.pem"))
-        let port = try #require(URLComponents(string: url)?.port)
-        let (second, _, new) = try serve(String(port))
+        let (second, _, new) = try serve("\(address.port)")
         // Continuous, and it ends all the same.
         let result = try tool.run(
-            "sync", "a", url + "notes", "--trust-first", "known", "--continuous")
+            "sync", "a", address.url + "notes", "--trust-first", "known", "--continuous")
         #expect(result.status == 1)
-        for part in [old, new, "line 1 of", "known", "127.0.0.1:\(port)"] {
+        for part in [old, new, "line 1 of", "known", "127.0.0.1:\(address.port)"] {
             #expect(result.err.contains(part), "\(part)")
         }
         second.interrupt()
@@ -260,10 +246,9 @@ struct ReplicateCommandTests {
         throws
     {
         try tool.run("create", "data/notes.divan")
-        let (server, url, fingerprint) = try serve(host: "0.0.0.0")
-        let port = try #require(URLComponents(string: url)?.port)
+        let (server, address, fingerprint) = try serve(host: "0.0.0.0")
         // All of the loopback's addresses lead here, and each is a host of its own.
-        let hosts = (1...6).map { "127.0.0.\($0):\(port)" }
+        let hosts = (1...6).map { "127.0.0.\($0):\(address.port)" }
         let children = try hosts.enumerated().map { n, host in
             try tool.start([
                 "replicate", "https://ann:secret@\(host)/notes", "copy\(n).divan",

@@ -13,35 +13,20 @@ import Testing
 
     @Test func `databases are served until Control-C`() throws {
         let child = try tool.start(["serve", "data", "--port", "0", "--everybody"])
-        let end = Date() + 60
-        var url = ""
-        while url.isEmpty, Date() < end {
-            url = String(child.output.split(separator: "\n").first ?? "")
-            usleep(20_000)
-        }
-        #expect(url.hasPrefix("http://127.0.0.1:"))
-        let port = Int(url.dropFirst("http://127.0.0.1:".count).prefix { $0.isNumber })
-        #expect((port ?? 0) > 0)
+        let address = try #require(child.address())
+        #expect(address.url.hasPrefix("http://127.0.0.1:"))
+        #expect(address.port > 0)
         child.interrupt()
         #expect(try child.wait().status == 0)
     }
 
-    /// Starts a server, and gives its URL.
+    /// Starts a server, and gives its address.
     func serve(_ options: [String], input: String = "", environment: [String: String] = [:])
-        throws -> (child: TestTool.Child, url: String)
+        throws -> (child: TestTool.Child, address: TestTool.Child.Address)
     {
         let child = try tool.start(
             ["serve", "data", "--port", "0"] + options, input: input, environment: environment)
-        let end = Date() + 60
-        var url = ""
-        while url.isEmpty, Date() < end {
-            let lines = child.output.split(separator: "\n", omittingEmptySubsequences: false)
-            // The first line is whole when another begins.
-            if lines.count > 1 { url = String(lines[0]) }
-            usleep(20_000)
-        }
-        try #require(url.hasPrefix("http"))
-        return (child, url)
+        return (child, try #require(child.address()))
     }
 
     @Test func `a server that ends while peers wait for changes has nothing to complain about`()
@@ -49,15 +34,14 @@ import Testing
     {
         try tool.run("create", "data/notes.divan")
         try tool.run("put", "data/notes.divan", "a", input: "{}")
-        let (server, url) = try serve(["--everybody"])
+        let (server, address) = try serve(["--everybody"])
         let peers = try (0..<3).map { n in
-            try tool.start(["replicate", url + "notes", "copy\(n).divan", "--continuous", "-q"])
+            try tool.start([
+                "replicate", address.url + "notes", "copy\(n).divan", "--continuous", "-q",
+            ])
         }
-        let end = Date() + 60
         for n in 0..<3 {
-            while try tool.run("get", "copy\(n).divan", "a").status != 0, Date() < end {
-                usleep(20_000)
-            }
+            try eventually { try tool.run("get", "copy\(n).divan", "a").status == 0 }
         }
         server.interrupt()
         let served = try server.wait()
@@ -72,13 +56,12 @@ import Testing
     }
 
     @Test func `a realm is what clients are told`() throws {
-        let (server, url) = try serve(["--user", "ann:secret", "--realm", "the shed"])
-        let port = try #require(URLComponents(string: url)?.port)
+        let (server, address) = try serve(["--user", "ann:secret", "--realm", "the shed"])
         let answer = try ChildProcess.output(
             of: "bash",
             [
                 "-c",
-                "exec 3<>/dev/tcp/127.0.0.1/\(port); "
+                "exec 3<>/dev/tcp/127.0.0.1/\(address.port); "
                     + "printf 'GET / HTTP/1.0\\r\\nHost: localhost\\r\\nAuthorization: Basic eDp5\\r\\n\\r\\n' >&3; "
                     + "cat <&3",
             ])
@@ -93,15 +76,14 @@ import Testing
 
     @Test func `design documents with rules that nothing keeps are accepted on demand`() throws {
         for isAccepting in [false, true] {
-            let (server, url) = try serve(
+            let (server, address) = try serve(
                 ["--everybody"] + (isAccepting ? ["--accept-unrun-validation"] : []))
-            let port = try #require(URLComponents(string: url)?.port)
             let body = #"{"validate_doc_update":"function(){}"}"#
             let answer = try ChildProcess.output(
                 of: "bash",
                 [
                     "-c",
-                    "exec 3<>/dev/tcp/127.0.0.1/\(port); "
+                    "exec 3<>/dev/tcp/127.0.0.1/\(address.port); "
                         + "printf 'PUT /db HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 0\\r\\n\\r\\n' >&3; "
                         + "printf 'PUT /db/_design/a HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n"
                         + "Content-Length: \(body.utf8.count)\\r\\n\\r\\n%s' '\(body)' >&3; cat <&3",
@@ -115,13 +97,12 @@ import Testing
 
     /// What a server tells a page of another origin.
     private func answer(toPageOf options: [String]) throws -> String {
-        let (server, url) = try serve(["--everybody"] + options)
-        let port = try #require(URLComponents(string: url)?.port)
+        let (server, address) = try serve(["--everybody"] + options)
         let answer = try ChildProcess.output(
             of: "bash",
             [
                 "-c",
-                "exec 3<>/dev/tcp/127.0.0.1/\(port); "
+                "exec 3<>/dev/tcp/127.0.0.1/\(address.port); "
                     + "printf 'GET / HTTP/1.0\\r\\nHost: localhost\\r\\nOrigin: https://a.example\\r\\n\\r\\n' >&3; "
                     + "cat <&3",
             ])

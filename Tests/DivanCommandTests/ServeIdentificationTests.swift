@@ -51,23 +51,24 @@ extension ServeCommandTests {
             ),
         ]
         for (options, input, token) in ways {
-            let (server, url) = try serve(options, input: input, environment: ["KEY": Self.key])
+            let (server, address) = try serve(options, input: input, environment: ["KEY": Self.key])
             #expect(
-                try await name(url, ["Authorization": "Bearer \(token)"]) == "eve", "\(options)")
-            #expect(try await name(url, ["Authorization": "Bearer \(token)x"]) == nil)
+                try await name(address.url, ["Authorization": "Bearer \(token)"]) == "eve",
+                "\(options)")
+            #expect(try await name(address.url, ["Authorization": "Bearer \(token)x"]) == nil)
             server.interrupt()
             #expect(try server.wait().status == 0)
         }
     }
 
     @Test func `a proxy is believed with the secret that both have`() async throws {
-        let (server, url) = try serve(
+        let (server, address) = try serve(
             ["--proxy-secret", "env:SECRET"], environment: ["SECRET": Self.secret])
         var headers: HTTPHeaders = ["X-Auth-CouchDB-UserName": "eve"]
-        #expect(try await name(url, headers) == nil)
+        #expect(try await name(address.url, headers) == nil)
         headers["X-Auth-CouchDB-Token"] =
             "ef80fa15f60cb3ff9b11ca2df90fb6e9d805965e686bbe4f2f940dbb79ad00ee"
-        #expect(try await name(url, headers) == "eve")
+        #expect(try await name(address.url, headers) == "eve")
         server.interrupt()
         #expect(try server.wait().status == 0)
     }
@@ -78,17 +79,17 @@ extension ServeCommandTests {
         _ = try ListenerTLS.selfSigned(keptAt: client)
         let pem = try tool.read("client.pem")
         let when = isRequired ? [] : ["--client-certificates", "optional"]
-        let (server, url) = try serve(
+        let (server, address) = try serve(
             ["--tls", "--user", "ann:secret", "--client-ca", "client.pem"] + when)
         var options = CurlTransport.Options()
         options.trust = .decision(ServerTrustDecision { _ in true })
         let ann: HTTPHeaders = [
             "Authorization": "Basic " + Base64.encode(Array("ann:secret".utf8))
         ]
-        #expect(try await name(url, ann, options) == (isRequired ? nil : "ann"))
+        #expect(try await name(address.url, ann, options) == (isRequired ? nil : "ann"))
         options.clientCertificate = ClientCertificate(certificate: pem, key: pem)
-        #expect(try await name(url, [:], options) == "Divan listener")
-        #expect(try await name(url, ann, options) == "ann")
+        #expect(try await name(address.url, [:], options) == "Divan listener")
+        #expect(try await name(address.url, ann, options) == "ann")
         server.interrupt()
         #expect(try server.wait().status == 0)
     }

@@ -35,16 +35,7 @@ final class ServedDatabase {
                 "\(Self.budget)",
             ], environment: ["TMPDIR": tool.path("spool")],
             under: descriptors.map { ["/usr/bin/prlimit", "--nofile=\($0)"] } ?? [])
-        let end = Date() + 60
-        var port: UInt16?
-        while port == nil, Date() < end {
-            let lines = child.output.split(separator: "\n", omittingEmptySubsequences: false)
-            if lines.count > 1, let colon = lines[0].lastIndex(of: ":") {
-                port = UInt16(lines[0][lines[0].index(after: colon)...].prefix { $0.isNumber })
-            }
-            usleep(10_000)
-        }
-        client = WireClient(port: try #require(port))
+        client = WireClient(port: try #require(child.address()).port)
         #expect(client.send("PUT", "/db", [root]) == 201)
         #expect(client.send("PUT", "/_users", [root]) == 201)
         let account = #"{"name":"ann","password":"ann","roles":[],"type":"user"}"#

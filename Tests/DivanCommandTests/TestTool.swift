@@ -2,6 +2,7 @@
 
 import DivanTestSupport
 import Foundation
+import Testing
 
 /// The built `divan`, run as a child process in a directory of its own.
 ///
@@ -174,14 +175,40 @@ final class TestTool: Sendable {
                 err: try String(contentsOf: err, encoding: .utf8))
         }
 
-        /// Waits until the output holds some text; false after ten seconds.
-        func waitForOutput(_ text: String) -> Bool {
-            for _ in 0..<1_000 {
-                if output.contains(text) { return true }
-                if !process.isRunning { return output.contains(text) }
-                usleep(10_000)
+        /// Waits until the output holds some text; false when the command ends before, or it does not come.
+        func waitForOutput(
+            _ text: String, sourceLocation: SourceLocation = #_sourceLocation
+        ) -> Bool {
+            eventually(sourceLocation: sourceLocation) {
+                output.contains(text) || !process.isRunning
             }
-            return false
+            return output.contains(text)
+        }
+
+        /// Where a server listens.
+        struct Address {
+            var url: String
+            var port: UInt16
+        }
+
+        /// Waits for the first line of a server, which says where it listens; nil when it ends before, or says
+        /// something else.
+        func address(sourceLocation: SourceLocation = #_sourceLocation) -> Address? {
+            // The first line is whole when it has its end.
+            guard waitForOutput("\n", sourceLocation: sourceLocation) else { return nil }
+            let url = String(output.prefix { $0 != "\n" })
+            guard let port = URLComponents(string: url)?.port else { return nil }
+            return Address(url: url, port: UInt16(clamping: port))
+        }
+
+        /// Waits until a server has said what the fingerprint of its certificate is; nil when it ends before.
+        func fingerprint(sourceLocation: SourceLocation = #_sourceLocation) -> String? {
+            let label = "certificate SHA-256: "
+            guard waitForOutput(label, sourceLocation: sourceLocation),
+                // Its line is the last one.
+                eventually({ output.hasSuffix("\n") })
+            else { return nil }
+            return output.components(separatedBy: label).last?.trimmingCharacters(in: .newlines)
         }
     }
 }

@@ -45,11 +45,8 @@ import Testing
                 words, environment: isUsers ? ["DIVAN_PASSWORD": "secret"] : [:])
             switch words[0] {
             case "serve":
-                #expect(child.waitForOutput("SHA-256: "))
-                while !child.output.hasSuffix("\n") { usleep(10_000) }
-                let lines = child.output.split(separator: "\n")
-                url = String(lines[0])
-                fingerprint = String(try #require(lines.last?.split(separator: " ").last))
+                url = try #require(child.address()).url
+                fingerprint = try #require(child.fingerprint())
                 children.append(child)
             case "sync": children.append(child)
             default: #expect(try child.wait().status == 0, "\(words)")
@@ -59,15 +56,10 @@ import Testing
         #expect(fingerprint.count == 64)
         try tool.run("put", "notes.divan", "a", input: "{}")
         try tool.run("put", "data/notes.divan", "b", input: "{}")
-        let end = Date() + 60
-        var isInSync = false
-        while !isInSync, Date() < end {
-            isInSync =
-                try tool.run("get", "notes.divan", "b").status == 0
+        try eventually {
+            try tool.run("get", "notes.divan", "b").status == 0
                 && tool.run("get", "data/notes.divan", "a").status == 0
-            usleep(20_000)
         }
-        #expect(isInSync)
         for child in children.reversed() {
             child.interrupt()
             #expect(try child.wait().status == 0)

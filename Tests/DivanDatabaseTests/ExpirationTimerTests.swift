@@ -11,18 +11,8 @@ import Testing
     private let sandbox = Sandbox()
     private let year = 365.0 * 86_400
 
-    /// Waits until something holds; false after a minute.
-    private func waits(for condition: () throws -> Bool) rethrows -> Bool {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            if try condition() { return true }
-            Gate().wait(milliseconds: 2)
-        }
-        return false
-    }
-
     private func isGone(_ id: String, from database: Database) throws -> Bool {
-        try waits { try database.revisionTree(of: id) == nil }
+        try eventually { try database.revisionTree(of: id) == nil }
     }
 
     @Test func `a document goes soon after its time, and others stay`() throws {
@@ -34,9 +24,9 @@ import Testing
         #expect(try isGone("soon", from: database))
         #expect(Date() >= before.addingTimeInterval(0.2))
         #expect(try database.documentCount == 2)
-        #expect(waits { database.expirationDeadline != nil })
+        eventually { database.expirationDeadline != nil }
         let next = try #require(try database.expirationDate(of: "late"))
-        #expect(waits { database.expirationDeadline == next })
+        eventually { database.expirationDeadline == next }
     }
 
     @Test func `a date in the past is due at once`() throws {
@@ -45,7 +35,7 @@ import Testing
         try database.create("a")
         try database.setExpiration(of: "a", at: Date(timeIntervalSince1970: 1))
         #expect(try isGone("a", from: database))
-        #expect(waits { database.expirationDeadline == nil })
+        eventually { database.expirationDeadline == nil }
     }
 
     @Test func `what expired while the database was closed goes when it is opened`() throws {
@@ -65,7 +55,7 @@ import Testing
         try database.create("a")
         #expect(database.expirationDeadline == nil)
         try database.setExpiration(of: "a", after: .seconds(1_000))
-        #expect(waits { database.expirationDeadline != nil })
+        eventually { database.expirationDeadline != nil }
     }
 
     @Test func `the timer stands at the earliest date`() throws {
@@ -76,7 +66,7 @@ import Testing
         for (id, seconds) in [("a", 20.0), ("b", 10), ("c", 30)] {
             try database.setExpiration(of: id, at: base.addingTimeInterval(seconds))
         }
-        #expect(waits { database.expirationDeadline == base.addingTimeInterval(10) })
+        eventually { database.expirationDeadline == base.addingTimeInterval(10) }
     }
 
     @Test func `dates decades ahead wait for their time`() throws {
@@ -122,11 +112,11 @@ import Testing
             let database = try sandbox.database()
             try database.create("a")
             try database.setExpiration(of: "a", after: .seconds(3_600))
-            #expect(waits { database.expirationDeadline != nil })
+            eventually { database.expirationDeadline != nil }
             core = database.core
         }
         // A look that was on its way may still hold it.
-        #expect(waits { core == nil })
+        eventually { core == nil }
         // Nothing holds the lock either.
         try sandbox.database().delete()
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 import Testing
 
 /// What one thread or task sees of another one's batch: nothing, until it is committed.
@@ -174,10 +175,7 @@ import Testing
         }
         inside.wait()
         let waiting = ["a", "b"].map { id in Running { try database.create(id) } }
-        let deadline = ContinuousClock.now + .seconds(60)
-        while log.messages(.warning).isEmpty, ContinuousClock.now < deadline {
-            Gate().wait(milliseconds: 5)
-        }
+        eventually { !log.messages(.warning).isEmpty }
         #expect(!waiting[0].isDone(within: 60))
         end.open()
         for one in waiting { _ = try one.value() }

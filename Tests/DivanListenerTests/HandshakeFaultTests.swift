@@ -65,11 +65,8 @@ import Testing
                 $0.customProperties = ["heartbeat": 1_000]
             }
             pull.start()
-            let deadline = ContinuousClock.now + .seconds(120)
-            while try here.documentCount < 5, ContinuousClock.now < deadline {
-                try await Task.sleep(for: .milliseconds(2))
-            }
-            #expect(try here.documentCount == 5, "round \(round): \(described)")
+            let isWhole = try await eventually { try here.documentCount == 5 }
+            #expect(isWhole, "round \(round): \(described)")
             await pull.stopAndWait()
         }
     }

@@ -2,6 +2,7 @@
 
 import Divan
 import DivanListener
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -47,7 +48,7 @@ import Testing
 
     private func count(_ database: Database) throws -> Int { try database.documentCount }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `two programs stay in sync as the page of two devices shows`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let (listener, there) = try serve(in: folder.appending(path: "one"))
@@ -57,9 +58,7 @@ import Testing
             in: folder.appending(path: "other"), with: url, fingerprint)
         try save("a", in: here)
         try save("b", in: there)
-        while try count(here) < 2 || count(there) < 2 {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually { try count(here) == 2 && count(there) == 2 }
         #expect(push.lastError == nil)
         #expect(pull.lastError == nil)
         await push.stopAndWait()

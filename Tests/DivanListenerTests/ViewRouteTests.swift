@@ -2,6 +2,7 @@
 
 import Divan
 import DivanJSON
+import DivanTestSupport
 import Testing
 
 @testable import DivanListener
@@ -44,9 +45,7 @@ import Testing
             count += 1
             #expect(rows("?reduce=false" + query).count == count - 1)
             // The index follows behind the answer.
-            let end = ContinuousClock.now + .seconds(60)
-            while rows("?reduce=false&stale=ok").count < count, ContinuousClock.now < end {}
-            #expect(rows("?reduce=false&stale=ok").count == count)
+            eventually { rows("?reduce=false&stale=ok").count == count }
         }
         for query in ["stale=maybe", "stale=true", "update=maybe", "update=ok", "stale="] {
             let answer = site.send("GET", "/db/_design/app/_view/byKind?\(query)")

@@ -108,7 +108,7 @@ private final class KillSite: Sendable {
         if random.oneIn(8) {
             // One that has perhaps not begun to listen.
             usleep(UInt32(random.below(200_000)))
-        } else if let port = port(of: server) {
+        } else if let port = server.address()?.port {
             try checkStart(port, place)
             try write(to: port, server, &random)
         } else {
@@ -125,19 +125,6 @@ private final class KillSite: Sendable {
 
     private func errors(of server: TestTool.Child) -> String {
         (try? String(contentsOf: server.err, encoding: .utf8)) ?? ""
-    }
-
-    private func port(of server: TestTool.Child) -> UInt16? {
-        let end = Date() + 60
-        while Date() < end, server.process.isRunning {
-            // The first line is whole when another begins.
-            let lines = server.output.split(separator: "\n", omittingEmptySubsequences: false)
-            if lines.count > 1 {
-                return URLComponents(string: String(lines[0]))?.port.map(UInt16.init)
-            }
-            usleep(2_000)
-        }
-        return nil
     }
 
     /// Lets all clients write at once until the server dies, at a random moment after a random number of answers.
@@ -170,8 +157,7 @@ private final class KillSite: Sendable {
         run(follower) { $0.step($1) }
         run(replicator) { $0.step($1) }
         let wanted = requests.load(ordering: .relaxed) + random.below(80)
-        let end = Date() + 60
-        while requests.load(ordering: .relaxed) < wanted, Date() < end { usleep(500) }
+        eventually { requests.load(ordering: .relaxed) >= wanted || !server.process.isRunning }
         usleep(UInt32(random.below(40_000)))
         server.process.signal(SIGKILL)
         group.wait()

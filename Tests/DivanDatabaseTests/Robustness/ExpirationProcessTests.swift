@@ -25,7 +25,7 @@ import Testing
                 }
                 try database.save(MutableDocument(["n": 1], id: "kept"))
             }
-            #expect(try waits { try database.documentCount == 1 })
+            try eventually { try database.documentCount == 1 }
             for child in children { #expect(try child.ask("count") == "1") }
             var purges = 0
             try database.inspect(store: "purges") { _ in purges += 1 }
@@ -45,13 +45,13 @@ import Testing
                 try database.save(MutableDocument(["n": 1], id: id))
             }
             try database.setExpiration(of: "mine", at: Date(timeIntervalSinceNow: 100_000))
-            #expect(waits { database.expirationDeadline != nil })
+            eventually { database.expirationDeadline != nil }
             let child = try TestChild("serve", path)
             #expect(child.readLine() == "ready")
             #expect(try child.ask("expire theirs 2500") == "expires")
             // It is this process that must do it.
             #expect(child.finish() == 0)
-            #expect(try waits { try database.document(withID: "theirs") == nil })
+            try eventually { try database.document(withID: "theirs") == nil }
             #expect(try database.document(withID: "mine") != nil)
         }
     }
@@ -67,7 +67,7 @@ import Testing
             #expect(child.readLine() == "ready")
             #expect(try child.ask("expire theirs 2500") == "expires")
             #expect(child.finish() == 0)
-            #expect(try waits { try database.document(withID: "theirs") == nil })
+            try eventually { try database.document(withID: "theirs") == nil }
         }
     }
 
@@ -116,14 +116,5 @@ import Testing
         try database.forEachDocument { row in
             #expect(row.id.hasPrefix("kept"), "Round \(round): \(row.id)")
         }
-    }
-
-    private func waits(for condition: () throws -> Bool) rethrows -> Bool {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            if try condition() { return true }
-            Gate().wait(milliseconds: 5)
-        }
-        return false
     }
 }

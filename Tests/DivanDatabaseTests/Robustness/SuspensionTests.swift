@@ -163,7 +163,7 @@ import Glibc
         }
         inside.wait()
         let suspender = Running { try manager.suspend() }
-        while !database.isSuspended { usleep(1_000) }
+        eventually { database.isSuspended }
         mayEnd.open()
         _ = try writer.value()
         _ = try suspender.value()

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 import Synchronization
+import Testing
 
 /// What is logged about the database of one name while this lives.
 ///
@@ -33,13 +35,12 @@ final class DatabaseLog: Sendable {
         entries.filter { $0.level == level }.map(\.message)
     }
 
-    /// Waits for an entry, which another thread may be delivering; false after a minute.
-    func waits(for words: String) -> Bool {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            if entries.contains(where: { $0.message.contains(words) }) { return true }
-            Gate().wait(milliseconds: 2)
+    /// Waits for an entry, which another thread may be delivering; false when it does not come.
+    func waits(
+        for words: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) -> Bool {
+        eventually(sourceLocation: sourceLocation) {
+            entries.contains { $0.message.contains(words) }
         }
-        return false
     }
 }
