@@ -118,13 +118,13 @@ import Testing
     }
 
     @Test func `a bearer token is asked for once and again when it is refused`() async throws {
-        let asked = Collected<String>()
+        let asked = Record<String>()
         let server = try LoopbackServer { request, connection in
             connection.respond(status: request.headers["authorization"] == "Bearer t2" ? 200 : 401)
         }
         defer { server.stop() }
         let authenticator = BearerAuthenticator { refused in
-            asked.add(refused ?? "none")
+            asked.append(refused ?? "none")
             return refused == "t2" ? nil : "t\(asked.all.count)"
         }
         let transport = try transport(authenticator, to: server)
@@ -204,11 +204,11 @@ import Testing
             }
         }
         defer { server.stop() }
-        let pages = Collected<String>()
+        let pages = Record<String>()
         let authenticator = OpenIDConnectAuthenticator(
             database: try server.url("/db"), transport: try CurlTransport.direct()
         ) { page in
-            pages.add(page)
+            pages.append(page)
             return "https://app.example.com/_oidc_callback?code=c&state=x"
         }
         let transport = try transport(authenticator, to: server)

@@ -2,7 +2,6 @@
 
 import DivanHTTP
 import DivanTestSupport
-import Synchronization
 import Testing
 
 #if canImport(FoundationEssentials)
@@ -146,13 +145,4 @@ private var measuresMemory: Bool { anonymousMemory() != nil }
         #expect(count > 1_000_000_000)
         #expect(highest - before < 32 << 20, "\(highest - before)")
     }
-}
-
-/// A number that several threads add to.
-final class Counter: Sendable {
-    private let count = Mutex(0)
-
-    var value: Int { count.withLock { $0 } }
-
-    func add(_ number: Int) { count.withLock { $0 += number } }
 }

@@ -183,15 +183,15 @@ private final class TLSServer {
     @Test(.enabled(if: Machine.program("openssl") != nil, "It needs the program openssl."))
     func `behind a proxy it is the server that is trusted or not`() async throws {
         let (server, other) = (try TLSServer(), try TLSServer())
-        let asked = Collected<String>()
+        let asked = Record<String>()
         let (port, der) = (server.port, server.der)
         let proxy = try LoopbackServer { request, connection in
-            asked.add("\(request.method) \(request.target)")
+            asked.append("\(request.method) \(request.target)")
             connection.write(lines: "HTTP/1.1 200 Connection established\n\n")
             connection.tunnel(toPort: port)
         }
         defer { proxy.stop() }
-        let seen = Collected<ServerTrust>()
+        let seen = Record<ServerTrust>()
         func outcome(_ trust: TrustPolicy) async throws -> HTTPError.Code? {
             try await server.outcome {
                 $0.proxy = .server("http://127.0.0.1:\(proxy.port)")
@@ -199,7 +199,7 @@ private final class TLSServer {
             }
         }
         let decision = ServerTrustDecision { trust in
-            seen.add(trust)
+            seen.append(trust)
             return trust.certificates == [der]
         }
         #expect(try await outcome(.decision(decision)) == nil)
@@ -271,13 +271,13 @@ private final class TLSServer {
     }
 
     @Test func `a client's greeting offers TLS 1.2 and newer, and nothing older`() async throws {
-        let greetings = Collected<[UInt8]>()
+        let greetings = Record<[UInt8]>()
         let server = try LoopbackServer(isRaw: true) { _, connection in
             // A record begins with its kind, a version, and its length.
             guard let head = connection.readBytes(5),
                 let record = connection.readBytes(Int(head[3]) << 8 | Int(head[4]))
             else { return }
-            greetings.add(record)
+            greetings.append(record)
             connection.interrupt()
         }
         defer { server.stop() }

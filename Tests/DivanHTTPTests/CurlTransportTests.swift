@@ -60,9 +60,9 @@ import Testing
     @Test func `each method sends what it should and no answer's body is waited for in vain`()
         async throws
     {
-        let methods = Collected<String>()
+        let methods = Record<String>()
         let server = try LoopbackServer { request, connection in
-            methods.add("\(request.method) \(request.headers["content-length"] ?? "-")")
+            methods.append("\(request.method) \(request.headers["content-length"] ?? "-")")
             switch request.method {
             case "HEAD": connection.write(lines: "HTTP/1.1 200 OK\nContent-Length: 99\n\n")
             case "DELETE": connection.write(lines: "HTTP/1.1 204 No Content\n\n")

@@ -74,9 +74,9 @@ import Testing
     }
 
     @Test func `a WebSocket makes an HTTP proxy open a tunnel`() async throws {
-        let asked = Collected<String>()
+        let asked = Record<String>()
         let proxy = try LoopbackServer { request, connection in
-            asked.add("\(request.method) \(request.target)")
+            asked.append("\(request.method) \(request.target)")
             guard request.method == "CONNECT" else {
                 // What comes next comes through the tunnel, whose other end is this as well.
                 connection.acceptWebSocket(
@@ -104,8 +104,8 @@ import Testing
 
 /// A SOCKS5 proxy that wants the user `p` with the password `q` and connects to 127.0.0.1 whatever it is asked for.
 private final class SocksProxy: Sendable {
-    let users = Collected<String>()
-    let ports = Collected<Int>()
+    let users = Record<String>()
+    let ports = Record<Int>()
     private let server: LoopbackServer
 
     init() throws {
@@ -119,7 +119,7 @@ private final class SocksProxy: Sendable {
             guard connection.readBytes(1) == [1], let name = connection.readText(),
                 let password = connection.readText()
             else { return connection.interrupt() }
-            users.add("\(name):\(password)")
+            users.append("\(name):\(password)")
             connection.write([1, password == "q" ? 0 : 1])
             guard password == "q", let request = connection.readBytes(4) else {
                 return connection.interrupt()
@@ -129,7 +129,7 @@ private final class SocksProxy: Sendable {
                 return connection.interrupt()
             }
             let number = Int(port[0]) << 8 | Int(port[1])
-            ports.add(number)
+            ports.append(number)
             connection.write([5, 0, 0, 1, 127, 0, 0, 1, 0, 0])
             connection.tunnel(toPort: number)
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanTestSupport
-import Synchronization
 import Testing
 
 @testable import DivanHTTP
@@ -39,14 +38,14 @@ import Testing
     }
 
     @Test func `the first message is masked, and messages of any length come back`() async throws {
-        let heads = Collected<LoopbackRequest>()
-        let frames = Collected<LoopbackFrame>()
+        let heads = Record<LoopbackRequest>()
+        let frames = Record<LoopbackFrame>()
         let texts = [1, 125, 126, 65_535, 65_536, 300_000].map {
             String(repeating: "x", count: $0)
         }
         let server = try serve { request, connection in
-            heads.add(request)
-            connection.readFrame().map(frames.add)
+            heads.append(request)
+            connection.readFrame().map(frames.append)
             for text in texts { connection.write(message: text) }
             connection.write(frame: 8, [0x03, 0xE8])
         }
@@ -68,11 +67,11 @@ import Testing
     }
 
     @Test func `a ping is answered, also amid a message in parts`() async throws {
-        let frames = Collected<LoopbackFrame>()
+        let frames = Record<LoopbackFrame>()
         let server = try serve { _, connection in
             connection.write(frame: 1, Array("one ".utf8), isLast: false)
             connection.write(frame: 9, [7, 8])
-            connection.readFrame().map(frames.add)
+            connection.readFrame().map(frames.append)
             connection.write(frame: 0, Array("two".utf8))
             connection.write(frame: 1, [])
             connection.write(message: "three")

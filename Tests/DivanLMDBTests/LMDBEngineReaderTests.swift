@@ -3,6 +3,8 @@
 @testable import DivanLMDB
 import Dispatch
 import DivanStorage
+import DivanStorageConformance
+import DivanTestSupport
 import Foundation
 import Synchronization
 import Testing

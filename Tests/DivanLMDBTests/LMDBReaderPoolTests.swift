@@ -4,6 +4,7 @@ import Dispatch
 @testable import DivanLMDB
 import DivanStorage
 import DivanSystem
+import DivanTestSupport
 import Testing
 
 /// Pauses of the pool, in which no thread looks at the mapped file.

@@ -2,6 +2,7 @@
 
 @testable import DivanLMDB
 import DivanStorage
+import DivanStorageConformance
 import DivanTestSupport
 import Testing
 

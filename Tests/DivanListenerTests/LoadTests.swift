@@ -98,7 +98,7 @@ struct LoadTests {
         _ count: Int, of served: Served,
         _ load: @escaping @Sendable (_ thread: Int, _ round: Int) -> Void, _ body: () throws -> T
     ) rethrows -> T {
-        let (stop, done) = (Stop(), DispatchGroup())
+        let (stop, done) = (Flag(), DispatchGroup())
         for thread in 0..<count {
             done.enter()
             Thread.detachNewThread {
@@ -116,12 +116,6 @@ struct LoadTests {
             done.wait()
         }
         return try body()
-    }
-
-    private final class Stop: Sendable {
-        private let flag = Atomic(false)
-        var isSet: Bool { flag.load(ordering: .relaxed) }
-        func set() { flag.store(true, ordering: .relaxed) }
     }
 
     @Test

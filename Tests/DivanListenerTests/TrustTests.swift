@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 import Foundation
-import Synchronization
 import Testing
 
 @testable import DivanListener
@@ -14,7 +14,7 @@ import Testing
     private let here: Database
     private let identity: ListenerTLS
     private let knownHosts: URL
-    private let requests = RequestCount()
+    private let requests = Counter()
 
     init() throws {
         site = try TestSite()
@@ -34,7 +34,7 @@ import Testing
         options.port = port
         options.tls = identity
         options.authorization.request = { [requests] _, _, _ in
-            requests.count.add(1, ordering: .relaxed)
+            requests.add()
             return true
         }
         let listener = Listener(site.manager, options)
@@ -98,7 +98,7 @@ import Testing
         #expect(error?.code == .untrusted)
         #expect(error?.message.contains(identity.fingerprint) == true)
         #expect(try !hasPulled())
-        #expect(requests.number == 0)
+        #expect(requests.value == 0)
     }
 
     @Test(arguments: [false, true])
@@ -135,7 +135,7 @@ import Testing
         let second = try listen(other, port: port)
         defer { second.stop() }
         try Self.put("later", there)
-        let served = requests.number
+        let served = requests.value
         #expect(served > 0)
         let error = await pull(url, trust, isContinuous: isContinuous)
         #expect(error?.code == .certificateChanged)
@@ -144,7 +144,7 @@ import Testing
             #expect(error?.message.contains(part) == true, "\(part)")
         }
         #expect(try !Self.contains("later", here))
-        #expect(requests.number == served)
+        #expect(requests.value == served)
         #expect(try String(contentsOf: knownHosts, encoding: .utf8) == lines)
 
         // The people who run it say that it is right.
@@ -154,11 +154,6 @@ import Testing
     }
 
     /// The requests that a listener has got.
-    private final class RequestCount: Sendable {
-        let count = Atomic(0)
-        var number: Int { count.load(ordering: .relaxed) }
-    }
-
     private static func put(_ id: String, _ database: Database) throws {
         try database.save(MutableDocument([:], id: id))
     }

@@ -223,9 +223,9 @@ import Testing
 
     @Test func `cookies of the server and of the app go along, to that server alone`() async throws
     {
-        let seen = Collected<String?>()
+        let seen = Record<String?>()
         let server = try serve { request, connection in
-            seen.add(request.headers["cookie"])
+            seen.append(request.headers["cookie"])
             guard request.target == "/db" else { return false }
             connection.respond(
                 status: 200,
@@ -252,8 +252,8 @@ import Testing
     @Test func `a login by OpenID Connect serves every request, and its refresh token is kept`()
         async throws
     {
-        let pages = Collected<String>()
-        let kept = Collected<String>()
+        let pages = Record<String>()
+        let kept = Record<String>()
         let server = try serve { request, connection in
             if request.target.hasPrefix("/db/_oidc_challenge") {
                 connection.respond(
@@ -275,10 +275,10 @@ import Testing
         try here.put("a", [:], parent: nil)
         let push = here.createPushReplication(to: url(server)) {
             $0.authenticator = .openIDConnect { page in
-                pages.add(page)
+                pages.append(page)
                 return "http://127.0.0.1/db/_oidc_callback?code=42"
             } keepRefreshToken: {
-                kept.add($0)
+                kept.append($0)
             }
         }
         await run(push)
@@ -314,14 +314,5 @@ import Testing
         // 30 MB in pieces of four, each of which is followed by a question for what was left.
         #expect(stand.count("POST _bulk_get") >= 5)
         #expect(stand.count("GET d") == 0)
-    }
-
-    /// Values that threads collect for a test.
-    private final class Collected<Value: Sendable>: Sendable {
-        private let values = Mutex<[Value]>([])
-
-        var all: [Value] { values.withLock { $0 } }
-
-        func add(_ value: Value) { values.withLock { $0.append(value) } }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanStorage
+import DivanTestSupport
 import Testing
 
 @testable import DivanSQLite

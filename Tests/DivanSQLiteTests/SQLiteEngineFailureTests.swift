@@ -3,6 +3,7 @@
 import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
+import DivanTestSupport
 import Foundation
 import Testing
 

@@ -2,6 +2,8 @@
 
 import DivanSQLite
 import DivanStorage
+import DivanStorageConformance
+import DivanTestSupport
 import Foundation
 import Testing
 

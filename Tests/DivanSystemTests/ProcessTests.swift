@@ -13,8 +13,6 @@ import Darwin
 #endif
 
 @Suite struct ProcessTests {
-    private final class Collected: Sendable { let count = Atomic<Int>(0) }
-
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -32,11 +30,11 @@ import Darwin
     }
 
     @Test func `a signal that is watched runs its closure each time`() throws {
-        let told = Collected()
-        try Signals.watch(SIGUSR2) { told.count.add(1, ordering: .relaxed) }
+        let told = Counter()
+        try Signals.watch(SIGUSR2) { told.add() }
         for number in 1...50 {
             #expect(kill(getpid(), SIGUSR2) == 0)
-            eventually { told.count.load(ordering: .relaxed) == number }
+            eventually { told.value == number }
         }
     }
 

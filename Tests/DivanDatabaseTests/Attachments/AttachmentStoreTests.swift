@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 
@@ -226,7 +227,7 @@ import Testing
 /// A stream of one byte that lets something happen in its middle.
 private final class WatchedStream: AttachmentReader {
     private let middle: @Sendable () throws -> Void
-    private let isDone = OnceFlag()
+    private let isDone = Flag()
 
     init(_ middle: @escaping @Sendable () throws -> Void) { self.middle = middle }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -21,12 +20,4 @@ final class LockHolder {
     deinit { _ = close(descriptor) }
 
     func release() { _ = flock(descriptor, LOCK_UN) }
-}
-
-/// Something that happens once.
-final class OnceFlag: Sendable {
-    private let value = Atomic(false)
-
-    /// Sets it; returns whether it was set before.
-    func set() -> Bool { value.exchange(true, ordering: .relaxed) }
 }

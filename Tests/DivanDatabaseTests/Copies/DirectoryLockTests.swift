@@ -4,6 +4,7 @@
 import DivanJSON
 import DivanModel
 import DivanTestChild
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 

@@ -2,6 +2,7 @@
 
 import Divan
 import DivanTestChild
+import DivanTestSupport
 import FoundationEssentials
 import Testing
 

@@ -2,6 +2,7 @@
 
 import Divan
 @testable import DivanDatabase
+import DivanTestSupport
 import Testing
 
 /// What a live document shows, and when it reads.

@@ -8,6 +8,7 @@ import Testing
 
 @testable import DivanDatabase
 @testable import DivanQuery
+import DivanTestSupport
 
 /// A live query never misses the last change, no matter which writer makes it and how results are taken.
 ///
@@ -133,7 +134,10 @@ private final class Applied: Sendable {
     var isRight: Bool { !wrong.isSet }
 
     func add(_ result: Result<LiveUpdate<QueryResult>, any Error>) {
-        guard case .success(let update) = result else { return wrong.set() }
+        guard case .success(let update) = result else {
+            wrong.set()
+            return
+        }
         let rows = update.difference.applied(to: state.all.last ?? [], from: update.rows)
         if rows != Array(update.rows) { wrong.set() }
         state.append(rows)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanTestSupport
 
 /// What a database should hold, in the simplest form: dictionaries, and every rule spelled out.
 struct ReferenceDatabase {

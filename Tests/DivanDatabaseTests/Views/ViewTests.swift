@@ -4,15 +4,8 @@
 import DivanJSON
 import DivanQuery
 import DivanStorage
-import Synchronization
+import DivanTestSupport
 import Testing
-
-/// Counts how often a map function is called.
-final class Counter: Sendable {
-    private let value = Atomic<Int>(0)
-    func add() { value.add(1, ordering: .relaxed) }
-    func take() -> Int { value.exchange(0, ordering: .relaxed) }
-}
 
 @Suite struct ViewTests {
     private let database: Database

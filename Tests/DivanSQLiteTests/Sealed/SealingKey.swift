@@ -2,6 +2,7 @@
 
 import DivanSQLite
 import DivanStorage
+import DivanTestSupport
 import Foundation
 
 /// A key that is known, which is all a test needs of one.

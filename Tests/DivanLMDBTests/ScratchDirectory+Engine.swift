@@ -3,33 +3,11 @@
 @testable import DivanLMDB
 import DivanStorage
 import DivanStorageConformance
+import DivanTestSupport
 import Foundation
 
-/// A directory that goes with the object.
-final class ScratchDirectory: Sendable {
-    let path: String
-
-    init() throws {
-        // In memory where there is such a place: the suites sync thousands of times.
-        let memory = "/dev/shm/"
-        let isThere = FileManager.default.isWritableFile(atPath: memory)
-        path = (isThere ? memory : NSTemporaryDirectory()) + "divan-" + UUID().uuidString
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
+extension ScratchDirectory {
     var file: String { path + "/main.mdb" }
-
-    func makeDirectory() throws -> String {
-        let directory = path + "/" + UUID().uuidString
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: false)
-        return directory
-    }
 
     /// Opens an engine in the directory itself.
     func open(
@@ -38,18 +16,6 @@ final class ScratchDirectory: Sendable {
         var options = StorageOptions()
         change(&options)
         return try LMDBEngine(LMDBPlace(path, options, firstMapSize: mapSize), options)
-    }
-}
-
-extension StorageError.Code {
-    /// The code of the storage error that `body` throws.
-    static func thrown(by body: () throws -> Void) -> StorageError.Code? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? StorageError)?.code
-        }
     }
 }
 

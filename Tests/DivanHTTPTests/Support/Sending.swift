@@ -5,15 +5,6 @@ import DivanTestSupport
 import Synchronization
 import Testing
 
-/// Values that threads collect for a test.
-final class Collected<Value: Sendable>: Sendable {
-    private let values = Mutex<[Value]>([])
-
-    var all: [Value] { values.withLock { $0 } }
-
-    func add(_ value: Value) { values.withLock { $0.append(value) } }
-}
-
 extension LoopbackServer {
     func url(_ target: String = "/") throws -> HTTPURL {
         try HTTPURL("http://127.0.0.1:\(port)\(target)")

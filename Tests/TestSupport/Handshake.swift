@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
-import Synchronization
+internal import Dispatch
+internal import Synchronization
 
 /// A gate that opens once. Threads and tasks that wait at it go on then. Later ones do not wait.
-final class Gate: Sendable {
+public final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
-    func open() { semaphore.signal() }
+    /// Makes one that is closed.
+    public init() {}
+
+    /// Lets all go on.
+    public func open() { semaphore.signal() }
 
     /// Waits until the gate is open, by default at most ten minutes, and returns whether it is.
     ///
     /// A task that waited here would hold one of the few threads that the task which opens the gate may need.
     @available(*, noasync, message: "A task waits by `await gate.passed()`.")
     @discardableResult
-    func wait(milliseconds: Int = 600_000) -> Bool {
+    public func wait(milliseconds: Int = 600_000) -> Bool {
         guard semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else {
             return false
         }
@@ -23,10 +27,10 @@ final class Gate: Sendable {
     }
 
     /// Whether the gate is open now.
-    var isOpen: Bool { wait(milliseconds: 0) }
+    public var isOpen: Bool { wait(milliseconds: 0) }
 
     /// Suspends the task until the gate is open.
-    func passed() async {
+    public func passed() async {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "divan.test.gate").async { [self] in
                 wait()
@@ -37,11 +41,12 @@ final class Gate: Sendable {
 }
 
 /// Work on a thread of its own.
-final class Running<Value: Sendable>: Sendable {
+public final class Running<Value: Sendable>: Sendable {
     private let done = Gate()
     private let result = Mutex<Result<Value, any Error>?>(nil)
 
-    init(_ body: @escaping @Sendable () throws -> Value) {
+    /// Begins the work.
+    public init(_ body: @escaping @Sendable () throws -> Value) {
         DispatchQueue(label: "divan.test.thread").async { [self] in
             let outcome = Result { try body() }
             result.withLock { $0 = outcome }
@@ -50,29 +55,13 @@ final class Running<Value: Sendable>: Sendable {
     }
 
     /// Whether the work ends within a time.
-    func isDone(within milliseconds: Int) -> Bool { done.wait(milliseconds: milliseconds) }
+    public func isDone(within milliseconds: Int) -> Bool { done.wait(milliseconds: milliseconds) }
 
-    /// Waits for the end of the work and returns what it returned.
-    func value() throws -> Value? {
+    /// Waits for the end of the work and returns what it returned; nil when it does not end.
+    ///
+    /// - Throws: What the work throws.
+    public func value() throws -> Value? {
         guard done.wait() else { return nil }
         return try result.withLock { try $0?.get() }
     }
-}
-
-/// A list that several threads append to.
-final class Record<Element: Sendable>: Sendable {
-    private let elements = Mutex<[Element]>([])
-
-    func append(_ element: Element) { elements.withLock { $0.append(element) } }
-
-    var all: [Element] { elements.withLock { $0 } }
-}
-
-/// A yes or no that threads share.
-final class Flag: Sendable {
-    private let value = Atomic<Bool>(false)
-
-    func set() { value.store(true, ordering: .relaxed) }
-
-    var isSet: Bool { value.load(ordering: .relaxed) }
 }
