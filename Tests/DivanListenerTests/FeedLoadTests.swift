@@ -82,6 +82,52 @@ import Testing
         for feed in feeds { #expect(feed.read(until: "\"id\":\"second\"") != nil) }
     }
 
+    @Test func `little waits to be sent of a feed that nothing is read of`() throws {
+        let told = Counter()
+        let served = try Served { options, _ in
+            options.authorization.reading = { _, _, _ in
+                told.add()
+                return true
+            }
+        }
+        defer { served.stop() }
+        // A kilobyte each: more in all than the system would take.
+        let text = JSONValue.string(String(repeating: "y", count: 1_000))
+        try served.site.manager.database(named: "db").write { transaction in
+            for number in 0..<6_000 {
+                _ = try transaction.put("d\(number)", ["text": text], parent: nil)
+            }
+        }
+        let feed = try RawClient(port: served.port, room: 4_096)
+        feed.request("GET", "/db/_changes?feed=continuous&include_docs=true&heartbeat=60000")
+        #expect(feed.read(until: "\r\n\r\n") != nil)
+        // Nothing more is told once so many looks have seen the same.
+        var (seen, times) = (-1, 0)
+        eventually {
+            times = told.value == seen && seen > 0 ? times + 1 : 0
+            seen = told.value
+            return times == 60
+        }
+        #expect((20..<512).contains(told.value), "\(told.value) kilobytes")
+        withExtendedLifetime(feed) {}
+    }
+
+    @Test func `an attachment arrives whole on a connection that was a feed's before`() throws {
+        let served = try Served()
+        defer { served.stop() }
+        let content = (0..<(4 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 4) }
+        let client = try RawClient(port: served.port, room: 64 << 10)
+        client.request("PUT", "/db/second/file", ["Content-Type: text/plain"], content)
+        #expect(client.answer()?.status == 201)
+        client.request("GET", "/db/_changes?feed=longpoll&since=0")
+        let told = try #require(client.answer())
+        #expect(String(decoding: told.body, as: UTF8.self).contains("second"))
+        client.request("GET", "/db/second/file")
+        let answer = try #require(client.answer())
+        #expect(answer.status == 200)
+        #expect(answer.body == content)
+    }
+
     @Test(arguments: ["continuous", "normal"])
     func `a filter that blocks holds up neither feeds without it nor other requests`(mode: String)
         throws
