@@ -67,7 +67,7 @@ import Testing
 
     @Test func `a search ends when its client is gone`() throws {
         let served = try Served()
-        try served.searcher().breakOff()
+        try served.searcher().reset()
         eventually { served.listener.connectionCount == 0 }
         #expect(served.seen < Served.count)
     }

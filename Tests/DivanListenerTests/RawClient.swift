@@ -9,7 +9,7 @@ import Glibc
 /// A client that writes and reads bytes on a socket, so that nothing stands between a test and the
 /// wire.
 final class RawClient {
-    private let descriptor: Int32
+    private var descriptor: Int32
     private var buffer: [UInt8] = []
 
     /// Connects, from the loopback's address 127.0.0.`host`.
@@ -48,7 +48,7 @@ final class RawClient {
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    deinit { close(descriptor) }
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
     func write(_ text: String) { write(Array(text.utf8)) }
 
@@ -116,11 +116,13 @@ final class RawClient {
     /// Tells the other side that nothing more comes; answers can still be read.
     func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Has the connection reset when the client goes, and not closed: the other side cannot send any more.
-    func breakOff() {
+    /// Breaks the connection off: the other side is told that nothing it sends arrives.
+    func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        close(descriptor)
+        descriptor = -1
     }
 
     /// Whether the other side neither sent nor closed when it was last waited for.
