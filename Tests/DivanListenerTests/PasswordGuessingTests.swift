@@ -3,8 +3,8 @@
 import Divan
 import DivanHTTP
 import DivanJSON
+import DivanTestSupport
 import Foundation
-import Synchronization
 import Testing
 
 @testable import DivanListener
@@ -85,28 +85,22 @@ import Testing
         #expect(throttle.isLocked("ann", from: "a"))
     }
 
-    private final class Names: Sendable {
-        private let names = Mutex<[String]>([])
-        var all: [String] { names.withLock { $0 } }
-        func add(_ name: String) { names.withLock { $0.append(name) } }
-    }
-
     @Test func `a pool takes no more than may wait, and takes it from those who have most`() {
         let pool = TurnPool("test", width: 1, mostWaiting: 3)
         let (gate, done) = (DispatchSemaphore(value: 0), DispatchGroup())
-        let (ran, refused) = (Names(), Names())
+        let (ran, refused) = (Record<String>(), Record<String>())
         func run(_ owner: String, _ name: String) {
             done.enter()
             let turn = owner + name
             pool.run(
                 for: Turn(owner: owner, name: name),
                 refused: {
-                    refused.add(turn)
+                    refused.append(turn)
                     done.leave()
                 }
             ) {
                 gate.wait()
-                ran.add(turn)
+                ran.append(turn)
                 done.leave()
             }
         }
@@ -123,6 +117,29 @@ import Testing
         gate.signal()
         run("c", "0")
         done.wait()
+        #expect(ran.all.last == "c0")
+    }
+
+    @Test func `a password of another network is checked before the rest of a guesser's`() {
+        let pool = TurnPool("test", width: 1)
+        let (gate, done, ran) = (Gate(), DispatchGroup(), Record<String>())
+        func run(_ owner: String, _ name: String) {
+            done.enter()
+            pool.run(for: Turn(owner: owner, name: name)) {
+                gate.wait()
+                ran.append(owner + name)
+                done.leave()
+            }
+        }
+        for number in 0..<20 { run("bad", "\(number)") }
+        run("good", "ann")
+        run("bad", "20")
+        gate.open()
+        done.wait()
+        // One is at work and one is next when it comes.
+        #expect(ran.all.firstIndex(of: "goodann") == 2)
+        #expect(ran.all.last == "bad20")
+        #expect(ran.all.count == 22)
     }
 
     @Test func `networks take turns, and so do the names of one`() {
