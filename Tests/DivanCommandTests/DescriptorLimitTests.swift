@@ -47,4 +47,38 @@ import Testing
         #expect(statuses.last == 503)
         #expect(served.isAlive)
     }
+
+    @Test(
+        .enabled(
+            if: Machine.has("/usr/bin/prlimit") && Machine.has("/proc/self/fd"), "It needs prlimit."
+        ))
+    func `connections give way while files have the descriptors that they might have`() throws {
+        let most = 256
+        let served = try ServedDatabase(descriptors: most)
+        let before = served.descriptors
+        // Bodies on their way: each has a connection, and all that find no room in memory have a file.
+        let body = [UInt8](repeating: 7, count: 100_000)
+        let uploads = (0..<80).compactMap { number in
+            let descriptor = served.client.open()
+            let head = [
+                "PUT /db/u\(number)/file HTTP/1.1", "Host: localhost", served.root,
+                "Content-Type: text/plain", "Content-Length: \(body.count * 2)",
+            ]
+            let bytes = Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
+            if let descriptor { served.client.write(bytes, to: descriptor) }
+            return descriptor
+        }
+        defer { for descriptor in uploads { close(descriptor) } }
+        eventually { served.descriptors - before > 130 }
+        let silent = (0..<400).compactMap { _ in served.client.open() }
+        defer { for descriptor in silent { close(descriptor) } }
+        #expect(silent.count == 400)
+        for number in 0..<4 {
+            let start = ContinuousClock.now
+            #expect(served.client.send("PUT", "/d\(number)", [served.root]) == 201)
+            #expect(start.duration(to: .now) < .seconds(5))
+            #expect(served.isAlive)
+        }
+        #expect(served.descriptors < most)
+    }
 }

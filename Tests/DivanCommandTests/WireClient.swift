@@ -85,7 +85,7 @@ struct WireClient: Sendable {
         return descriptor
     }
 
-    private func write(_ bytes: [UInt8], to descriptor: Int32) {
+    func write(_ bytes: [UInt8], to descriptor: Int32) {
         var done = 0
         while done < bytes.count {
             let count = bytes[done...].withUnsafeBytes {
