@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
-import DivanTestSupport
+import DivanJSON
+import func DivanTestSupport.eventually
+import class DivanTestSupport.Flag
+import struct DivanTestSupport.SeededRandom
+import enum DivanTestSupport.Soak
 import Observation
+import Synchronization
 import Testing
 
 @testable import DivanDatabase
@@ -73,7 +78,7 @@ import Testing
         try save("a", id: "a")
         let live = try database.live(Chore.self, interval: .zero)
         #expect(try await live.waitForRows()?.count == 1)
-        try database.create("bad", ["type": "chore", "title": 1])
+        try database.create("bad", ["type": "chore", "title": 1, "isDone": false])
         await eventually { live.lastError != nil }
         let error = try #require(live.lastError as? DatabaseError)
         #expect(error.code == .invalidDocument && error.documentID == "bad")
@@ -153,11 +158,13 @@ import Testing
         case 1: if try database.contains(id) { try database.purge(id) }
         case 2: try database.compact()
         case 3:
-            try database.update(Chore.self, withID: id) { $0.isDone.toggle() }
+            if try database.document(withID: id)?["type"].string == "chore" {
+                try database.update(Chore.self, withID: id) { $0.isDone.toggle() }
+            }
         case 4:
             if let document = try database.document(withID: id) {
-                var edit = document.toMutable()
-                edit["type"] = random.below(2) == 0 ? "list" : "chore"
+                let edit = document.toMutable()
+                edit["type"] = Fragment(random.below(2) == 0 ? "list" : "chore")
                 try database.save(edit)
             }
         default:
@@ -165,7 +172,7 @@ import Testing
                 var chore = Chore("t\(random.below(100))", id: id)
                 try database.save(&chore)
             } else {
-                try database.update(id) { $0["title"] = .string("t\(random.below(100))") }
+                try database.update(id) { $0["title"] = Fragment("t\(random.below(100))") }
             }
         }
     }
