@@ -430,10 +430,9 @@ package final class DatabaseCore: Sendable {
     /// The error as the caller gets it; damage is logged on its way.
     private func reported(_ error: any Error) -> any Error {
         let error = (error as? StorageError).map { DatabaseError($0, documentID: nil) } ?? error
-        // Suspending stops the reads that run when it begins.
-        if suspension.isOn, let error = error as? DatabaseError,
-            [.cancelled, .databaseSuspended].contains(error.code)
-        {
+        // Only suspending interrupts an engine, and it may be over by now.
+        let cause = (error as? DatabaseError)?.underlying as? StorageError
+        if cause.map({ [.interrupted, .suspended].contains($0.code) }) ?? false {
             return DatabaseError.suspended(name)
         }
         if let damage = error as? DatabaseError, damage.code == .corrupted {

@@ -224,7 +224,8 @@ import Glibc
         manager.close()
     }
 
-    @Test func `whoever works while it is suspended and resumed a hundred times loses nothing`()
+    @Test
+    func `a writer of a database that is suspended and resumed a hundred times loses nothing`()
         throws
     {
         let manager = try sandbox.manager()
