@@ -54,15 +54,17 @@ struct Rounds {
             "\(kind.name) \(rounds) rounds: \(least.descriptors) descriptors, \(least.bytes) bytes")
     }
 
-    /// What there is when what ends on other threads has ended: when it has not changed for a while, sooner
-    /// if it is as little as it is to be.
+    /// What there is when what ends on other threads has ended: when nothing was given back for a while, sooner
+    /// if there are as few descriptors as there are to be.
     private static func settled(at goal: Int) -> Holdings {
         var known = Holdings.now
         var unchanged = 0
         while unchanged < (known.descriptors <= goal ? 10 : 200) {
             usleep(5_000)
             let now = Holdings.now
-            unchanged = now.descriptors == known.descriptors ? unchanged + 1 : 0
+            let isSettled =
+                now.descriptors == known.descriptors && now.bytes >= known.bytes - 1_000
+            unchanged = isSettled ? unchanged + 1 : 0
             known = now
         }
         return known

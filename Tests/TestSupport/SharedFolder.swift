@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+public import FoundationEssentials
 #else
-internal import Foundation
+public import Foundation
 #endif
 
 /// Test data taken from real peers, which lies beside the repository in `../shared`.
@@ -37,11 +37,11 @@ public enum SharedFolder {
 }
 
 /// Folders of the repository, found from the place of this file.
-enum TestFolder {
+public enum TestFolder {
     /// The folder `Tests`.
-    static let tests = URL(filePath: #filePath)
+    public static let tests = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent()
 
     /// The root of the repository.
-    static let repository = tests.deletingLastPathComponent()
+    public static let repository = tests.deletingLastPathComponent()
 }

@@ -96,8 +96,7 @@ struct ManifestProofTests {
     }
 
     @Test func `a database of an earlier format is proven once it is opened for writing`() throws {
-        let source = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Compatibility/format-2/app.divan").standardized
+        let source = TestFolder.tests.appending(path: "Compatibility/format-2/app.divan")
         let directory = try TestDirectory("proof")
         let path = directory.path("app.divan")
         try FileManager.default.copyItem(

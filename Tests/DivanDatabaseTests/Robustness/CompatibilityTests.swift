@@ -2,6 +2,7 @@
 
 import Divan
 import DivanTestChild
+import enum DivanTestSupport.TestFolder
 import FoundationEssentials
 import Testing
 
@@ -14,8 +15,7 @@ import Testing
 @Suite struct CompatibilityTests {
     /// One of the folders.
     struct Golden: CustomTestStringConvertible, Sendable {
-        static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Compatibility").standardized
+        static let folder = TestFolder.tests.appending(path: "Compatibility")
         static let all: [Golden] = {
             let folder = Golden.folder.path(percentEncoded: false)
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -19,7 +19,7 @@ import Testing
         async throws
     {
         try await check(
-            "conversations", Soak.count(test: 300, soak: 5_000), kinds: 8, noise: 100_000)
+            "conversations", Soak.count(test: 300, soak: 5_000), kinds: 8, noise: 150_000)
     }
 
     private func check(_ mode: String, _ count: Int, kinds: Int, noise: Int) async throws {

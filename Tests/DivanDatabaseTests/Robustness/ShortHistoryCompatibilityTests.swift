@@ -2,6 +2,7 @@
 
 import Divan
 import DivanLMDB
+import enum DivanTestSupport.TestFolder
 import FoundationEssentials
 import Testing
 
@@ -11,8 +12,7 @@ import Testing
 /// often than that, in all forms. They are read as they were, and written on.
 @Suite struct ShortHistoryCompatibilityTests {
     private static func folder(_ engine: String) -> URL {
-        URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Compatibility/history-20-\(engine)").standardized
+        TestFolder.tests.appending(path: "Compatibility/history-20-\(engine)")
     }
 
     private static func open(

@@ -12,8 +12,7 @@ import Testing
 
     /// The words of each command in the page's shell block.
     private func commands() throws -> [[String]] {
-        let page = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../docs/two-devices.md").standardized
+        let page = TestFolder.repository.appending(path: "docs/two-devices.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let block = try #require(text.components(separatedBy: "```sh\n").last)
         return try #require(block.components(separatedBy: "```").first)

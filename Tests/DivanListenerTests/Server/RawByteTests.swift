@@ -101,9 +101,7 @@ import Testing
     }
 
     @Test func `each field that the listener reads is one that is refused`() throws {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Sources/DivanListener")
+        let folder = TestFolder.repository.appending(path: "Sources/DivanListener")
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         let reading = /(?:[^e]\.|\b)headers(?:\["|\.values\(of: ")([A-Za-z0-9-]+)"/
         var names: Set<String> = []

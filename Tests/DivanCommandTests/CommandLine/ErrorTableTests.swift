@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import enum DivanTestSupport.TestFolder
 import Foundation
 import Testing
 
@@ -11,8 +12,7 @@ import Testing
 @Suite struct ErrorTableTests {
     /// The cells of the rows below a heading, whose first cell is a code.
     private func rows(below heading: String) throws -> [String: [String]] {
-        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../docs/errors.md").standardized
+        let page = TestFolder.repository.appending(path: "docs/errors.md")
         let sections = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "## ")
         let section = try #require(sections.first { $0.hasPrefix(heading) })
         var rows: [String: [String]] = [:]

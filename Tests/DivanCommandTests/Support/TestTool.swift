@@ -35,8 +35,7 @@ final class TestTool: Sendable {
         let beside = bundle.appendingPathComponent("divan")
         if FileManager.default.isExecutableFile(atPath: beside.path) { return beside }
         // Another runner may have started the bundle: look where the package is built.
-        return URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../.build/debug/divan").standardized
+        return TestFolder.repository.appending(path: ".build/debug/divan")
     }()
 
     func path(_ name: String) -> String { directory.appendingPathComponent(name).path }

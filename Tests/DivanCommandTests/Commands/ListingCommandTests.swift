@@ -102,19 +102,21 @@ import Testing
 
     @Test func `follow goes on with what another process does until it is interrupted`() throws {
         let child = try tool.start(["changes", "db", "--since", "2500", "--follow"])
-        usleep(300_000)
-        try tool.run("put", "db", "later", "{}")
-        #expect(child.waitForOutput("\"later\""))
+        // The second one comes when it is following.
+        for name in ["first", "later"] {
+            try tool.run("put", "db", name, "{}")
+            #expect(child.waitForOutput("\"\(name)\""))
+        }
         child.interrupt()
         let result = try child.wait()
         #expect(result.status == 130)
         #expect(result.err == "divan: Interrupted.\n")
-        #expect(result.lines.count == 1)
+        #expect(result.lines.count == 2)
     }
 
     @Test func `follow ends at its limit`() throws {
         let child = try tool.start(["changes", "db", "--since", "2499", "--follow", "-n2"])
-        usleep(300_000)
+        #expect(child.waitForOutput("\n"))
         try tool.run("put", "db", "later", "{}")
         let result = try child.wait()
         #expect(result.status == 0)
