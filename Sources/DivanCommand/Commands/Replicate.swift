@@ -230,7 +230,7 @@ extension Invocation {
         let replications = ends.replications(isBoth: isBoth, settings)
         let bar = ProgressBar("Replicating", noun: "document", output: output)
         let tally = ReplicationTally(bar)
-        var tokens: [ReplicationToken] = []
+        var tokens: [ListenerToken] = []
         for (index, replication) in replications.enumerated() {
             tokens.append(replication.addStatusListener { tally.take($0, of: index) })
             tokens.append(replication.addDocumentListener { tally.take($0) })

@@ -93,19 +93,19 @@ package final class ChangeHub: Sendable {
 
     // MARK: - Following
 
-    /// Calls `handler` for all that is committed from now on, until the token is cancelled or released.
+    /// Calls `handler` for all that is committed from now on, until the token is removed or released.
     ///
     /// The handler may read, write, close the database, follow and cancel; others wait meanwhile.
-    package func follow(_ handler: @escaping Handler) -> HubToken {
+    package func follow(_ handler: @escaping Handler) -> ListenerToken {
         add(Follower(handler: handler, documentID: nil))
     }
 
     /// Calls `handler` for what concerns one document.
-    func follow(documentID: DocumentID, _ handler: @escaping Handler) -> HubToken {
+    func follow(documentID: DocumentID, _ handler: @escaping Handler) -> ListenerToken {
         add(Follower(handler: handler, documentID: documentID))
     }
 
-    private func add(_ follower: Follower) -> HubToken {
+    private func add(_ follower: Follower) -> ListenerToken {
         let (number, core, isFirst) = state.withLock { state in
             state.nextNumber += 1
             guard !state.isFinished else { return (state.nextNumber, nil as DatabaseCore?, false) }
@@ -113,7 +113,7 @@ package final class ChangeHub: Sendable {
             count.store(state.followers.count, ordering: .relaxed)
             return (state.nextNumber, state.core, state.mark == nil)
         }
-        let token = HubToken(hub: self, number: number)
+        let token = ListenerToken { self.remove(number) }
         guard let core else {
             queue.async { follower.handler(.closed) }
             return token

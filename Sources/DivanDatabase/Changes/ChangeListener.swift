@@ -18,7 +18,7 @@ internal import Synchronization
 final class ChangeListener<Element: Sendable>: Sendable {
     private struct State {
         var reader: any ChangeReader<Element>
-        var following: HubToken?
+        var following: ListenerToken?
         var isRunning = false
         var isWoken = false
         var isRemoved = false
@@ -50,7 +50,7 @@ final class ChangeListener<Element: Sendable>: Sendable {
             state.isRemoved = true
             return state.following
         }
-        following?.cancel()
+        following?.remove()
     }
 
     private var isRemoved: Bool { state.withLock { $0.isRemoved } }

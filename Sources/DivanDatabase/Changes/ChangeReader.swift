@@ -10,7 +10,7 @@ protocol ChangeReader<Element>: Sendable {
     mutating func next(_ core: DatabaseCore) throws -> [Element]
 
     /// Has the hub call `handler` when there may be something.
-    func follow(_ hub: ChangeHub, _ handler: @escaping ChangeHub.Handler) -> HubToken
+    func follow(_ hub: ChangeHub, _ handler: @escaping ChangeHub.Handler) -> ListenerToken
 }
 
 /// Reads the changes of all documents.
@@ -37,7 +37,7 @@ struct DatabaseChangeReader: ChangeReader {
         }
     }
 
-    func follow(_ hub: ChangeHub, _ handler: @escaping ChangeHub.Handler) -> HubToken {
+    func follow(_ hub: ChangeHub, _ handler: @escaping ChangeHub.Handler) -> ListenerToken {
         hub.follow(handler)
     }
 }
@@ -54,7 +54,7 @@ struct DocumentChangeReader: ChangeReader {
         return piece.labelled(by: core.hub.sources)
     }
 
-    func follow(_ hub: ChangeHub, _ handler: @escaping ChangeHub.Handler) -> HubToken {
+    func follow(_ hub: ChangeHub, _ handler: @escaping ChangeHub.Handler) -> ListenerToken {
         hub.follow(documentID: id, handler)
     }
 }

@@ -17,10 +17,10 @@ package final class CommitBell: Sendable {
     }
 
     private let state = Mutex(State())
-    private let token = Mutex<HubToken?>(nil)
+    private let token = Mutex<ListenerToken?>(nil)
 
     /// Signals whenever the hub has news for the follower that `follow` registers.
-    init(_ follow: (@escaping ChangeHub.Handler) -> HubToken) {
+    init(_ follow: (@escaping ChangeHub.Handler) -> ListenerToken) {
         let token = follow { [weak self] event in
             let isClosed = if case .closed = event { true } else { false }
             self?.ring(closing: isClosed)

@@ -24,19 +24,3 @@ package struct HubChange: Sendable {
     /// document may have.
     var isOfAnyDocument = false
 }
-
-/// Keeps a follower of `ChangeHub`; releasing it ends the following, too.
-package final class HubToken: Sendable {
-    private let hub: ChangeHub
-    private let number: Int
-
-    init(hub: ChangeHub, number: Int) {
-        self.hub = hub
-        self.number = number
-    }
-
-    deinit { cancel() }
-
-    /// Ends the following, without waiting for a handler that is running on another thread.
-    package func cancel() { hub.remove(number) }
-}

@@ -10,7 +10,7 @@ internal import DivanModel
 struct Following: Sendable {
     private let core: DatabaseCore
     private let registry: ObjectIdentifier
-    private let token: HubToken
+    private let token: ListenerToken
 
     init(_ registry: LiveDocumentRegistry, _ core: DatabaseCore) {
         self.core = core
@@ -27,6 +27,6 @@ struct Following: Sendable {
 
     func end() {
         core.live.remove(registry)
-        token.cancel()
+        token.remove()
     }
 }

@@ -105,7 +105,6 @@ extension Database {
     /// It runs on the queue of the database's notifications: it must be short.
     package func whenCommitted(_ handler: @escaping @Sendable () -> Void) throws -> ListenerToken {
         try checkOpen()
-        let token = core.hub.follow { _ in handler() }
-        return ListenerToken { token.cancel() }
+        return core.hub.follow { _ in handler() }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanReplication
@@ -18,7 +19,7 @@ final class RunningReplication: Sendable {
     }
 
     private struct State {
-        var token: ReplicationToken?
+        var token: ListenerToken?
         /// Whether it waits to try again, and what happened to it, newest first, as the scheduler tells it.
         var isCrashing = false
         var history: [JSONValue] = []

@@ -47,7 +47,7 @@ final class SelectRun {
     }
 
     /// Has the indexes that the query may read followed.
-    func followIndexes() throws -> [IndexTouches.Token] {
+    func followIndexes() throws -> [ListenerToken] {
         try planned(isWindowed: false).followIndexes()
     }
 

@@ -46,9 +46,9 @@ final class IndexTouches: ModuleState {
     private let logs = Mutex<[IndexName: Log]>([:])
 
     /// Has steps of an index kept as long as the token lives.
-    func follow(_ name: IndexName) -> Token {
+    func follow(_ name: IndexName) -> ListenerToken {
         logs.withLock { $0[name, default: Log()].followers += 1 }
-        return Token(touches: self, name: name)
+        return ListenerToken { self.unfollow(name) }
     }
 
     private func unfollow(_ name: IndexName) {
@@ -95,19 +95,6 @@ final class IndexTouches: ModuleState {
 
     /// Does nothing: a closed database is not written to, and the live queries let go of their tokens.
     func close() {}
-
-    /// Keeps steps of an index being kept.
-    final class Token: Sendable {
-        private let touches: IndexTouches
-        private let name: IndexName
-
-        fileprivate init(touches: IndexTouches, name: IndexName) {
-            self.touches = touches
-            self.name = name
-        }
-
-        deinit { touches.unfollow(name) }
-    }
 }
 
 extension DatabaseCore {

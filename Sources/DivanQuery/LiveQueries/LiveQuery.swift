@@ -176,7 +176,7 @@ public final class LiveQuery<Rows: Sendable>: Sendable {
             state.followings = others + [hub]
             return true
         }
-        if isCurrent { fetchAgain() } else { hub.cancel() }
+        if isCurrent { fetchAgain() } else { hub.remove() }
     }
 
     /// Runs another query from now on.

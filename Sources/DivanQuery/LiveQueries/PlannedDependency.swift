@@ -24,7 +24,7 @@ struct PlannedDependency: LiveDependency {
     private var readings: [Reading]
     private let documentIDs: Set<DocumentID>
     /// Keeps the steps of the indexes being kept.
-    private let tokens: [IndexTouches.Token]
+    private let tokens: [ListenerToken]
 
     /// Makes the dependency of a run; nil when it depends on everything.
     ///
@@ -35,7 +35,7 @@ struct PlannedDependency: LiveDependency {
     ///   - tokens: They have kept the indexes followed since before the run.
     init?(
         _ core: DatabaseCore, _ path: AccessPath, _ examined: ExaminedDocuments,
-        _ tokens: [IndexTouches.Token]
+        _ tokens: [ListenerToken]
     ) {
         guard let documentIDs = examined.all, let accesses = path.indexAccesses else { return nil }
         self.core = core
@@ -85,7 +85,7 @@ extension AccessPath {
 
 extension PlannedQuery {
     /// Has the indexes that the query may read followed.
-    func followIndexes() throws -> [IndexTouches.Token] {
+    func followIndexes() throws -> [ListenerToken] {
         guard !core.options.readOnly else { return [] }
         return try usefulIndexes().map { core.indexTouches.follow($0.index.indexName) }
     }

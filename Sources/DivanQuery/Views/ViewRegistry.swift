@@ -69,7 +69,7 @@ final class ViewRegistry: ModuleState {
 
     /// Calls `changed` when the view of a name gets other functions, is deleted or made anew, and when
     /// the database object is closed, until the token goes.
-    func follow(_ name: String?, _ changed: @escaping @Sendable () -> Void) -> Token {
+    func follow(_ name: String?, _ changed: @escaping @Sendable () -> Void) -> ListenerToken {
         let (number, isClosed) = state.withLock { state in
             state.nextNumber += 1
             if !state.isClosed {
@@ -78,7 +78,11 @@ final class ViewRegistry: ModuleState {
             return (state.nextNumber, state.isClosed)
         }
         if isClosed { changed() }
-        return Token(registry: self, number: number)
+        return ListenerToken {
+            // The closure is let go of outside the lock.
+            let follower = self.state.withLock { $0.followers.removeValue(forKey: number) }
+            _ = follower
+        }
     }
 
     /// Tells that the view of a name has another meaning.
@@ -87,23 +91,6 @@ final class ViewRegistry: ModuleState {
             $0.followers.values.filter { $0.name.hasSameBytes(as: name) }
         }
         for follower in followers { follower.changed() }
-    }
-
-    /// Keeps a follower.
-    final class Token: Sendable {
-        private let registry: ViewRegistry
-        private let number: Int
-
-        fileprivate init(registry: ViewRegistry, number: Int) {
-            self.registry = registry
-            self.number = number
-        }
-
-        deinit {
-            // The closure is let go of outside the lock.
-            let follower = registry.state.withLock { $0.followers.removeValue(forKey: number) }
-            _ = follower
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanDatabase
 internal import DivanLogging
 internal import Synchronization
 
@@ -109,48 +110,15 @@ package struct ReplicationRun: Sendable {
 }
 
 /// Tells a run once that it is to end.
-///
-/// State: whether it was given, and who waits, guarded by the mutex.
-final class StopSignal: Sendable {
-    private struct State {
-        var isGiven = false
-        var nextWaiter = 0
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-    }
-
-    private let state = Mutex(State())
+struct StopSignal: Sendable {
+    private let bell = CommitBell()
 
     /// Whether it was given.
-    var isGiven: Bool { state.withLock { $0.isGiven } }
+    var isGiven: Bool { bell.count > 0 }
 
     /// Gives the signal; once is enough.
-    func give() {
-        let waiters = state.withLock { state in
-            state.isGiven = true
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.resume() }
-    }
+    func give() { bell.ring() }
 
     /// Waits until it is given, or the task is cancelled.
-    func wait() async {
-        let ticket = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    if state.isGiven || Task.isCancelled { return true }
-                    state.waiters[ticket] = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            let waiter = state.withLock { $0.waiters.removeValue(forKey: ticket) }
-            waiter?.resume()
-        }
-    }
+    func wait() async { await bell.wait(after: 0) }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import DivanDatabase
 internal import Synchronization
 
 /// Who follows a replication: streams and callbacks.
@@ -40,13 +41,13 @@ final class Followers<Element: Sendable>: Sendable {
     }
 
     /// Calls a function with each element from now on.
-    func add(_ callback: @escaping @Sendable (Element) -> Void) -> ReplicationToken {
+    func add(_ callback: @escaping @Sendable (Element) -> Void) -> ListenerToken {
         let number = state.withLock { state in
             state.next += 1
             state.callbacks[state.next] = callback
             return state.next
         }
-        return ReplicationToken { [weak self] in
+        return ListenerToken { [weak self] in
             self?.state.withLock { $0.callbacks[number] = nil }
         }
     }

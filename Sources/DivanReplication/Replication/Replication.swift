@@ -259,14 +259,14 @@ public final class Replication: Sendable {
     /// - Parameter listener: Gets the status.
     /// - Returns: The token that keeps the listener: hold on to it.
     public func addStatusListener(_ listener: @escaping @Sendable (ReplicationStatus) -> Void)
-        -> ReplicationToken
+        -> ListenerToken
     {
         statusFollowers.add(listener)
     }
 
     /// Calls a closure with what becomes of each revision, one call at a time.
     public func addDocumentListener(_ listener: @escaping @Sendable (ReplicatedDocument) -> Void)
-        -> ReplicationToken
+        -> ListenerToken
     {
         documentFollowers.add(listener)
     }

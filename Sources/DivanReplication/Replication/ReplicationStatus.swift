@@ -68,15 +68,3 @@ public struct ReplicatedDocument: Sendable {
     /// Why it was not transferred, or with `.attachmentTooLarge` not whole; nil when it was.
     public var error: ReplicationError?
 }
-
-/// Keeps a replication's listener: it is called until `remove()`, or until the app lets go of the token.
-public final class ReplicationToken: Sendable {
-    private let removal: @Sendable () -> Void
-
-    init(_ removal: @escaping @Sendable () -> Void) { self.removal = removal }
-
-    deinit { removal() }
-
-    /// Ends the listening; twice is fine.
-    public func remove() { removal() }
-}

@@ -13,7 +13,7 @@ import Testing
     /// What a follower was told, as text: the IDs of one event, or "closed".
     private static func follow(
         _ database: Database, of id: String? = nil
-    ) throws -> (token: HubToken, told: Record<String>) {
+    ) throws -> (token: ListenerToken, told: Record<String>) {
         let told = Record<String>()
         let handler: ChangeHub.Handler = { event in
             switch event {
@@ -38,7 +38,7 @@ import Testing
         try database.purge("b")
         await eventually { told.all.count == 3 }
         #expect(told.all == ["a", "b c a", "b"])
-        token.cancel()
+        token.remove()
     }
 
     @Test func `what is rolled back is not told`() async throws {
@@ -59,7 +59,7 @@ import Testing
         }
         await eventually { !told.all.isEmpty }
         #expect(told.all == ["kept"])
-        token.cancel()
+        token.remove()
     }
 
     @Test func `a handler runs after the commit and not on the writer's thread`() async throws {
@@ -72,7 +72,7 @@ import Testing
         }
         try database.create("a")
         await eventually { found.all == [true] }
-        token.cancel()
+        token.remove()
     }
 
     @Test func `a follower of one document is told of no other`() async throws {
@@ -85,7 +85,7 @@ import Testing
         }
         await eventually { told.all.count == 2 }
         #expect(told.all == ["b", "d b"])
-        token.cancel()
+        token.remove()
     }
 
     @Test func `a commit of very many documents is told from the feed, whole`() async throws {
@@ -103,7 +103,7 @@ import Testing
         #expect(ids.all == (0..<count).map(String.init))
         #expect(Set(sources.all) == [.local])
         #expect(sources.all.count == 3)
-        token.cancel()
+        token.remove()
     }
 
     @Test func `what piles up behind a slow handler is forgotten and read instead`() async throws {
@@ -131,7 +131,7 @@ import Testing
         await eventually { ids.all.count >= 15_001 }
         #expect(Set(ids.all).count == 15_001)
         #expect(ids.all.count == 15_001)
-        token.cancel()
+        token.remove()
     }
 
     @Test func `a transaction carries its source`() async throws {
@@ -148,7 +148,7 @@ import Testing
         }
         await eventually { sources.all.count == 4 }
         #expect(sources.all == [url, .local, url, url])
-        token.cancel()
+        token.remove()
     }
 
     @Test func `following inside a batch begins before it`() async throws {
@@ -162,7 +162,7 @@ import Testing
         }
         // The hub noted no IDs before it was followed, so it reads the batch's first ones from the feed.
         await eventually { told.told.all == ["a b"] }
-        told.token.cancel()
+        told.token.remove()
     }
 
     @Test func `closing is told once and nothing after it`() async throws {
@@ -174,18 +174,18 @@ import Testing
         await eventually { told.all == ["a", "closed"] }
         let (late, toldLate) = try Self.follow(database)
         await eventually { toldLate.all == ["closed"] }
-        token.cancel()
-        late.cancel()
+        token.remove()
+        late.remove()
     }
 
     @Test func `a handler may cancel itself, write and close`() async throws {
         let database = try sandbox.database()
-        let held = Mutex<HubToken?>(nil)
+        let held = Mutex<ListenerToken?>(nil)
         let calls = Record<Int>()
         let token = database.core.hub.follow { [weak database] event in
             guard case .changed = event else { return }
             calls.append(1)
-            held.withLock { $0 }?.cancel()
+            held.withLock { $0 }?.remove()
             _ = try? database?.create("by the handler")
             database?.close()
         }
@@ -202,9 +202,9 @@ import Testing
         let (first, _) = try Self.follow(database)
         let (second, _) = try Self.follow(database)
         #expect(hub.state.withLock { $0.watcher != nil && $0.mark != nil })
-        first.cancel()
+        first.remove()
         #expect(hub.state.withLock { $0.watcher != nil })
-        second.cancel()
+        second.remove()
         try database.create("a")
         #expect(hub.state.withLock { $0.watcher == nil && $0.mark == nil && $0.pending.isEmpty })
         #expect(!hub.isFollowed)

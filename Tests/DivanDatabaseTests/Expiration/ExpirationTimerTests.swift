@@ -155,7 +155,7 @@ import Testing
         let token = database.core.hub.follow { event in
             if case .changed(let change) = event { observed.append(change.lastPurge) }
         }
-        defer { token.cancel() }
+        defer { token.remove() }
         try database.inBatch {
             for number in 0..<3 {
                 try database.create("\(number)")

@@ -77,7 +77,7 @@ import Testing
         #expect(Set(heard.all).count == 2 * count)
         #expect(try await offPool { child.value.finish() } == 0)
         token.remove()
-        hubToken.cancel()
+        hubToken.remove()
     }
 
     @Test func `whoever follows another process's commits ends with what a fresh read finds`()
