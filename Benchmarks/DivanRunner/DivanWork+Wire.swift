@@ -31,8 +31,8 @@ extension DivanWork {
 
     private func replicate(_ work: String, _ database: Database, _ remote: Remote) throws -> Timing
     {
-        let pull = database.createPullReplication(from: remote.url)
-        let push = database.createPushReplication(to: remote.url)
+        let pull = database.makePullReplication(from: remote.url)
+        let push = database.makePushReplication(to: remote.url)
         switch work {
         case "pull":
             try fill(remote.database)
@@ -48,7 +48,7 @@ extension DivanWork {
             }
         case "checkpoint_lost":
             _ = try Self.run(push, at: remote.database)
-            let again = database.createPushReplication(to: remote.url) {
+            let again = database.makePushReplication(to: remote.url) {
                 $0.customProperties = ["reset": true]
             }
             return try measuring { try Self.run(again, at: remote.database) }

@@ -79,9 +79,9 @@ struct Pair: Sendable {
     func replicate(_ direction: Direction, _ terms: Terms = Terms()) async throws -> Outcome {
         switch direction {
         case .divanPushes:
-            await run(local.createPushReplication(to: there.address) { terms.apply(to: &$0) })
+            await run(local.makePushReplication(to: there.address) { terms.apply(to: &$0) })
         case .divanPulls:
-            await run(local.createPullReplication(from: there.address) { terms.apply(to: &$0) })
+            await run(local.makePullReplication(from: there.address) { terms.apply(to: &$0) })
         case .serverPushes, .serverPulls:
             Self.outcome(of: try await request(direction, terms))
         }

@@ -41,8 +41,8 @@ struct ConversationRounds {
 
     private func replicate(_ round: Int) throws {
         try database.update("a") { $0["n"] = Fragment(round) }
-        let push = database.createPushReplication(to: target)
-        let pull = database.createPullReplication(from: target)
+        let push = database.makePushReplication(to: target)
+        let pull = database.makePullReplication(from: target)
         try wait {
             try await push.run()
             try await pull.run()
@@ -64,7 +64,7 @@ struct ConversationRounds {
 
     /// A continuous pull over HTTP: a feed of the listener begins and is broken off.
     private func pull(from url: String, _ feed: ChangesFeedMode) throws {
-        let pull = target.createPullReplication(from: url) { settings in
+        let pull = target.makePullReplication(from: url) { settings in
             settings.isContinuous = true
             settings.changesFeed = feed
         }
@@ -111,7 +111,7 @@ struct ConversationRounds {
 
     private func listen(_ round: Int) throws {
         let listener = try makeListener()
-        let pull = target.createPullReplication(
+        let pull = target.makePullReplication(
             from: "http://127.0.0.1:\(listener.port ?? 0)/db")
         try wait { try await pull.run() }
         listener.stop()

@@ -46,7 +46,7 @@ struct HoardRounds {
         settings.retry.maximumAttempts = 1
         settings.isContinuous = answer == .liveRow && !url.hasSuffix(GreedyServer.modest)
         settings.changesFeed = .continuous
-        let replication = here.createPullReplication(from: url, settings: settings)
+        let replication = here.makePullReplication(from: url, settings: settings)
         let done = DispatchSemaphore(value: 0)
         Task.detached {
             _ = try? await replication.run()

@@ -12,7 +12,7 @@ enum Leaving {
             // Each run begins with a connection of its own, and so with the library of TLS.
             Thread.detachNewThread {
                 while true {
-                    let pull = database.createPullReplication(from: "https://127.0.0.1:9/db")
+                    let pull = database.makePullReplication(from: "https://127.0.0.1:9/db")
                     pull.start()
                     for n in 0..<20 { _ = try? database.put("\(n)", ["n": 1], parent: nil) }
                 }

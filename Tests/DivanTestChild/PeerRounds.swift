@@ -59,8 +59,8 @@ struct PeerRounds {
         let settings = settings(kind)
         let replication =
             isPush
-            ? here.createPushReplication(to: url, settings: settings)
-            : here.createPullReplication(from: url, settings: settings)
+            ? here.makePushReplication(to: url, settings: settings)
+            : here.makePullReplication(from: url, settings: settings)
         let done = DispatchSemaphore(value: 0)
         Task.detached {
             // What a liar brings about is an error or a success; either is right.
@@ -115,7 +115,7 @@ struct PeerRounds {
         }
         token.remove()
         let here = try Database.inMemory(named: "honest")
-        let pull = here.createPullReplication(from: url)
+        let pull = here.makePullReplication(from: url)
         let done = DispatchSemaphore(value: 0)
         Task.detached {
             do { try await pull.run() } catch { Report.trouble("round \(round): \(error)") }

@@ -14,7 +14,7 @@ import Testing
 
     @Test func `the starter code makes a database and a document`() throws {
         let properties: JSONObject = ["title": "Couchbase Mobile", "sdk": "Swift"]
-        let document = database.createDocument()
+        let document = database.makeDocument()
         try document.putProperties(properties)
         #expect(document.property(forKey: "title") == "Couchbase Mobile")
         #expect(document.property(forKey: "sdk") == "Swift")
@@ -85,7 +85,7 @@ import Testing
     private func makeRobin() throws -> LiveDocument {
         let document = try database.liveDocument(withID: "Robin")
         try document.putProperties(["name": "Robin"])
-        var revision = try #require(document.currentRevision?.createRevision())
+        var revision = try #require(document.currentRevision?.makeRevision())
         revision.setAttachment(named: "photo.jpg", contentType: "image/jpeg", .bytes(photo))
         _ = try revision.save()
         return document
@@ -104,7 +104,7 @@ import Testing
 
     @Test func `setting an attachment of the same name replaces it`() throws {
         let document = try makeRobin()
-        var revision = try #require(document.currentRevision?.createRevision())
+        var revision = try #require(document.currentRevision?.makeRevision())
         revision.setAttachment(named: "photo.jpg", contentType: "image/png", .bytes([1, 2]))
         let saved = try revision.save()
         #expect(saved.attachmentNames == ["photo.jpg"])
@@ -114,7 +114,7 @@ import Testing
 
     @Test func `an attachment is removed by a revision without it`() throws {
         let document = try makeRobin()
-        var revision = try #require(document.currentRevision?.createRevision())
+        var revision = try #require(document.currentRevision?.makeRevision())
         revision.removeAttachment(named: "photo.jpg")
         #expect(try revision.save().attachmentNames.isEmpty)
         #expect(document.currentRevision?.attachment(named: "photo.jpg") == nil)

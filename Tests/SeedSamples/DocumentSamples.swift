@@ -17,8 +17,8 @@ import Testing
             "type": "list", "title": "Errands", "created_at": "2026-11-21T08:00:00Z",
             "owner": "profile:ann", "members": [],
         ]
-        let document = database.createDocument()
-        let other = database.createDocument()
+        let document = database.makeDocument()
+        let other = database.makeDocument()
         #expect(document.id != other.id && !document.exists)
         try document.putProperties(list)
         #expect(document.exists && document.userProperties == list)
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func `a document goes by itself when it expires`() async throws {
-        let document = database.createDocument()
+        let document = database.makeDocument()
         try document.putProperties(["foo": "bar"])
         try document.setExpirationDate(Date(timeIntervalSinceNow: 0.2))
         #expect(try document.expirationDate != nil)
@@ -197,7 +197,7 @@ import Testing
             let merged: JSONObject = ["title": "x", "notes": "of both"]
             let current = document.currentRevision
             for revision in conflicts {
-                var edit = revision.createRevision()
+                var edit = revision.makeRevision()
                 if revision == current {
                     edit.properties = merged
                 } else {

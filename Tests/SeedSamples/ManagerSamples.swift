@@ -69,7 +69,7 @@ import Darwin
             Log.setLevel(.verbose, for: .replication)
             let (here, there) = (try Database.inMemory(), try Database.inMemory(named: "there"))
             try Self.save("a", to: here)
-            let push = here.createPushReplication(to: there)
+            let push = here.makePushReplication(to: there)
             push.start()
             await push.finished()
             await eventually { entries.withLock { !$0.isEmpty } }

@@ -51,7 +51,7 @@ import Testing
 
     @Test func `a one-shot replication stops when everything is transferred`() async throws {
         for n in 0..<10 { try database.put("d\(n)", [:], parent: nil) }
-        let push = database.createPushReplication(to: try peer.url) {
+        let push = database.makePushReplication(to: try peer.url) {
             $0.authenticator = .basic(name: "hello", password: "pw123")
         }
         push.start()
@@ -69,7 +69,7 @@ import Testing
             guard let name = parameters["name"]?.string else { return false }
             return revision["owner"].string == name
         }
-        let push = database.createPushReplication(to: try peer.url) {
+        let push = database.makePushReplication(to: try peer.url) {
             $0.authenticator = .basic(name: "hello", password: "pw123")
             $0.filter = "byOwner"
             $0.filterParameters = ["name": "Waldo"]
@@ -83,7 +83,7 @@ import Testing
         for id in ["123", "abc", "xyz"] {
             try peer.sample.database.put(id, [:], parent: nil)
         }
-        let pull = database.createPullReplication(from: try peer.url) {
+        let pull = database.makePullReplication(from: try peer.url) {
             $0.authenticator = .basic(name: "hello", password: "pw123")
             $0.documentIDs = ["123", "xyz"]
         }
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func `wrong credentials are found by the error`() async throws {
-        let pull = database.createPullReplication(from: try peer.url) {
+        let pull = database.makePullReplication(from: try peer.url) {
             $0.authenticator = .basic(name: "hello", password: "wrong")
         }
         pull.start()
@@ -123,7 +123,7 @@ import Testing
     @Test func `name and password may stand in the URL of a peer`() async throws {
         try database.put("photo", [:], parent: nil)
         let address = try "http://hello:pw123@127.0.0.1:\(#require(peer.listener.port))/app"
-        let push = database.createPushReplication(to: address)
+        let push = database.makePushReplication(to: address)
         push.start()
         await push.finished()
         #expect(push.lastError == nil)
@@ -147,7 +147,7 @@ import Testing
         try save("a")
         let address = try "https://hello:pw123@127.0.0.1:\(#require(listener.port))/app"
         // No authority vouches for the certificate, so a client must be told of it.
-        let push = database.createPushReplication(to: address)
+        let push = database.makePushReplication(to: address)
         push.start()
         await push.finished()
         #expect(push.lastError?.code == .untrusted)

@@ -205,8 +205,8 @@ struct ReplicationEnds {
     }
 
     func replications(isBoth: Bool, _ settings: ReplicationConfiguration) -> [Replication] {
-        let push = local.createPushReplication(to: remote, settings: settings)
-        let pull = local.createPullReplication(from: remote, settings: settings)
+        let push = local.makePushReplication(to: remote, settings: settings)
+        let pull = local.makePullReplication(from: remote, settings: settings)
         return isBoth ? [push, pull] : [isPush ? push : pull]
     }
 }

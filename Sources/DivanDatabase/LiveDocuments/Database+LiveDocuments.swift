@@ -6,12 +6,12 @@ extension Database {
     /// Makes a live document with a generated ID.
     ///
     /// ```swift
-    /// let document = database.createDocument()
+    /// let document = database.makeDocument()
     /// try document.putProperties(["type": "list", "title": "Groceries"])
     /// ```
     ///
     /// Nothing is stored until it is saved.
-    public func createDocument() -> LiveDocument {
+    public func makeDocument() -> LiveDocument {
         live.document(SeededRandom.shared.documentID(), in: self)
     }
 

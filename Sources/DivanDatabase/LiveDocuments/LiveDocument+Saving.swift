@@ -65,12 +65,12 @@ extension LiveDocument {
 // MARK: - Updating
 
 extension LiveDocument {
-    /// An editable revision, in memory, that will follow the current one, with its properties.
+    /// Makes an editable revision, in memory, that will follow the current one, with its properties.
     ///
     /// Where there is no such document it begins empty and creates it. For a deleted one it begins
     /// with what the tombstone kept, and saving it restores the document.
-    public func newRevision() -> UnsavedRevision {
-        currentRevision?.createRevision()
+    public func makeRevision() -> UnsavedRevision {
+        currentRevision?.makeRevision()
             ?? UnsavedRevision(of: documentID, in: database, parent: nil)
     }
 
@@ -118,10 +118,10 @@ extension LiveDocument {
         }
     }
 
-    /// As `newRevision()`, but never of something older because reading failed.
+    /// As `makeRevision()`, but never of something older because reading failed.
     private func freshRevision() throws -> UnsavedRevision {
         try load()
-        return newRevision()
+        return makeRevision()
     }
 }
 

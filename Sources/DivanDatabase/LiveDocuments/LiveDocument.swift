@@ -7,7 +7,7 @@ internal import Observation
 /// A document as an object: one for each ID, which loads by itself and follows the database.
 ///
 /// ```swift
-/// let list = database.createDocument()
+/// let list = database.makeDocument()
 /// try list.putProperties(["type": "list", "title": "Groceries"])
 ///
 /// list["title"].string                         // "Groceries"
@@ -52,7 +52,7 @@ internal import Observation
 /// - `update` reads the document again and calls its closure again until the save succeeds. It is
 ///   usually the right choice.
 /// - `putProperties` needs the current `_rev` in the properties and throws `.conflict`.
-/// - ``newRevision()`` and `UnsavedRevision.save` throw `.conflict`, too, unless
+/// - ``makeRevision()`` and `UnsavedRevision.save` throw `.conflict`, too, unless
 ///   told that a conflict is welcome.
 ///
 /// ## Threads and tasks

@@ -20,7 +20,7 @@ extension UnsavedRevision {
     /// Adds an attachment, or replaces the one of this name; it is stored when this is saved.
     ///
     /// ```swift
-    /// var revision = document.newRevision()
+    /// var revision = document.makeRevision()
     /// revision.setAttachment(named: "photo.jpg", contentType: "image/jpeg", .file(url))
     /// try revision.save()
     /// ```

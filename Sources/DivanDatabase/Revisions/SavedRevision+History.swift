@@ -45,11 +45,11 @@ extension SavedRevision {
 
 // Making the next revision.
 extension SavedRevision {
-    /// An editable child of this revision, in memory, with the same properties and attachments.
+    /// Makes an editable child of this revision, in memory, with the same properties and attachments.
     ///
     /// Its ``UnsavedRevision/isDeletion`` is false, also for a child of a tombstone, so saving that
     /// restores the document with what the tombstone kept.
-    public func createRevision() -> UnsavedRevision {
+    public func makeRevision() -> UnsavedRevision {
         UnsavedRevision(
             of: id, in: database, parent: revision, properties: contents.document.body)
     }

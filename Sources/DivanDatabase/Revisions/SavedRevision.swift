@@ -10,7 +10,7 @@ internal import Synchronization
 /// let revision = live.currentRevision
 /// revision?["title"].string
 ///
-/// var edited = revision?.createRevision()         // an editable child, in memory
+/// var edited = revision?.makeRevision()           // an editable child, in memory
 /// edited?["title"] = "New title"
 /// try edited?.save()
 /// ```

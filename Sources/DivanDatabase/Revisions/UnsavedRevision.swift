@@ -6,13 +6,13 @@ internal import DivanModel
 /// A revision that is being made: an editable value that is only in memory until it is saved.
 ///
 /// ```swift
-/// var revision = live.newRevision()
+/// var revision = live.makeRevision()
 /// revision["title"] = "New title"
 /// revision["address"]["zip"] = "1010"
 /// let saved = try revision.save()
 /// ```
 ///
-/// It comes from ``LiveDocument/newRevision()``, from ``SavedRevision/createRevision()``, or as the
+/// It comes from ``LiveDocument/makeRevision()``, from ``SavedRevision/makeRevision()``, or as the
 /// argument of `LiveDocument.update`, and begins with the properties of its parent. Saving stores
 /// it as that revision's child, which succeeds only as long as no other child is stored.
 ///

@@ -83,14 +83,14 @@ extension Site {
         switch (request.source, request.target) {
         case (.local(let source), .local(let target)):
             guard let (here, there) = try bothEnds(source, target, request) else { return nil }
-            return here.createPushReplication(to: there, settings: settings)
+            return here.makePushReplication(to: there, settings: settings)
         case (.local(let name), .url(let url)):
             guard let source = try end(name, mayCreate: false, request) else { return nil }
-            return source.createPushReplication(to: url, settings: settings)
+            return source.makePushReplication(to: url, settings: settings)
         case (.url(let url), .local(let name)):
             guard let target = try end(name, mayCreate: true, request) else { return nil }
             swap(&settings.localAccess, &settings.remoteAccess)
-            return target.createPullReplication(from: url, settings: settings)
+            return target.makePullReplication(from: url, settings: settings)
         case (.url, .url):
             throw HTTPFailure.badRequest("One of source and target must be a database here.")
         }

@@ -60,7 +60,7 @@ extension Database {
         settings: ReplicationConfiguration = ReplicationConfiguration(),
         configure: (inout ReplicationConfiguration) throws -> Void
     ) rethrows -> Replication {
-        let push = try createPushReplication(to: target, settings: settings, configure: configure)
+        let push = try makePushReplication(to: target, settings: settings, configure: configure)
         push.startAtOnce()
         return push
     }
@@ -79,7 +79,7 @@ extension Database {
         settings: ReplicationConfiguration = ReplicationConfiguration(),
         configure: (inout ReplicationConfiguration) throws -> Void
     ) rethrows -> Replication {
-        let pull = try createPullReplication(from: source, settings: settings, configure: configure)
+        let pull = try makePullReplication(from: source, settings: settings, configure: configure)
         pull.startAtOnce()
         return pull
     }
@@ -87,7 +87,7 @@ extension Database {
     /// Makes a replication that brings this database's changes to another one, and does not start it.
     ///
     /// ```swift
-    /// let push = database.createPushReplication(to: url) { $0.createTarget = true }
+    /// let push = database.makePushReplication(to: url) { $0.createTarget = true }
     /// let token = push.addDocumentListener { print($0.id) }
     /// try await push.run()
     /// ```
@@ -98,7 +98,7 @@ extension Database {
     ///   - configure: Changes these settings.
     /// - Returns: A new replication. Call `run()` or `start()`.
     /// - Throws: What `configure` throws.
-    public func createPushReplication(
+    public func makePushReplication(
         to target: some ReplicationAddress,
         settings: ReplicationConfiguration = ReplicationConfiguration(),
         configure: (inout ReplicationConfiguration) throws -> Void
@@ -109,8 +109,8 @@ extension Database {
     }
 
     /// Makes a replication that brings another database's changes to this one, and does not start it; see
-    /// `createPushReplication(to:settings:configure:)`.
-    public func createPullReplication(
+    /// `makePushReplication(to:settings:configure:)`.
+    public func makePullReplication(
         from source: some ReplicationAddress,
         settings: ReplicationConfiguration = ReplicationConfiguration(),
         configure: (inout ReplicationConfiguration) throws -> Void
@@ -150,19 +150,19 @@ extension Database {
         pull(from: source, settings: settings) { _ in }
     }
 
-    /// Makes a push that is not started; see `createPushReplication(to:settings:configure:)`.
-    public func createPushReplication(
+    /// Makes a push that is not started; see `makePushReplication(to:settings:configure:)`.
+    public func makePushReplication(
         to target: some ReplicationAddress,
         settings: ReplicationConfiguration = ReplicationConfiguration()
     ) -> Replication {
-        createPushReplication(to: target, settings: settings) { _ in }
+        makePushReplication(to: target, settings: settings) { _ in }
     }
 
-    /// Makes a pull that is not started; see `createPullReplication(from:settings:configure:)`.
-    public func createPullReplication(
+    /// Makes a pull that is not started; see `makePullReplication(from:settings:configure:)`.
+    public func makePullReplication(
         from source: some ReplicationAddress,
         settings: ReplicationConfiguration = ReplicationConfiguration()
     ) -> Replication {
-        createPullReplication(from: source, settings: settings) { _ in }
+        makePullReplication(from: source, settings: settings) { _ in }
     }
 }

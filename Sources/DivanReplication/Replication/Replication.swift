@@ -8,7 +8,7 @@ internal import Synchronization
 /// Transfers changes between a database and another one: a push or a pull, one-shot or continuous.
 ///
 /// ```swift
-/// let summary = try await database.createPullReplication(from: url).run()      // one-shot; waits to its end
+/// let summary = try await database.makePullReplication(from: url).run()        // one-shot; waits to its end
 ///
 /// let pull = database.pull(from: url) { $0.isContinuous = true }                // started; goes on
 /// for await status in pull.statuses { print(status.transferred, "of", status.total) }
@@ -122,7 +122,7 @@ public final class Replication: Sendable {
     /// Runs it to its end: starts it unless it runs already, waits until it ends, and returns what it has done.
     ///
     /// ```swift
-    /// let summary = try await database.createPushReplication(to: url).run()
+    /// let summary = try await database.makePushReplication(to: url).run()
     /// print(summary.transferred, "documents transferred")
     /// ```
     ///

@@ -95,7 +95,7 @@ public enum ChangesFeedMode: String, Sendable, Hashable, CaseIterable {
 ///
 /// var settings = ReplicationConfiguration()                   // or a value, for several replications
 /// settings.selector = ["type": "task"]
-/// let summary = try await database.createPullReplication(from: url, settings: settings).run()
+/// let summary = try await database.makePullReplication(from: url, settings: settings).run()
 /// ```
 public struct ReplicationConfiguration: Sendable {
     /// Whether it goes on at the end of the feed and waits for changes.

@@ -3,7 +3,7 @@
 /// What a replication has done since it was started: the result of `Replication.run()`.
 ///
 /// ```swift
-/// let summary = try await database.createPullReplication(from: url).run()
+/// let summary = try await database.makePullReplication(from: url).run()
 /// print(summary.transferred, "documents arrived,", summary.refused, "were refused")
 /// ```
 public struct ReplicationSummary: Sendable {

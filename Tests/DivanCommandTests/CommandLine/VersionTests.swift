@@ -42,7 +42,7 @@ import Testing
         }
         defer { server.stop() }
         let here = try Database.inMemory(named: "here")
-        let pull = here.createPullReplication(from: "http://127.0.0.1:\(server.port)/there")
+        let pull = here.makePullReplication(from: "http://127.0.0.1:\(server.port)/there")
         pull.start()
         await pull.finished()
         #expect(agents.withLock { $0 } == ["Divan/\(version)"])

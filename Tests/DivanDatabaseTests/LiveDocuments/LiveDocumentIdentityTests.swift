@@ -22,7 +22,7 @@ import Testing
         try first.putProperties(["n": 1])
         #expect(try database.existingLiveDocument(withID: "a") === first)
         #expect(first.currentRevision?.document === first)
-        #expect(first.newRevision().document === first)
+        #expect(first.makeRevision().document === first)
     }
 
     @Test func `a thousand lookups at once give one object`() async throws {
@@ -121,7 +121,7 @@ import Testing
         throws
     {
         let before = try sandbox.contents()
-        let documents = (0..<100).map { _ in database.createDocument() }
+        let documents = (0..<100).map { _ in database.makeDocument() }
         #expect(Set(documents.map(\.id)).count == 100)
         #expect(documents.allSatisfy { !$0.exists && $0.currentRevision == nil })
         #expect(try database.liveDocument(withID: "mine").properties == [:])
@@ -145,7 +145,7 @@ import Testing
         #expect(document.debugDescription == "LiveDocument(a-ra..name \(revision.revisionID))")
         #expect("\(revision)" == "SavedRevision(a-rather-long-name \(revision.revisionID))")
         #expect(
-            "\(document.newRevision())"
+            "\(document.makeRevision())"
                 == "UnsavedRevision(a-rather-long-name, child of \(revision.revisionID))")
     }
 
@@ -164,7 +164,7 @@ import Testing
     @Test func `a closed database has no documents to load`() throws {
         let document = try database["a"]
         try database.create("a", ["n": 1])
-        let created = database.createDocument()
+        let created = database.makeDocument()
         database.close()
         #expect(code { try document.load() } == .databaseClosed)
         #expect(code { try database["a"] } == .databaseClosed)

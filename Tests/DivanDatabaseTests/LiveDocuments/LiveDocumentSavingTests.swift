@@ -94,10 +94,10 @@ import Testing
         #expect(code { try document.putProperties(properties) } == .invalidID)
         properties["_id"] = 7
         #expect(code { try document.putProperties(properties) } == .invalidID)
-        var revision = document.newRevision()
+        var revision = document.makeRevision()
         revision["_id"] = "other"
         #expect(try revision.save().documentID == "978-0061120053")
-        revision = document.newRevision()
+        revision = document.makeRevision()
         revision.properties = ["_id": "other"]
         let foreign = revision
         #expect(code { try foreign.save() } == .invalidDocument)
@@ -175,7 +175,7 @@ import Testing
         #expect(first.revisionID == second.revisionID)
         #expect(first != second)
         // Saving what is saved already, as a child of the same parent, is no second revision.
-        var again = document.newRevision()
+        var again = document.makeRevision()
         again["n"] = 2
         let copy = again
         let saved = try again.save()

@@ -24,7 +24,7 @@ import Testing
         async throws
     {
         let database = try Database.inMemory()
-        let document = database.createDocument()
+        let document = database.makeDocument()
         let model = TaskModel(document)
         #expect(model.title == "Untitled" && !model.isDone)
         try document.putProperties(["title": "Learn Persian"])
@@ -45,7 +45,7 @@ import Testing
 
     @Test func `the recipes for deleting and restoring do what they say`() throws {
         let database = try Database.inMemory()
-        let document = database.createDocument()
+        let document = database.makeDocument()
         try document.putProperties(["title": "x"])
         try document.update { revision in
             revision.isDeletion = true

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `an attachment is added, replaced and removed by an unsaved revision`() throws {
-        var revision = document.newRevision()
+        var revision = document.makeRevision()
         revision.setAttachment(named: "a", contentType: "text/plain", .bytes([1, 2, 3]))
         revision.setAttachment(named: "b", contentType: nil, .bytes([4]))
         #expect(revision.attachmentNames == ["a", "b"])
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func `a revision with attachments is saved off the calling task's thread`() async throws {
-        var revision = document.newRevision()
+        var revision = document.makeRevision()
         revision.setAttachment(named: "a", contentType: nil, .bytes([1]))
         let edited = revision
         let saved = try edited.save()

@@ -112,7 +112,7 @@ import Testing
 
     @Test func `an unsaved revision begins as its parent and has no ID`() throws {
         let saved = try document.putProperties(["n": 1, "t": "x"])
-        var revision = saved.createRevision()
+        var revision = saved.makeRevision()
         #expect(revision.revisionID == nil && !revision.isDeletion && !revision.isGone)
         #expect(revision.documentID == "a" && revision.document === document)
         #expect(revision.database === database)
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test func `a copy of an unsaved revision is edited by itself`() throws {
-        var one = document.newRevision()
+        var one = document.makeRevision()
         one["n"] = 1
         var other = one
         other["n"] = 2
@@ -148,7 +148,7 @@ import Testing
 
     @Test func `special properties of an unsaved revision are read or passed over`() throws {
         try document.putProperties(["n": 1])
-        var revision = document.newRevision()
+        var revision = document.makeRevision()
         revision["_rev"] = "9-z"
         revision["_id"] = "b"
         #expect(revision["_rev"].string == document.currentRevisionID)
@@ -170,7 +170,7 @@ import Testing
 
     @Test func `user properties are replaced and reserved ones kept`() throws {
         try document.putExistingRevision(["_removed": true, "n": 1], history: ["1-x"])
-        var revision = document.newRevision()
+        var revision = document.makeRevision()
         revision.userProperties = ["m": 2]
         #expect(revision.userProperties == ["m": 2] && revision["_removed"].bool == true)
         try revision.save()
@@ -182,7 +182,7 @@ import Testing
     @Test func `a revision based on an older one is saved only if a conflict is allowed`() throws {
         let first = try document.putProperties(["n": 1])
         try document.update { $0["n"] = 2 }
-        var branch = first.createRevision()
+        var branch = first.makeRevision()
         branch["n"] = 3
         let stale = branch
         let error = #expect(throws: DatabaseError.self) { try stale.save() }
@@ -199,7 +199,7 @@ import Testing
         try document.putExistingRevision(["side": "b"], history: ["2-bbb", "1-x"])
         let loser = try #require(try document.conflictingRevisions.last)
         #expect(loser["side"].string == "a")
-        var edit = loser.createRevision()
+        var edit = loser.makeRevision()
         edit["side"] = "c"
         let lost = edit
         #expect(code { try lost.save() } == .conflict)
@@ -224,7 +224,7 @@ import Testing
             }
             let current = document.currentRevision
             for revision in conflicts {
-                var new = revision.createRevision()
+                var new = revision.makeRevision()
                 if revision == current {
                     new.properties = merged
                 } else {

@@ -114,7 +114,7 @@ import Testing
             ("live delete", { try live.delete() }),
             ("live purge", { try live.purge() }),
             ("live expire", { try live.setExpirationDate(.distantFuture) }),
-            ("revision save", { try live.newRevision().save() }),
+            ("revision save", { try live.makeRevision().save() }),
             ("revision create", { try current.createRevision(with: ["n": 6]) }),
             ("revision delete", { try current.delete() }),
         ]

@@ -89,7 +89,7 @@ struct AttachmentsPart {
         let pair = try await harness.makePair("attachments", "later")
         let texts = Material.attachments(isQuick: true, harness.random(4))
         try await pair.there.store(texts.map(\.text))
-        let pull = pair.local.createPullReplication(from: pair.there.address) {
+        let pull = pair.local.makePullReplication(from: pair.there.address) {
             $0.downloadsAttachments = false
         }
         try await pull.run()

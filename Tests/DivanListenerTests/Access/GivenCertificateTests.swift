@@ -71,7 +71,7 @@ import Testing
             var settings = ReplicationConfiguration()
             settings.proxy = .none
             settings.trust = .anchors(pem: try text(anchor), only: true)
-            let pull = here.createPullReplication(from: url, settings: settings)
+            let pull = here.makePullReplication(from: url, settings: settings)
             pull.start()
             await pull.finished()
             #expect((pull.lastError == nil) == isTrusted)

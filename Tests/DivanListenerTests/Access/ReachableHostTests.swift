@@ -69,7 +69,7 @@ import Testing
         let isAlone = LocalAddresses.all.allSatisfy { $0.isLoopback || $0.isIPv6 }
         if !isAlone { #expect(url.host() != "127.0.0.1" && url.host() != "::1") }
         let here = try Database.inMemory(named: "here")
-        let pull = here.createPullReplication(from: url) {
+        let pull = here.makePullReplication(from: url) {
             $0.authenticator = .basic(name: "ann", password: "secret")
             $0.proxy = .none
         }

@@ -108,7 +108,7 @@ import Testing
             ServerTrustDecision { [tls] in $0.fingerprint == tls.fingerprint })
         settings.retry.maximumAttempts = 1
         prove(way, rightly: rightly, &settings, &url)
-        return here.createPullReplication(from: url, settings: settings)
+        return here.makePullReplication(from: url, settings: settings)
     }
 
     @Test(arguments: Way.allCases)

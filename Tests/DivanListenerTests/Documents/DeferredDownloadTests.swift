@@ -45,7 +45,7 @@ import Testing
     }
 
     private func pulled() async throws -> Replication {
-        let pull = here.createPullReplication(from: try url) { $0.downloadsAttachments = false }
+        let pull = here.makePullReplication(from: try url) { $0.downloadsAttachments = false }
         await run(pull)
         return pull
     }
@@ -119,7 +119,7 @@ import Testing
         #expect(try here.verify().isEmpty)
         #expect(try large.content() == Self.large)
         // The same revision, so nothing is left to do either way.
-        await run(here.createPushReplication(to: try url))
+        await run(here.makePushReplication(to: try url))
         #expect(
             try here.document(withID: "a")?.revisionID
                 == there.document(withID: "a")?.revisionID)
@@ -148,9 +148,9 @@ import Testing
         defer { listener.stop() }
         try fill()
         let middle = try site.manager.database(named: "middle")
-        let first = middle.createPullReplication(from: try url) { $0.downloadsAttachments = false }
+        let first = middle.makePullReplication(from: try url) { $0.downloadsAttachments = false }
         await run(first)
-        let last = here.createPullReplication(from: try #require(listener.url(of: middle))) {
+        let last = here.makePullReplication(from: try #require(listener.url(of: middle))) {
             $0.isContinuous = true
         }
         let errors = Mutex<[ReplicationError]>([])
@@ -179,7 +179,7 @@ import Testing
         defer { listener.stop() }
         try fill()
         let middle = try site.manager.database(named: "middle")
-        let pull = middle.createPullReplication(from: there) { $0.downloadsAttachments = false }
+        let pull = middle.makePullReplication(from: there) { $0.downloadsAttachments = false }
         await run(pull)
         let revision = try #require(try middle.document(withID: "a")).revisionID
         #expect(site.send("GET", "/middle/a").status == 200)
@@ -217,7 +217,7 @@ import Testing
     {
         defer { listener.stop() }
         try here.put("a", ["n": 1], parent: nil, attachments: ["large": .bytes(Self.large)])
-        let push = here.createPushReplication(to: try url)
+        let push = here.makePushReplication(to: try url)
         let large = try await attachment("large")
         // No other peer has it yet.
         await #expect(throws: ReplicationError.self) {
@@ -242,30 +242,30 @@ import Testing
         defer { listener.stop() }
         try fill()
         let middle = try site.manager.database(named: "middle")
-        let first = middle.createPullReplication(from: try url) { $0.downloadsAttachments = false }
+        let first = middle.makePullReplication(from: try url) { $0.downloadsAttachments = false }
         await run(first)
-        await run(here.createPullReplication(from: try url))
+        await run(here.makePullReplication(from: try url))
         let small = try await attachment("small")
         let remote = try #require(listener.url(of: middle))
         let error = await #expect(throws: ReplicationError.self) {
-            try await here.createPushReplication(to: remote).removeLocalContent(of: small)
+            try await here.makePushReplication(to: remote).removeLocalContent(of: small)
         }
         #expect(error?.code == .rejected)
         await #expect(throws: ReplicationError.self) {
-            try await here.createPushReplication(to: middle).removeLocalContent(of: small)
+            try await here.makePushReplication(to: middle).removeLocalContent(of: small)
         }
         #expect(small.isContentAvailable)
         let coded = try await attachment("coded/\u{e9}")
-        #expect(try await here.createPushReplication(to: try url).removeLocalContent(of: coded) > 0)
+        #expect(try await here.makePushReplication(to: try url).removeLocalContent(of: coded) > 0)
         #expect(!coded.isContentAvailable)
     }
 
     @Test func `content stays that another document or a blob has, too`() async throws {
         defer { listener.stop() }
         try fill()
-        await run(here.createPullReplication(from: try url))
+        await run(here.makePullReplication(from: try url))
         let small = try await attachment("small")
-        let push = here.createPushReplication(to: try url)
+        let push = here.makePushReplication(to: try url)
         try here.put("c", [:], parent: nil, attachments: ["s": .bytes([1, 2, 3])])
         await #expect(throws: ReplicationError.self) {
             try await push.removeLocalContent(of: small)

@@ -149,7 +149,7 @@ import Testing
         try there.put("_design/auth", ["validate_doc_update": "function(){}"], parent: nil)
         let replication =
             isPush
-            ? there.createPushReplication(to: here) : here.createPullReplication(from: there)
+            ? there.makePushReplication(to: here) : here.makePullReplication(from: there)
         replication.start()
         await replication.finished()
         #expect(try here.unrunValidations() == ["_design/auth"])

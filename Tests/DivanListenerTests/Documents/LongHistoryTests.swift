@@ -39,11 +39,11 @@ import Testing
         defer { listener.stop() }
         let url = try #require(listener.url(of: there))
         try edit(there, 3)
-        let pull = here.createPullReplication(from: url)
+        let pull = here.makePullReplication(from: url)
         pull.start()
         await pull.finished()
         try edit(here, edits)
-        let push = here.createPushReplication(to: url)
+        let push = here.makePushReplication(to: url)
         push.start()
         await push.finished()
         #expect(push.lastError == nil)
@@ -51,7 +51,7 @@ import Testing
         #expect(try there.revisionHistory(of: "d") == here.revisionHistory(of: "d"))
         // Another device gets the whole history by HTTP.
         let other = try Database.inMemory(named: "other")
-        let second = other.createPullReplication(from: url)
+        let second = other.makePullReplication(from: url)
         second.start()
         await second.finished()
         #expect(try other.revisionHistory(of: "d") == there.revisionHistory(of: "d"))

@@ -73,7 +73,7 @@ import Testing
         func pull(
             _ mode: ChangesFeedMode, _ more: (inout ReplicationConfiguration) -> Void = { _ in }
         ) -> Replication {
-            here.createPullReplication(from: url) {
+            here.makePullReplication(from: url) {
                 $0.isContinuous = true
                 $0.changesFeed = mode
                 $0.proxy = .none
@@ -237,7 +237,7 @@ import Testing
                 MutableDocument(
                     ["text": .string(String(repeating: "a", count: 50))], id: "d\(number)"))
         }
-        let push = served.here.createPushReplication(to: served.url) {
+        let push = served.here.makePushReplication(to: served.url) {
             $0.proxy = .none
             $0.compressesRequests = true
         }

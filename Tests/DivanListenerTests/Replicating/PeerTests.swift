@@ -105,7 +105,7 @@ import Testing
         let listener = try listen { $0.tls = tls }
         defer { listener.stop() }
         let asked = Mutex<[String]>([])
-        let pull = here.createPullReplication(from: try url(listener)) {
+        let pull = here.makePullReplication(from: try url(listener)) {
             $0.trust = .decision(
                 ServerTrustDecision { server in
                     asked.withLock { $0.append(server.fingerprint) }
@@ -120,7 +120,7 @@ import Testing
         let count = asked.withLock { $0.count }
         #expect((1..<30).contains(count), "\(count)")
         #expect(asked.withLock { Set($0) } == [tls.fingerprint])
-        let strict = here.createPullReplication(from: try url(listener)) {
+        let strict = here.makePullReplication(from: try url(listener)) {
             $0.trust = .decision(ServerTrustDecision { $0.isTrustedBySystem })
         }
         strict.start()
@@ -132,13 +132,13 @@ import Testing
         try fill(there, 30)
         let listener = try listen { $0.readOnly = true }
         defer { listener.stop() }
-        let once = here.createPullReplication(from: try url(listener))
+        let once = here.makePullReplication(from: try url(listener))
         once.start()
         await once.finished()
         #expect(once.lastError == nil)
         #expect(try contents(here) == contents(there))
 
-        let pull = here.createPullReplication(from: try url(listener)) {
+        let pull = here.makePullReplication(from: try url(listener)) {
             $0.isContinuous = true
             $0.checkpointInterval = .milliseconds(20)
         }
@@ -156,7 +156,7 @@ import Testing
         try fill(there, 3)
         let listener = try listen()
         defer { listener.stop() }
-        let pull = here.createPullReplication(from: try url(listener)) {
+        let pull = here.makePullReplication(from: try url(listener)) {
             $0.networkInterface = "lo"
         }
         pull.start()
@@ -177,7 +177,7 @@ import Testing
         _ = try ListenerTLS.selfSigned(keptAt: other)
         let listener = try listen { $0.tls = tls }
         defer { listener.stop() }
-        let pull = try here.createPullReplication(from: try url(listener)) {
+        let pull = try here.makePullReplication(from: try url(listener)) {
             $0.trust = .pinnedCertificates([try PEM.certificate(of: other)])
             $0.retry.maximumAttempts = 1
         }
@@ -196,7 +196,7 @@ import Testing
         }
         let listener = try listen()
         defer { listener.stop() }
-        let pull = here.createPullReplication(from: try url(listener)) {
+        let pull = here.makePullReplication(from: try url(listener)) {
             $0.filter = "app/byOwner"
             $0.filterParameters = ["name": "Waldo"]
         }
@@ -215,7 +215,7 @@ import Testing
         }
         let listener = try listen()
         defer { listener.stop() }
-        let pull = here.createPullReplication(from: try url(listener)) {
+        let pull = here.makePullReplication(from: try url(listener)) {
             $0.isContinuous = isContinuous
             if kind == "IDs" {
                 $0.documentIDs = ["d0", "d2", "late2", "none"]
@@ -250,7 +250,7 @@ import Testing
         }
         defer { listener.stop() }
         let address = "http://ann:secret@127.0.0.1:\(try #require(listener.port))/notes"
-        let pull = here.createPullReplication(from: address)
+        let pull = here.makePullReplication(from: address)
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
@@ -406,7 +406,7 @@ import Testing
                 "small": .bytes([3]),
             ])
         try here.put("b", ["n": 2], parent: nil)
-        let push = here.createPushReplication(to: try url(listener)) {
+        let push = here.makePushReplication(to: try url(listener)) {
             $0.proxy = .none
             if let limit { $0.oversizedAttachments = .leaveOut(above: limit) }
         }
@@ -447,7 +447,7 @@ import Testing
     @Test func `what was left out is not purged here`() async throws {
         let listener = try listen()
         defer { listener.stop() }
-        let push = here.createPushReplication(to: try url(listener)) {
+        let push = here.makePushReplication(to: try url(listener)) {
             $0.oversizedAttachments = .leaveOut()
             $0.purgesPushed = true
         }
@@ -482,15 +482,15 @@ import Testing
         let listener = try listen()
         defer { listener.stop() }
         for replication in [
-            here.createPullReplication(from: try url(listener)),
-            here.createPushReplication(to: try url(listener)),
+            here.makePullReplication(from: try url(listener)),
+            here.makePushReplication(to: try url(listener)),
         ] {
             try await replication.run()
         }
         #expect(try hasBoth(here, "pulled"))
         #expect(try hasBoth(there, "pushed"))
         let other = try Database.inMemory(named: "other")
-        try await here.createPushReplication(to: other).run()
+        try await here.makePushReplication(to: other).run()
         #expect(try hasBoth(other, "pulled"))
     }
 }

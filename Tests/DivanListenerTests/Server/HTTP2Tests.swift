@@ -58,7 +58,7 @@ import Testing
         #expect(try here.documentCount == 251)
         await pull.stopAndWait()
 
-        let push = here.createPushReplication(
+        let push = here.makePushReplication(
             to: "https://127.0.0.1:\(port)/notes", settings: pull.settings
         ) { $0.isContinuous = false }
         for n in 0..<250 { try here.put("p\(n)", [:], parent: nil) }

@@ -53,7 +53,7 @@ import Testing
             }
             defer { server.stop() }
             let here = try Database.inMemory(named: "here")
-            let pull = here.createPullReplication(from: "https://127.0.0.1:\(server.port)/notes") {
+            let pull = here.makePullReplication(from: "https://127.0.0.1:\(server.port)/notes") {
                 $0.trust = .pinnedCertificates([pin])
                 $0.proxy = .none
                 $0.isContinuous = true

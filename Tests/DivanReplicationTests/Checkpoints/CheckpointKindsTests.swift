@@ -41,7 +41,7 @@ import Testing
     /// Pulls everything, and gives how many changes were compared.
     private func pull(isContinuous: Bool) async throws -> Int {
         try await examined(
-            here.createPullReplication(from: there, configure: kind(isContinuous: isContinuous)))
+            here.makePullReplication(from: there, configure: kind(isContinuous: isContinuous)))
     }
 
     private func examined(_ replication: Replication) async throws -> Int {
@@ -75,9 +75,9 @@ import Testing
         continuousFirst: Bool
     ) async throws {
         try fill(0..<5, in: here)
-        let first = here.createPushReplication(
+        let first = here.makePushReplication(
             to: there, configure: kind(isContinuous: continuousFirst))
-        let second = here.createPushReplication(
+        let second = here.makePushReplication(
             to: there, configure: kind(isContinuous: !continuousFirst))
         #expect(first.checkpointID == second.checkpointID)
         #expect(try await examined(first) == 5)
@@ -86,8 +86,8 @@ import Testing
     }
 
     @Test func `replications that differ in a filter share nothing`() async throws {
-        let plain = here.createPullReplication(from: there)
-        let some = here.createPullReplication(from: there) { $0.documentIDs = ["d1"] }
+        let plain = here.makePullReplication(from: there)
+        let some = here.makePullReplication(from: there) { $0.documentIDs = ["d1"] }
         #expect(plain.checkpointID != some.checkpointID)
     }
 
@@ -173,7 +173,7 @@ import Testing
         try here.put("a", ["n": 2], parent: first.revisionID)
         try here.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
         try here.putLocalDocument(note, ["ids": ["a"]])
-        try await here.createPullReplication(from: there) { $0.conflictResolver = .keepWinner }
+        try await here.makePullReplication(from: there) { $0.conflictResolver = .keepWinner }
             .run()
         #expect(try here.conflictCount == 0)
         #expect(try here.localDocument(note) == nil)

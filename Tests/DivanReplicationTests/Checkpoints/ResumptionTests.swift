@@ -36,12 +36,12 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let first = try database("db")
         for n in 0..<5 { try first.put("a\(n)", [:], parent: nil) }
-        #expect(try await run(first.createPushReplication(to: remote)) == 5)
+        #expect(try await run(first.makePushReplication(to: remote)) == 5)
         first.close()
         let second = try database("db")
         defer { second.close() }
         try second.put("b", [:], parent: nil)
-        #expect(try await run(second.createPushReplication(to: remote)) == 1)
+        #expect(try await run(second.makePushReplication(to: remote)) == 1)
     }
 
     @Test
@@ -51,11 +51,11 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let original = try database("db")
         try original.put("early", [:], parent: nil)
-        #expect(try await run(original.createPushReplication(to: remote)) == 1)
+        #expect(try await run(original.makePushReplication(to: remote)) == 1)
         let backup = folder.appending(path: "backup.divan")
         try original.backup(to: backup)
         for n in 0..<5 { try original.put("lost\(n)", [:], parent: nil) }
-        #expect(try await run(original.createPushReplication(to: remote)) == 5)
+        #expect(try await run(original.makePushReplication(to: remote)) == 5)
         original.close()
 
         let place = folder.appending(path: "db.divan")
@@ -65,10 +65,10 @@ import Testing
         defer { restored.close() }
         // The same sequences as the lost documents had, and beyond.
         for n in 0..<8 { try restored.put("new\(n)", [:], parent: nil) }
-        _ = try await run(restored.createPushReplication(to: remote))
+        _ = try await run(restored.makePushReplication(to: remote))
         for n in 0..<8 { #expect(try remote.document(withID: "new\(n)") != nil) }
         // And what the other end still has comes back.
-        _ = try await run(restored.createPullReplication(from: remote))
+        _ = try await run(restored.makePullReplication(from: remote))
         #expect(try restored.documentCount == 14)
     }
 
@@ -76,7 +76,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let first = try database("one")
         for n in 0..<3 { try first.put("common\(n)", [:], parent: nil) }
-        _ = try await run(first.createPushReplication(to: remote))
+        _ = try await run(first.makePushReplication(to: remote))
         first.close()
         try FileManager.default.copyItem(
             at: folder.appending(path: "one.divan"), to: folder.appending(path: "two.divan"))
@@ -91,8 +91,8 @@ import Testing
                 try one.put("one-\(round)-\(n)", [:], parent: nil)
                 try two.put("two-\(round)-\(n)", [:], parent: nil)
             }
-            _ = try await run(one.createPushReplication(to: remote))
-            _ = try await run(two.createPushReplication(to: remote))
+            _ = try await run(one.makePushReplication(to: remote))
+            _ = try await run(two.makePushReplication(to: remote))
         }
         #expect(try remote.documentCount == 3 + 2 * 10)
     }
@@ -103,12 +103,12 @@ import Testing
         defer { local.close() }
         for n in 0..<4 { try local.put("a\(n)", [:], parent: nil) }
         var target = try database("remote")
-        let push = local.createPushReplication(to: target) { $0.remoteUUID = "the-server" }
+        let push = local.makePushReplication(to: target) { $0.remoteUUID = "the-server" }
         #expect(try await run(push) == 4)
         try target.delete()
         target = try database("remote")
         defer { target.close() }
-        let again = local.createPushReplication(to: target) { $0.remoteUUID = "the-server" }
+        let again = local.makePushReplication(to: target) { $0.remoteUUID = "the-server" }
         #expect(try await run(again) == 4)
         #expect(try target.documentCount == 4)
     }
@@ -124,7 +124,7 @@ import Testing
         let second = try stand.serve()
         defer { second.stop() }
         func push(to server: LoopbackServer, _ uuid: String?) -> Replication {
-            local.createPushReplication(to: server.databaseURL) { $0.remoteUUID = uuid }
+            local.makePushReplication(to: server.databaseURL) { $0.remoteUUID = uuid }
         }
         #expect(try await run(push(to: first, "the-server")) == 4)
         #expect(try await run(push(to: first, nil)) == 4)
@@ -143,7 +143,7 @@ import Testing
         defer { local.close() }
         let source = try database("source")
         try source.put("early", [:], parent: nil)
-        let pull = local.createPullReplication(from: source) { $0.remoteUUID = "source" }
+        let pull = local.makePullReplication(from: source) { $0.remoteUUID = "source" }
         #expect(try await run(pull) == 1)
         let backup = folder.appending(path: "backup.divan")
         try source.backup(to: backup)
@@ -156,7 +156,7 @@ import Testing
         let restored = try database("source")
         defer { restored.close() }
         for n in 0..<3 { try restored.put("y\(n)", [:], parent: nil) }
-        let again = local.createPullReplication(from: restored) { $0.remoteUUID = "source" }
+        let again = local.makePullReplication(from: restored) { $0.remoteUUID = "source" }
         _ = try await run(again)
         for n in 0..<3 { #expect(try local.document(withID: "y\(n)") != nil) }
     }
@@ -166,11 +166,11 @@ import Testing
         let manager = try Manager(directory: folder)
         defer { manager.close() }
         let database = try manager.database(named: "db")
-        let push = database.createPushReplication(to: remote) { $0.isContinuous = true }
+        let push = database.makePushReplication(to: remote) { $0.isContinuous = true }
         push.start()
         await eventually { push.activity == .idle }
         try manager.suspend()
-        let pull = database.createPullReplication(from: remote)
+        let pull = database.makePullReplication(from: remote)
         pull.start()
         await eventually { pull.activity == .offline }
         try manager.resume()

@@ -96,7 +96,7 @@ import Testing
                 body: Array(answer.utf8))
         }
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL)
+        let pull = here.makePullReplication(from: server.databaseURL)
         let told = Mutex<Set<String>>([])
         let token = pull.addDocumentListener { event in
             told.withLock {

@@ -48,7 +48,7 @@ import Testing
         try here.put("bad", ["v": "poison"], parent: nil)
         let server = try serve(Self.isPoisoned)
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL, configure: Self.isQuick)
+        let push = here.makePushReplication(to: server.databaseURL, configure: Self.isQuick)
         let told = Mutex<[ReplicatedDocument]>([])
         let token = push.addDocumentListener { event in told.withLock { $0.append(event) } }
         let summary = try await push.run()
@@ -81,7 +81,7 @@ import Testing
                 }
         }
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL, configure: Self.isQuick)
+        let push = here.makePushReplication(to: server.databaseURL, configure: Self.isQuick)
         let summary = try await push.run()
         #expect(summary.transferred == 1 && summary.refused == 0)
         #expect(try there.contains("bad"))
@@ -91,7 +91,7 @@ import Testing
         try here.put("bad", ["v": "poison"], parent: nil)
         let server = try serve(Self.isPoisoned)
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL) {
+        let push = here.makePushReplication(to: server.databaseURL) {
             Self.isQuick(&$0)
             $0.isContinuous = true
         }
@@ -101,7 +101,7 @@ import Testing
         try await eventually { try there.contains("good") }
         await push.stopAndWait()
         let asked = stand.count("POST _revs_diff")
-        try await here.createPushReplication(to: server.databaseURL, configure: Self.isQuick).run()
+        try await here.makePushReplication(to: server.databaseURL, configure: Self.isQuick).run()
         #expect(stand.count("POST _revs_diff") == asked)
     }
 
@@ -112,7 +112,7 @@ import Testing
         let isFull = Mutex(true)
         let server = try serve { request in request.method == "PUT" && isFull.withLock { $0 } }
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL) {
+        let push = here.makePushReplication(to: server.databaseURL) {
             Self.isQuick(&$0)
             $0.isContinuous = true
         }

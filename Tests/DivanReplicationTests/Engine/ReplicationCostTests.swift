@@ -28,7 +28,7 @@ import Testing
             let server = try stand.serve(traffic: traffic)
             defer { server.stop() }
             try fill(here, 0..<count)
-            let push = here.createPushReplication(to: server.databaseURL)
+            let push = here.makePushReplication(to: server.databaseURL)
             try await push.run()
             traffic.reset()
             try here.update("d7") { $0["n"] = 0 }
@@ -89,7 +89,7 @@ import Testing
         options.create = true
         let prebuilt = try Database.open(
             at: folder.appending(path: "made/prebuilt.divan"), options: options)
-        try await prebuilt.createPullReplication(from: server).run()
+        try await prebuilt.makePullReplication(from: server).run()
         #expect(try prebuilt.allDocuments().allSatisfy { $0.revisionID.hasPrefix("1-") })
         #expect(try prebuilt.documentCount == 200)
         prebuilt.close()
@@ -101,7 +101,7 @@ import Testing
         let installed = try manager.database(named: "app")
         try fill(server, 200..<203)
         try server.update("d5") { $0["n"] = 1_000 }
-        let pull = installed.createPullReplication(from: server)
+        let pull = installed.makePullReplication(from: server)
         let brought = Mutex<Set<String>>([])
         let token = pull.addDocumentListener { event in
             brought.withLock { _ = $0.insert(event.id) }
@@ -122,7 +122,7 @@ import Testing
             }
         }
         let snapshot = try Database.inMemory(named: "snapshot")
-        try await snapshot.createPullReplication(from: server).run()
+        try await snapshot.makePullReplication(from: server).run()
         var rows = 0
         try snapshot.inspect(store: "revisions") { _ in rows += 1 }
         #expect(rows == 30)
@@ -142,7 +142,7 @@ import Testing
             counts.withLock { $0.append(update.rows.count) }
         }
         await eventually { counts.withLock { $0.last } == 0 }
-        let pull = here.createPullReplication(from: server) { $0.isContinuous = true }
+        let pull = here.makePullReplication(from: server) { $0.isContinuous = true }
         pull.start()
         for step in 1...5 {
             try fill(server, ((step - 1) * 40)..<(step * 40))

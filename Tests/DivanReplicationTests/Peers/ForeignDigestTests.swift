@@ -48,7 +48,7 @@ import Testing
     private func pulled(_ here: Database, _ server: LoopbackServer) async throws -> (
         Replication, DocumentAttachment
     ) {
-        let pull = here.createPullReplication(from: server.databaseURL) {
+        let pull = here.makePullReplication(from: server.databaseURL) {
             $0.downloadsAttachments = false
             $0.retry.firstDelay = .milliseconds(1)
         }
@@ -85,7 +85,7 @@ import Testing
         #expect(try here.verify().isEmpty)
         // To where content is named by SHA-1, it goes whole.
         let third = try Database.inMemory(named: "third")
-        try await here.createPushReplication(to: third).run()
+        try await here.makePushReplication(to: third).run()
         let sent = try third.document(withID: "a")?.attachment(named: "note")
         #expect(try sent?.content() == Self.text)
         #expect(sent?.digest.hasPrefix("sha1-") == true)

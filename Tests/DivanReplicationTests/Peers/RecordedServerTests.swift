@@ -54,7 +54,7 @@ import Testing
         let server = RecordedServer(script, recording.database)
         let here = try Database.inMemory(named: "here")
         _ = try await replicate(server) { url in
-            here.createPullReplication(from: url) {
+            here.makePullReplication(from: url) {
                 $0.proxy = .none
                 $0.retry.maximumAttempts = 1
             }
@@ -106,7 +106,7 @@ import Testing
             }
         }
         _ = try await replicate(server) { url in
-            here.createPushReplication(to: url) {
+            here.makePushReplication(to: url) {
                 $0.proxy = .none
                 $0.retry.maximumAttempts = 1
             }

@@ -26,7 +26,7 @@ import Testing
         let document = MutableDocument(["n": 1], id: id)
         document.setAttachment(named: "photo", contentType: "x/y", .bytes(Self.content))
         try there.save(document)
-        let pull = here.createPullReplication(from: there) { $0.downloadsAttachments = false }
+        let pull = here.makePullReplication(from: there) { $0.downloadsAttachments = false }
         try await pull.run()
         return try await photo(id)
     }
@@ -37,7 +37,7 @@ import Testing
 
     /// A replication to a server that answers as it is told.
     private func pull(_ server: LoopbackServer) -> Replication {
-        here.createPullReplication(from: server.databaseURL) {
+        here.makePullReplication(from: server.databaseURL) {
             $0.retry.firstDelay = .milliseconds(1)
             $0.retry.longestDelay = .milliseconds(2)
         }
@@ -208,7 +208,7 @@ import Testing
             if !isSame {
                 try here.purge("a")
                 try here.compact()
-                let again = here.createPullReplication(from: there) {
+                let again = here.makePullReplication(from: there) {
                     $0.downloadsAttachments = false
                     $0.usesCheckpoints = false
                 }
@@ -223,7 +223,7 @@ import Testing
         let attachment = try await deferred()
         let here = here
         do {
-            try await here.createPullReplication(from: there).downloadAttachment(attachment) {
+            try await here.makePullReplication(from: there).downloadAttachment(attachment) {
                 if $0.completed == $0.total { try here.purge("a") }
             }
             Issue.record("Nobody waited for it.")
@@ -239,7 +239,7 @@ import Testing
         let attachment = try await deferred()
         let here = here
         do {
-            try await here.createPullReplication(from: there).downloadAttachment(attachment) {
+            try await here.makePullReplication(from: there).downloadAttachment(attachment) {
                 if $0.completed > 0 { here.close() }
             }
             Issue.record("A closed database took content.")
@@ -274,7 +274,7 @@ import Testing
         struct Enough: Error {}
         let attachment = try await deferred()
         await #expect(throws: Enough.self) {
-            try await here.createPullReplication(from: there).downloadAttachment(attachment) {
+            try await here.makePullReplication(from: there).downloadAttachment(attachment) {
                 if $0.completed > 0 { throw Enough() }
             }
         }
@@ -284,7 +284,7 @@ import Testing
     @Test func `an attachment of another database is refused`() async throws {
         _ = try await deferred()
         let other = try #require(try there.document(withID: "a")).attachments[0]
-        let error = await failure(here.createPullReplication(from: there), other)
+        let error = await failure(here.makePullReplication(from: there), other)
         #expect(error?.code == .invalidSetting)
     }
 
@@ -297,7 +297,7 @@ import Testing
         let stand = CouchStandIn(third)
         let server = try stand.serve()
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL) { $0.isContinuous = true }
+        let push = here.makePushReplication(to: server.databaseURL) { $0.isContinuous = true }
         let errors = Mutex<[ReplicationError]>([])
         let token = push.addDocumentListener { event in
             if let error = event.error { errors.withLock { $0.append(error) } }
@@ -310,7 +310,7 @@ import Testing
         #expect(errors.withLock { $0.first?.documentID } == "a")
         // No request carried half of it.
         #expect(stand.count("PUT a") == 0)
-        try await here.createPullReplication(from: there).downloadAttachment(attachment)
+        try await here.makePullReplication(from: there).downloadAttachment(attachment)
         try await eventually { try third.contains("a") }
         #expect(
             try third.document(withID: "a")?.attachment(named: "photo")?.content()
@@ -323,13 +323,13 @@ import Testing
     @Test func `an edit goes back without the content, which the other end has`() async throws {
         _ = try await deferred()
         try here.update("a") { $0["n"] = 2 }
-        try await here.createPushReplication(to: there).run()
+        try await here.makePushReplication(to: there).run()
         #expect(try there.document(withID: "a")?["n"].int == 2)
         #expect(
             try there.document(withID: "a")?.attachment(named: "photo")?.content()
                 == Self.content)
         // The content serves both revisions here.
-        try await here.createPullReplication(from: there).downloadAttachment(try await photo())
+        try await here.makePullReplication(from: there).downloadAttachment(try await photo())
         #expect(try await photo().content() == Self.content)
         try here.compact()
         #expect(try await photo().content() == Self.content)
@@ -342,7 +342,7 @@ import Testing
         theirs.setAttachment(named: "photo", contentType: "x/y", .bytes([9, 9, 9]))
         let other = try Database.inMemory(named: "other")
         try other.save(theirs)
-        let pull = here.createPullReplication(from: other) { $0.downloadsAttachments = false }
+        let pull = here.makePullReplication(from: other) { $0.downloadsAttachments = false }
         try await pull.run()
         let revisions = try here.conflictingRevisions(of: "a")
         #expect(revisions.count == 2)

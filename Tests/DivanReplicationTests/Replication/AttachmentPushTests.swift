@@ -29,7 +29,7 @@ import Testing
     private func push() async throws -> ReplicationSummary {
         let server = try stand.serve()
         defer { server.stop() }
-        return try await here.createPushReplication(to: server.databaseURL).run()
+        return try await here.makePushReplication(to: server.databaseURL).run()
     }
 
     private func content(_ id: String, _ name: String) throws -> [UInt8]? {
@@ -82,7 +82,7 @@ import Testing
             return true
         }
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL)
+        let push = here.makePushReplication(to: server.databaseURL)
         try await push.run()
         let first = try #require(try there.document(withID: "d1")?.attachment(named: "t"))
         // CouchDB would keep coded bytes as if they were the content; a Divan keeps them as what they are.
@@ -149,7 +149,7 @@ import Testing
         }
         let server = try stand.serve()
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL)
+        let push = here.makePushReplication(to: server.databaseURL)
         let summary = try await push.run()
         #expect(summary.transferred == 4 && summary.refused == 1)
         let error = try #require(summary.documentErrors.first)

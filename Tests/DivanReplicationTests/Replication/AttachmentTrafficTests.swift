@@ -41,7 +41,7 @@ import Testing
         let server = try stand.serve(traffic: traffic)
         defer { server.stop() }
         try attach("a", to: here, ["large": Self.large, "small": [1, 2]])
-        let push = here.createPushReplication(to: server.databaseURL)
+        let push = here.makePushReplication(to: server.databaseURL)
         try await push.run()
         #expect(traffic.received > Self.size)
         traffic.reset()
@@ -65,7 +65,7 @@ import Testing
         let server = try stand.serve(traffic: traffic)
         defer { server.stop() }
         try attach("a", to: there, ["large": Self.large])
-        let pull = here.createPullReplication(from: server.databaseURL)
+        let pull = here.makePullReplication(from: server.databaseURL)
         try await pull.run()
         #expect(traffic.sent > Self.size)
         traffic.reset()
@@ -85,7 +85,7 @@ import Testing
         document.setAttachment(named: "large", contentType: nil, .bytes(Self.large))
         document.setAttachment(named: "small", contentType: nil, .bytes([7]))
         try here.save(document)
-        try await here.createPushReplication(to: server.databaseURL).run()
+        try await here.makePushReplication(to: server.databaseURL).run()
         #expect(try content(there, "a") == Self.large)
         #expect(try content(there, "a", "small") == [7])
         #expect(
@@ -102,7 +102,7 @@ import Testing
         }
         defer { server.stop() }
         try attach("a", to: here, ["large": Self.large])
-        let push = here.createPushReplication(to: server.databaseURL) {
+        let push = here.makePushReplication(to: server.databaseURL) {
             $0.headers = ["X-App": "notes", "X-Other": "1"]
         }
         try await push.run()
@@ -115,7 +115,7 @@ import Testing
         async throws
     {
         for id in ["gone", "kept"] { try attach(id, to: there, ["large": Self.large]) }
-        let pull = here.createPullReplication(from: there)
+        let pull = here.makePullReplication(from: there)
         try await pull.run()
         let gone = try #require(try there.document(withID: "gone"))
         try there.putExistingRevision(
@@ -128,7 +128,7 @@ import Testing
         let keeping = try Database.inMemory(named: "keeping")
         let other = try Database.inMemory(named: "other")
         try attach("gone", to: other, ["large": Self.large])
-        let second = keeping.createPullReplication(from: other) { $0.accessRemoval = .keep }
+        let second = keeping.makePullReplication(from: other) { $0.accessRemoval = .keep }
         try await second.run()
         let revision = try #require(try other.document(withID: "gone")).revisionID
         try other.putExistingRevision(
@@ -147,7 +147,7 @@ import Testing
         }
         let server = try stand.serve()
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL) { $0.isContinuous = true }
+        let pull = here.makePullReplication(from: server.databaseURL) { $0.isContinuous = true }
         pull.start()
         for round in Int64(2)...6 {
             for n in 0..<20 {

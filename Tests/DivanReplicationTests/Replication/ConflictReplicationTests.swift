@@ -8,8 +8,8 @@ import Testing
 /// What two people who edit apart find when they meet.
 @Suite(.timeLimit(.minutes(10))) struct ConflictReplicationTests {
     private func sync(_ database: Database, with server: Database) async throws {
-        try await database.createPushReplication(to: server).run()
-        try await database.createPullReplication(from: server).run()
+        try await database.makePushReplication(to: server).run()
+        try await database.makePullReplication(from: server).run()
     }
 
     private func leaves(_ database: Database) async throws -> [String] {
@@ -59,7 +59,7 @@ import Testing
         let here = try Database.inMemory(named: "here")
         let there = try Database.inMemory(named: "there")
         try there.put("a", ["n": 1], parent: nil)
-        let pull = here.createPullReplication(from: there)
+        let pull = here.makePullReplication(from: there)
         try await pull.run()
         let edited = try #require(try here.document(withID: "a")).toMutable()
         edited["mine"] = true
@@ -114,10 +114,10 @@ import Testing
         let here = try Database.inMemory(named: "here")
         let there = try Database.inMemory(named: "there")
         try here.put("a", ["n": 1], parent: nil)
-        try await here.createPushReplication(to: there).run()
+        try await here.makePushReplication(to: there).run()
         #expect(try there.documentCount == 1)
         try here.delete("a")
-        try await here.createPushReplication(to: there).run()
+        try await here.makePushReplication(to: there).run()
         #expect(try there.documentCount == 0)
         #expect(try there.document(withID: "a") == nil)
         #expect(

@@ -44,9 +44,9 @@ struct EncryptedReplicationTests {
             at: folder.appending(path: "first.divan"), options: options(key: 1))
         let second = try database("second", key: 2)
         let plain = try database("plain", key: nil)
-        await run(first.createPushReplication(to: second))
-        await run(plain.createPullReplication(from: second))
-        await run(first.createPullReplication(from: plain))
+        await run(first.makePushReplication(to: second))
+        await run(plain.makePullReplication(from: second))
+        await run(first.makePullReplication(from: plain))
         for other in [second, plain] {
             let copy = try other.document(withID: "a")
             #expect(try copy?.attachment(named: "big")?.content() == bytes)

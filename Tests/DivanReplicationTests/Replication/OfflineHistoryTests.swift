@@ -31,8 +31,8 @@ import Testing
         try database.leafRevisions(of: "note").map { "\($0.revisionID) \($0.isDeleted)" }
     }
 
-    private func push() async throws { try await device.createPushReplication(to: server).run() }
-    private func pull() async throws { try await device.createPullReplication(from: server).run() }
+    private func push() async throws { try await device.makePushReplication(to: server).run() }
+    private func pull() async throws { try await device.makePullReplication(from: server).run() }
     private func remove(_ database: Database) throws { try database.delete("note") }
     private func create(_ database: Database) throws {
         try database.put("note", ["text": "old"], parent: nil)
@@ -44,17 +44,17 @@ import Testing
     ) async throws {
         try create(server)
         try await pull()
-        try await other.createPullReplication(from: server).run()
+        try await other.makePullReplication(from: server).run()
         try edit(device, edits, "device")
         try await push()
         #expect(try leaves(server).count == 1)
         #expect(try leaves(server) == leaves(device))
 
         // Deleted elsewhere: the old text does not come back.
-        try await other.createPullReplication(from: server).run()
+        try await other.makePullReplication(from: server).run()
         #expect(try leaves(other).count == 1)
         try remove(other)
-        try await other.createPushReplication(to: server).run()
+        try await other.makePushReplication(to: server).run()
         try await pull()
         for database in [server, device, other] {
             #expect(try leaves(database).count == 1)

@@ -140,7 +140,7 @@ import Testing
     @Test func `a poll interval takes the place of waiting requests`() async throws {
         let server = try stand.serve()
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL) {
+        let pull = here.makePullReplication(from: server.databaseURL) {
             $0.isContinuous = true
             $0.customProperties["poll"] = 50
         }
@@ -160,7 +160,7 @@ import Testing
         await eventually { hourly.activity == .idle }
         let before = stand.count("GET _changes")
         try there.put("b", [:], parent: nil)
-        let push = here.createPushReplication(to: server.databaseURL)
+        let push = here.makePushReplication(to: server.databaseURL)
         for _ in 0..<10 { try await push.run() }
         #expect(stand.count("GET _changes") == before)
         #expect(try here.documentCount == 1)
@@ -207,7 +207,7 @@ import Testing
         }
         defer { server.stop() }
         for id in ["a", "bad", "c"] { try there.put(id, [:], parent: nil) }
-        let pull = here.createPullReplication(from: server.databaseURL) {
+        let pull = here.makePullReplication(from: server.databaseURL) {
             quick(&$0)
             $0.isContinuous = false
             $0.usesCheckpoints = keepsCheckpoints
@@ -228,7 +228,7 @@ import Testing
         let server = try failing { isFailing.withLock { $0 } }
         defer { server.stop() }
         for id in ["a", "bad"] { try there.put(id, [:], parent: nil) }
-        let pull = here.createPullReplication(from: server.databaseURL) {
+        let pull = here.makePullReplication(from: server.databaseURL) {
             quick(&$0)
             $0.isContinuous = isContinuous
             $0.retry.maximumAttempts = 1_000_000

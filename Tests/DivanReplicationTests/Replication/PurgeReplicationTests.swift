@@ -16,8 +16,8 @@ import Testing
     init() async throws {
         here = try Database.inMemory(named: "here")
         there = try Database.inMemory(named: "there")
-        push = here.createPushReplication(to: there)
-        pull = here.createPullReplication(from: there)
+        push = here.makePushReplication(to: there)
+        pull = here.makePullReplication(from: there)
         try here.put("a", ["n": 1], parent: nil)
         try here.put("b", ["n": 1], parent: nil)
         try await push.run()
@@ -58,7 +58,7 @@ import Testing
         #expect(try here.expirationDate(of: "a") == date)
         #expect(try there.expirationDate(of: "a") == nil)
         let third = try Database.inMemory(named: "third")
-        try await third.createPullReplication(from: here).run()
+        try await third.makePullReplication(from: here).run()
         #expect(try third.documentsExpiring().isEmpty)
     }
 

@@ -33,11 +33,11 @@ import Testing
         try here.put("with", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
         try here.delete("d3")
         // A document that the other end has already is over, too.
-        try await here.createPushReplication(to: there).run()
+        try await here.makePushReplication(to: there).run()
         try here.put("new", [:], parent: nil)
         let server = try stand.serve()
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL) {
+        let push = here.makePushReplication(to: server.databaseURL) {
             if byOldName {
                 $0.customProperties = ["purgePushed": true]
             } else {
@@ -79,7 +79,7 @@ import Testing
             return false
         }
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL) {
+        let push = here.makePushReplication(to: server.databaseURL) {
             $0.purgesPushed = true
             $0.filter = "not2"
         }
@@ -101,11 +101,11 @@ import Testing
     {
         try fill(120, in: here)
         try here.put("with", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
-        try await here.createPushReplication(to: there).run()
+        try await here.makePushReplication(to: there).run()
         try here.put("new", [:], parent: nil)
         let server = try stand.serve()
         defer { server.stop() }
-        let push = here.createPushReplication(to: server.databaseURL) {
+        let push = here.makePushReplication(to: server.databaseURL) {
             $0.customProperties = ["allNew": true]
         }
         try await push.run()
@@ -117,7 +117,7 @@ import Testing
 
     @Test func `attachments are left for later by their old name, too`() async throws {
         try there.put("a", [:], parent: nil, attachments: ["a": .bytes([1, 2])])
-        let pull = here.createPullReplication(from: there) {
+        let pull = here.makePullReplication(from: there) {
             $0.customProperties = ["attachments": false]
         }
         try await pull.run()
@@ -131,7 +131,7 @@ import Testing
         try fill(25, in: there)
         let server = try stand.serve()
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL) {
+        let pull = here.makePullReplication(from: server.databaseURL) {
             $0.changesPerPage = 10
             $0.revisionsPerFetch = 4
         }

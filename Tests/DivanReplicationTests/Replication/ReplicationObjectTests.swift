@@ -21,12 +21,12 @@ import Testing
     }
 
     @Test func `each replication is an object of its own`() {
-        let first = here.createPushReplication(to: there)
-        let second = here.createPushReplication(to: there)
+        let first = here.makePushReplication(to: there)
+        let second = here.makePushReplication(to: there)
         #expect(first !== second)
         #expect(first.direction == .push)
         #expect(first.database === here)
-        let pull = here.createPullReplication(from: "http://host:5984/db")
+        let pull = here.makePullReplication(from: "http://host:5984/db")
         #expect(pull.direction == .pull)
         #expect(pull.remote.description == "http://host:5984/db")
         #expect(!pull.isRunning)
@@ -38,7 +38,7 @@ import Testing
         #expect(!(settings is WritableKeyPath<Replication, ReplicationConfiguration>))
         let isContinuous: AnyKeyPath = \Replication.isContinuous
         #expect(!(isContinuous is WritableKeyPath<Replication, Bool>))
-        let push = here.createPushReplication(to: there) { $0.documentIDs = ["b"] }
+        let push = here.makePushReplication(to: there) { $0.documentIDs = ["b"] }
         #expect(push.documentIDs == ["b"])
         #expect(push.settings.documentIDs == ["b"])
     }
@@ -46,9 +46,9 @@ import Testing
     @Test func `settings are a value, a closure, or a closure on top of a value`() throws {
         var settings = ReplicationConfiguration()
         settings.documentIDs = ["a"]
-        let plain = here.createPullReplication(from: there, settings: settings)
+        let plain = here.makePullReplication(from: there, settings: settings)
         #expect(plain.documentIDs == ["a"])
-        let both = here.createPullReplication(from: there, settings: settings) {
+        let both = here.makePullReplication(from: there, settings: settings) {
             $0.documentIDs.append("b")
         }
         #expect(both.documentIDs == ["a", "b"])
@@ -106,7 +106,7 @@ import Testing
         #expect(here.replications.count == 2)
         for replication in here.replications { await replication.stopAndWait() }
         #expect(here.replications.isEmpty)
-        let once = here.createPushReplication(to: there)
+        let once = here.makePushReplication(to: there)
         try await once.run()
         #expect(here.replications.isEmpty)
     }
@@ -115,7 +115,7 @@ import Testing
     {
         weak var held: Replication?
         do {
-            let pull = here.createPullReplication(from: there) { $0.isContinuous = true }
+            let pull = here.makePullReplication(from: there) { $0.isContinuous = true }
             pull.start()
             held = pull
         }
@@ -127,7 +127,7 @@ import Testing
 
     @Test func `replications begin anew when the database has new UUIDs`() async throws {
         for n in 0..<5 { try here.put("d\(n)", [:], parent: nil) }
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         try await push.run()
         try await push.run()
         #expect(push.status.examined == 0)
@@ -141,7 +141,7 @@ import Testing
 
     @Test func `a replication connects before it is active`() async throws {
         try here.put("a", [:], parent: nil)
-        let push = here.createPushReplication(to: there) { $0.isContinuous = true }
+        let push = here.makePushReplication(to: there) { $0.isContinuous = true }
         let seen = Mutex<[Replication.Activity]>([])
         let token = push.addStatusListener { status in
             seen.withLock { if $0.last != status.activity { $0.append(status.activity) } }
@@ -163,7 +163,7 @@ import Testing
         let gone = try there.put("gone", ["n": 1], parent: nil)
         try there.put("dead", ["n": 1], parent: nil)
         try there.put("plain", ["n": 1], parent: nil)
-        let pull = here.createPullReplication(from: there)
+        let pull = here.makePullReplication(from: there)
         try await pull.run()
         try there.delete("dead")
         try there.update("plain") { $0["n"] = 2 }

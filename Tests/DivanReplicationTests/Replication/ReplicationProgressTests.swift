@@ -40,8 +40,8 @@ import Testing
     @Test func `what both ends have already is examined, and nothing is transferred`() async throws
     {
         try fill(here, 0..<10)
-        try await here.createPushReplication(to: there).run()
-        let push = here.createPushReplication(to: there) { $0.usesCheckpoints = false }
+        try await here.makePushReplication(to: there).run()
+        let push = here.makePushReplication(to: there) { $0.usesCheckpoints = false }
         let seen = Mutex<[ReplicationStatus]>([])
         let token = push.addStatusListener { status in seen.withLock { $0.append(status) } }
         let summary = try await push.run()
@@ -59,10 +59,10 @@ import Testing
         async throws
     {
         try fill(here, 0..<10)
-        try await here.createPushReplication(to: there).run()
+        try await here.makePushReplication(to: there).run()
         try fill(here, 10..<13)
         try delete("d0", in: here)
-        let push = here.createPushReplication(to: there) { $0.usesCheckpoints = false }
+        let push = here.makePushReplication(to: there) { $0.usesCheckpoints = false }
         let summary = try await push.run()
         #expect(summary.examined == 13)
         #expect(summary.transferred == 4)
@@ -72,7 +72,7 @@ import Testing
 
     @Test func `a document with several leaves is one document`() async throws {
         try putConflict("a", in: here)
-        let summary = try await here.createPushReplication(to: there).run()
+        let summary = try await here.makePushReplication(to: there).run()
         #expect(summary.examined == 1 && summary.transferred == 1)
         #expect(try leafCount(of: "a", in: there) == 2)
     }
@@ -82,7 +82,7 @@ import Testing
         there.setValidation(named: "small") { revision, context in
             if let n = revision["n"].int, n >= 3 { throw context.rejection("too large") }
         }
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         let summary = try await push.run()
         #expect(summary.examined == 5 && summary.transferred == 3 && summary.refused == 2)
         #expect(push.status.refused == 2)
@@ -108,7 +108,7 @@ import Testing
             return true
         }
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL) {
+        let pull = here.makePullReplication(from: server.databaseURL) {
             $0.retry.firstDelay = .milliseconds(1)
             $0.proxy = .none
         }
@@ -123,7 +123,7 @@ import Testing
         async throws
     {
         try fill(here, 0..<10)
-        let push = here.createPushReplication(to: there) { $0.isContinuous = true }
+        let push = here.makePushReplication(to: there) { $0.isContinuous = true }
         let seen = Mutex<[ReplicationStatus]>([])
         let token = push.addStatusListener { status in seen.withLock { $0.append(status) } }
         push.start()

@@ -33,14 +33,14 @@ import Testing
         try here.put("a", ["n": 1], parent: first)
         try here.put("a", ["n": 2], parent: first, allowConflict: true)
         try here.put("b", [:], parent: nil)
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         try await push.run()
         #expect(push.report.counts == counts(checked: 3, found: 3))
         let last = RemoteSequence(try here.lastSequence)
         #expect(push.report.read == last && push.report.safe == last)
         #expect(push.report.checkpointed == last)
         // The other end has them all.
-        let other = here.createPushReplication(to: there) { $0.filter = "all" }
+        let other = here.makePushReplication(to: there) { $0.filter = "all" }
         here.setFilter(named: "all") { _, _ in true }
         try await other.run()
         #expect(other.report.counts == counts(checked: 3, found: 0))
@@ -50,9 +50,9 @@ import Testing
         async throws
     {
         try here.put("a", [:], parent: nil)
-        try await here.createPushReplication(to: there).run()
+        try await here.makePushReplication(to: there).run()
         try here.put("b", [:], parent: nil)
-        let second = here.createPushReplication(to: there)
+        let second = here.makePushReplication(to: there)
         try await second.run()
         #expect(second.report.counts == counts(checked: 2, found: 2))
         let history = try await second.checkpointHistory()
@@ -60,7 +60,7 @@ import Testing
         #expect(history.map { $0["start_last_seq"] } == [1, 0])
         #expect(history.map { $0["recorded_seq"] } == [2, 1])
         // One that is made to begin anew does not.
-        let anew = here.createPushReplication(to: there) { $0.customProperties = ["reset": true] }
+        let anew = here.makePushReplication(to: there) { $0.customProperties = ["reset": true] }
         try await anew.run()
         #expect(anew.report.counts == counts(checked: 2, found: 0))
     }
@@ -72,7 +72,7 @@ import Testing
         here.setValidation(named: "no b") { revision, context in
             if revision.id == "b" { throw context.rejection("no") }
         }
-        let pull = here.createPullReplication(from: there)
+        let pull = here.makePullReplication(from: there)
         try await pull.run()
         #expect(pull.report.counts == counts(checked: 3, found: 3, written: 2, failed: 1))
     }
@@ -83,7 +83,7 @@ import Testing
         standIn.manner.withLock { $0.faults = 4 }
         let server = try standIn.serve()
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL) {
+        let pull = here.makePullReplication(from: server.databaseURL) {
             $0.proxy = .none
             $0.retry.maximumAttempts = .max
             $0.retry.firstDelay = .milliseconds(1)

@@ -29,7 +29,7 @@ import Testing
     @Test func `run starts a replication, waits for its end and says what it has done`()
         async throws
     {
-        let pull = here.createPullReplication(from: there)
+        let pull = here.makePullReplication(from: there)
         let summary = try await pull.run()
         #expect(try here.documentCount == 3)
         #expect(summary.examined == 3 && summary.transferred == 3 && summary.refused == 0)
@@ -40,10 +40,10 @@ import Testing
     }
 
     @Test func `run throws the error that ended the replication`() async throws {
-        let push = here.createPushReplication(to: there) { $0.filter = "none" }
+        let push = here.makePushReplication(to: there) { $0.filter = "none" }
         #expect(await code { try await push.run() } == .invalidSetting)
         #expect(push.failure?.code == .invalidSetting)
-        let lost = here.createPullReplication(from: "http://127.0.0.1:1/db") {
+        let lost = here.makePullReplication(from: "http://127.0.0.1:1/db") {
             $0.retry.maximumAttempts = 1
             $0.proxy = .none
         }
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `run waits for what runs already`() async throws {
-        let pull = here.createPullReplication(from: there)
+        let pull = here.makePullReplication(from: there)
         async let first = pull.run()
         async let second = pull.run()
         _ = try await (first, second)
@@ -72,13 +72,13 @@ import Testing
         here.setValidation(named: "odd") { revision, context in
             if revision["n"].int == 1 { throw context.rejection("unlucky") }
         }
-        let summary = try await here.createPullReplication(from: there).run()
+        let summary = try await here.makePullReplication(from: there).run()
         #expect(summary.transferred == 2 && summary.refused == 1 && summary.examined == 3)
         #expect(summary.documentErrors.map(\.documentID) == ["d1"])
     }
 
     @Test func `finished neither starts nor stops a replication`() async throws {
-        let pull = here.createPullReplication(from: there)
+        let pull = here.makePullReplication(from: there)
         await pull.finished()
         #expect(try here.documentCount == 0)
         pull.start()
@@ -92,7 +92,7 @@ import Testing
     {
         let server = try silentServer()
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL)
+        let pull = here.makePullReplication(from: server.databaseURL)
         async let outcome = code { try await pull.run() }
         await eventually { server.acceptedConnections > 0 }
         await pull.stopAndWait()
@@ -103,7 +103,7 @@ import Testing
     @Test func `stopping a continuous replication is the good end of the run that waits for it`()
         async throws
     {
-        let pull = here.createPullReplication(from: there) { $0.isContinuous = true }
+        let pull = here.makePullReplication(from: there) { $0.isContinuous = true }
         async let summary = pull.run()
         await eventually { pull.activity == .idle }
         pull.stop()
@@ -113,7 +113,7 @@ import Testing
     @Test func `cancelling the task that runs a replication stops it`() async throws {
         let server = try silentServer()
         defer { server.stop() }
-        let pull = here.createPullReplication(from: server.databaseURL)
+        let pull = here.makePullReplication(from: server.databaseURL)
         let task = Task { try await pull.run() }
         await eventually { server.acceptedConnections > 0 }
         task.cancel()

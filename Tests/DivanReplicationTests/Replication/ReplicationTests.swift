@@ -27,7 +27,7 @@ import Testing
     @Test func `a push brings every document over and stops`() async throws {
         try fill(here, 2_500)
         try here.delete("doc7")
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         push.start()
         await push.finished()
         #expect(push.activity == .stopped)
@@ -46,7 +46,7 @@ import Testing
         // Composed and decomposed, two IDs that Swift calls equal.
         try here.put("\u{E9}", [:], parent: nil)
         try here.put("e\u{301}", [:], parent: nil)
-        try await here.createPushReplication(to: there) { $0.documentIDs = ["\u{E9}"] }.run()
+        try await here.makePushReplication(to: there) { $0.documentIDs = ["\u{E9}"] }.run()
         #expect(try there.documentCount == 1)
         #expect(try there.contains("\u{E9}"))
     }
@@ -59,7 +59,7 @@ import Testing
             try here.putExistingRevision(id, history: ["1-a"], ["n": 1])
             try there.putExistingRevision(id, history: ["1-b"], ["n": 2])
         }
-        try await here.createPullReplication(from: there) { $0.conflictResolver = .keepWinner }
+        try await here.makePullReplication(from: there) { $0.conflictResolver = .keepWinner }
             .run()
         for id in ids { #expect(try here.conflict(of: id) == nil) }
     }
@@ -68,7 +68,7 @@ import Testing
         try fill(there, 1_200)
         let view = here.view(named: "numbers")
         view.setMap(version: "1", reduce: .count) { document, emit in emit(document["n"], nil) }
-        let pull = here.createPullReplication(from: there)
+        let pull = here.makePullReplication(from: there)
         var counts: [Int64] = []
         for try await rows in view.query().live(interval: .zero) {
             counts.append(rows.first?.value?.int64 ?? 0)
@@ -88,7 +88,7 @@ import Testing
         try there.put(
             "a", ["branch": true], parent: try there.revisionHistory(of: "a")[2],
             allowConflict: true)
-        let pull = here.createPullReplication(from: there)
+        let pull = here.makePullReplication(from: there)
         pull.start()
         await pull.finished()
         #expect(
@@ -99,10 +99,10 @@ import Testing
 
     @Test func `a second run transfers nothing, also with objects made anew`() async throws {
         try fill(here, 50)
-        let first = here.createPushReplication(to: there)
+        let first = here.makePushReplication(to: there)
         first.start()
         await first.finished()
-        let second = here.createPushReplication(to: there)
+        let second = here.makePushReplication(to: there)
         second.start()
         await second.finished()
         #expect(second.status.examined == 0)
@@ -114,10 +114,10 @@ import Testing
 
     @Test func `a run that is reset begins at the beginning`() async throws {
         try fill(here, 5)
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         push.start()
         await push.finished()
-        let summary = try await here.createPushReplication(to: there) {
+        let summary = try await here.makePushReplication(to: there) {
             $0.customProperties["reset"] = true
         }.run()
         #expect(summary.examined == 5)
@@ -128,7 +128,7 @@ import Testing
         let big = [UInt8](repeating: 7, count: 700_000)
         try here.put(
             "a", [:], parent: nil, attachments: ["big": .bytes(big), "small": .bytes([1])])
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         push.start()
         await push.finished()
         #expect(try there.document(withID: "a")?.attachment(named: "big")?.content() == big)
@@ -148,7 +148,7 @@ import Testing
         there.setValidation(named: "odd") { revision, context in
             if revision["n"].int == 13 { throw context.rejection("unlucky") }
         }
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         let refused = Mutex<[String]>([])
         let token = push.addDocumentListener { event in
             if event.error != nil { refused.withLock { $0.append(event.id) } }
@@ -169,7 +169,7 @@ import Testing
 
     @Test func `each revision gives an event`() async throws {
         try fill(here, 3)
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         let events = push.documentEvents
         push.start()
         var ids: Set<String> = []
@@ -187,7 +187,7 @@ import Testing
         let token = try here.addChangeListener { change in
             source.withLock { $0 = change.changes.first?.source }
         }
-        let pull = here.createPullReplication(from: there)
+        let pull = here.makePullReplication(from: there)
         pull.start()
         await pull.finished()
         await eventually { source.withLock { $0 } != nil }
@@ -202,7 +202,7 @@ import Testing
         here.setFilter(named: "byOwner") { document, parameters in
             document["owner"].value == parameters["name"]
         }
-        let push = here.createPushReplication(to: there) {
+        let push = here.makePushReplication(to: there) {
             $0.filter = "byOwner"
             $0.filterParameters = ["name": "Waldo"]
         }
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test func `a filter that is not registered is an error`() async throws {
-        let push = here.createPushReplication(to: there) { $0.filter = "none" }
+        let push = here.makePushReplication(to: there) { $0.filter = "none" }
         push.start()
         await push.finished()
         #expect(push.lastError?.code == .invalidSetting)
@@ -222,7 +222,7 @@ import Testing
 
     @Test func `a selector limits what is pushed`() async throws {
         try fill(here, 10)
-        let push = here.createPushReplication(to: there) { $0.selector = ["n": ["$gte": 7]] }
+        let push = here.makePushReplication(to: there) { $0.selector = ["n": ["$gte": 7]] }
         push.start()
         await push.finished()
         #expect(push.lastError == nil)
@@ -234,14 +234,14 @@ import Testing
 
     @Test func `a list of document IDs limits push and pull`() async throws {
         try fill(here, 10)
-        let push = here.createPushReplication(to: there) {
+        let push = here.makePushReplication(to: there) {
             $0.documentIDs = ["doc3", "doc5", "nowhere"]
         }
         push.start()
         await push.finished()
         #expect(try there.documentCount == 2)
         let third = try Database.inMemory(named: "third")
-        let pull = third.createPullReplication(from: here) { $0.documentIDs = ["doc9"] }
+        let pull = third.makePullReplication(from: here) { $0.documentIDs = ["doc9"] }
         pull.start()
         await pull.finished()
         #expect(try third.documentCount == 1)
@@ -250,7 +250,7 @@ import Testing
     @Test func `a transformer changes properties on their way and nothing else`() async throws {
         try here.put(
             "a", ["secret": "plain", "_attachments": ["t": ["data": "aGVsbG8="]]], parent: nil)
-        let push = here.createPushReplication(to: there) {
+        let push = here.makePushReplication(to: there) {
             $0.propertyTransformer = { properties in
                 var properties = properties
                 #expect(properties["_id"] == "a")
@@ -273,12 +273,12 @@ import Testing
     @Test func `a resolver ends conflicts as they arrive, and leaves no note of them`() async throws
     {
         let first = try here.put("a", ["n": 1], parent: nil)
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         push.start()
         await push.finished()
         try here.put("a", ["mine": 1, "n": 1], parent: first.revisionID)
         try there.put("a", ["theirs": 1, "n": 1], parent: first.revisionID)
-        let pull = here.createPullReplication(from: there) { $0.conflictResolver = .mergeFields }
+        let pull = here.makePullReplication(from: there) { $0.conflictResolver = .mergeFields }
         pull.start()
         await pull.finished()
         #expect(pull.lastError == nil)
@@ -306,7 +306,7 @@ import Testing
         async throws
     {
         let first = try there.put("a", ["n": 1], parent: nil)
-        let pull = here.createPullReplication(from: there) { $0.accessRemoval = policy }
+        let pull = here.makePullReplication(from: there) { $0.accessRemoval = policy }
         pull.start()
         await pull.finished()
         try there.putExistingRevision(
@@ -326,7 +326,7 @@ import Testing
 
     @Test func `a continuous replication becomes idle, and brings what comes later`() async throws {
         try fill(here, 10)
-        let push = here.createPushReplication(to: there) { $0.isContinuous = true }
+        let push = here.makePushReplication(to: there) { $0.isContinuous = true }
         push.start()
         await eventually { push.activity == .idle }
         #expect(try there.documentCount == 10)
@@ -338,7 +338,7 @@ import Testing
         #expect(try await push.pendingDocumentIDs().isEmpty)
         await push.stopAndWait()
         #expect(push.activity == .stopped)
-        let again = here.createPushReplication(to: there) { $0.isContinuous = true }
+        let again = here.makePushReplication(to: there) { $0.isContinuous = true }
         again.start()
         await eventually { again.activity == .idle }
         #expect(again.status.examined == 0)
@@ -368,7 +368,7 @@ import Testing
     }
 
     @Test func `closing the database ends its replications`() async throws {
-        let push = here.createPushReplication(to: there) { $0.isContinuous = true }
+        let push = here.makePushReplication(to: there) { $0.isContinuous = true }
         push.start()
         await eventually { push.activity == .idle }
         here.close()
@@ -377,7 +377,7 @@ import Testing
     }
 
     @Test func `suspending ends the traffic until it is resumed`() async throws {
-        let push = here.createPushReplication(to: there) { $0.isContinuous = true }
+        let push = here.makePushReplication(to: there) { $0.isContinuous = true }
         push.start()
         await eventually { push.activity == .idle }
         await push.suspend()
@@ -394,7 +394,7 @@ import Testing
     }
 
     @Test func `starting twice, and stopping what is not started, do nothing`() async throws {
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         push.stop()
         push.start()
         push.start()
@@ -405,7 +405,7 @@ import Testing
 
     @Test func `the stream of statuses ends with the replication`() async throws {
         try fill(here, 200)
-        let push = here.createPushReplication(to: there)
+        let push = here.makePushReplication(to: there)
         push.start()
         var last: ReplicationStatus?
         for await status in push.statuses {
@@ -428,12 +428,12 @@ import Testing
     }
 
     @Test func `credentials are in no description`() {
-        let push = here.createPushReplication(to: "http://ann:secret@host:5984/db@x")
+        let push = here.makePushReplication(to: "http://ann:secret@host:5984/db@x")
         #expect(!push.description.contains("secret"))
         #expect(push.description.contains("http://host:5984/db@x"))
         // A mark on a separator makes another character of it.
         for url in ["http://\u{301}ann:secret@host/db", "http://ann:secret@\u{301}host/db"] {
-            #expect(!here.createPushReplication(to: url).description.contains("secret"))
+            #expect(!here.makePushReplication(to: url).description.contains("secret"))
         }
     }
 }

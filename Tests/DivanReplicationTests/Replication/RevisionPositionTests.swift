@@ -95,11 +95,11 @@ import Testing
         put(["x"], Self.hello, revpos)
         try await server.pull(into: here)
         #expect(try attachment(here).revisionPosition == 1)
-        try await here.createPushReplication(to: third).run()
+        try await here.makePushReplication(to: third).run()
         put(["y", "x"], Self.world, revpos)
         try await server.pull(into: here)
         #expect(try attachment(here).revisionPosition == 2)
-        try await here.createPushReplication(to: third).run()
+        try await here.makePushReplication(to: third).run()
         #expect(try attachment(third).content() == Self.world.bytes)
     }
 

@@ -43,10 +43,10 @@ import Testing
         for n in 0..<150 { try here.put("here\(n)", ["n": .integer(Int64(n))], parent: nil) }
         try here.put("a", [:], parent: nil, attachments: ["big": .bytes(big)])
         try there.put("b", [:], parent: nil, attachments: ["big": .bytes(big)])
-        let push = here.createPushReplication(to: url(server))
+        let push = here.makePushReplication(to: url(server))
         await run(push)
         #expect(push.lastError == nil)
-        let pull = here.createPullReplication(from: url(server))
+        let pull = here.makePullReplication(from: url(server))
         await run(pull)
         #expect(pull.lastError == nil)
         #expect(try there.documentCount == 152)
@@ -63,7 +63,7 @@ import Testing
         }
         defer { server.stop() }
         try here.put("a", [:], parent: nil)
-        let push = here.createPushReplication(
+        let push = here.makePushReplication(
             to: "http://ann:secret@127.0.0.1:\(server.port)/db"
         ) { $0.headers = ["X-App": "notes"] }
         await run(push)
@@ -82,7 +82,7 @@ import Testing
                     #"{"error":"unauthorized","reason":"Name or password is incorrect."}"#.utf8))
         }
         defer { server.stop() }
-        let push = here.createPushReplication(to: url(server))
+        let push = here.makePushReplication(to: url(server))
         await run(push)
         #expect(push.lastError?.code == .unauthorized)
         #expect(push.lastError?.status == 401)
@@ -92,10 +92,10 @@ import Testing
         let server = try serve()
         defer { server.stop() }
         stand.exists.withLock { $0 = false }
-        let push = here.createPushReplication(to: url(server))
+        let push = here.makePushReplication(to: url(server))
         await run(push)
         #expect(push.lastError?.code == .notFound)
-        try await here.createPushReplication(to: url(server)) { $0.createTarget = true }.run()
+        try await here.makePushReplication(to: url(server)) { $0.createTarget = true }.run()
         #expect(stand.exists.withLock { $0 })
     }
 
@@ -105,7 +105,7 @@ import Testing
         let server = try serve()
         let port = server.port
         try here.put("early", [:], parent: nil)
-        let push = here.createPushReplication(to: url(server)) {
+        let push = here.makePushReplication(to: url(server)) {
             $0.isContinuous = true
             $0.retry.firstDelay = .milliseconds(20)
             $0.retry.longestDelay = .milliseconds(100)
@@ -136,7 +136,7 @@ import Testing
         }
         defer { server.stop() }
         try here.put("a", [:], parent: nil)
-        let push = here.createPushReplication(to: url(server)) {
+        let push = here.makePushReplication(to: url(server)) {
             $0.isContinuous = true
             $0.timeToStop = .seconds(300)
         }
@@ -146,11 +146,11 @@ import Testing
         await push.stopAndWait()
         #expect(isSaving.withLock { $0 })
         #expect(push.report.checkpointed != nil)
-        let next = here.createPushReplication(to: url(server))
+        let next = here.makePushReplication(to: url(server))
         #expect(try await next.run().examined == 0)
         // One that has no time is broken off, whatever the server does.
         try here.put("b", [:], parent: nil)
-        let hasty = here.createPushReplication(to: url(server)) {
+        let hasty = here.makePushReplication(to: url(server)) {
             $0.isContinuous = true
             $0.timeToStop = .zero
         }
@@ -203,7 +203,7 @@ import Testing
         let port = gone.port
         gone.stop()
         try here.put("a", [:], parent: nil)
-        let push = here.createPushReplication(to: "http://127.0.0.1:\(port)/db") {
+        let push = here.makePushReplication(to: "http://127.0.0.1:\(port)/db") {
             $0.isContinuous = true
             $0.retry.firstDelay = .seconds(3_600)
             $0.retry.longestDelay = .seconds(3_600)
@@ -240,7 +240,7 @@ import Testing
         jar.set("App", "a1", for: try HTTPURL("http://127.0.0.1:\(server.port)/"))
         jar.set("Other", "o1", for: try HTTPURL("http://elsewhere.example/"))
         try here.put("a", [:], parent: nil)
-        let push = here.createPushReplication(to: url(server)) { $0.cookies = jar }
+        let push = here.makePushReplication(to: url(server)) { $0.cookies = jar }
         await run(push)
         #expect(push.lastError == nil)
         #expect(seen.all.first == "App=a1")
@@ -273,7 +273,7 @@ import Testing
         }
         defer { server.stop() }
         try here.put("a", [:], parent: nil)
-        let push = here.createPushReplication(to: url(server)) {
+        let push = here.makePushReplication(to: url(server)) {
             $0.authenticator = .openIDConnect { page in
                 pages.append(page)
                 return "http://127.0.0.1/db/_oidc_callback?code=42"
@@ -286,7 +286,7 @@ import Testing
         #expect(try there.documentCount == 1)
         // Another run, and another replication with the same setting, need no page.
         await run(push)
-        let pull = here.createPullReplication(from: url(server)) {
+        let pull = here.makePullReplication(from: url(server)) {
             $0.authenticator = push.authenticator
         }
         await run(pull)
@@ -307,7 +307,7 @@ import Testing
             try there.put(
                 "d\(n)", ["n": .integer(Int64(n)), "t": .string(text)], parent: nil)
         }
-        let pull = here.createPullReplication(from: url(server))
+        let pull = here.makePullReplication(from: url(server))
         await run(pull)
         #expect(pull.lastError == nil)
         #expect(try here.documentCount == 60)

@@ -168,7 +168,7 @@ import Testing
     @Test func `names are compared by their bytes, whatever else they look like`() async throws {
         for id in ["\u{e9}", "e\u{301}", "_design/\u{338}x"] { try here.put(id, [:], parent: nil) }
         // Only administrators may store design documents, and the stroke belongs to the one after it.
-        let push = here.createPushReplication(to: there) {
+        let push = here.makePushReplication(to: there) {
             $0.remoteAccess = PeerAccess(user: "joe") { step in
                 guard step == .storingDesign else { return }
                 throw ReplicationError(.forbidden, "Only administrators may store it.")
