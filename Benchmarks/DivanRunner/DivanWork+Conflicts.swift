@@ -46,7 +46,7 @@ extension DivanWork {
                         var properties = first.properties
                         properties["age"] = .integer(age)
                         try transaction.put(
-                            id, properties, parent: first.revisionID, allowConflict: true)
+                            id, properties, parent: first.revisionID, options: .allowConflict)
                     }
                 }
             }

@@ -74,7 +74,7 @@ public struct ReplicationError: Error, Sendable {
     ///   - documentID: The document concerned.
     ///   - isTransient: Whether trying again later may help.
     ///   - underlying: The cause.
-    public init(
+    package init(
         _ code: Code, _ message: String, status: Int? = nil, documentID: String? = nil,
         isTransient: Bool = false, underlying: (any Error)? = nil
     ) {

@@ -27,8 +27,8 @@ import Testing
     @Test func `documents with conflicts are listed by a query of all documents`() throws {
         try database.put("calm", [:], parent: nil)
         let first = try database.put("torn", ["n": 0], parent: nil)
-        try database.put("torn", ["n": 1], parent: first.revisionID, allowConflict: true)
-        try database.put("torn", ["n": 2], parent: first.revisionID, allowConflict: true)
+        try database.put("torn", ["n": 1], parent: first.revisionID, options: .allowConflict)
+        try database.put("torn", ["n": 2], parent: first.revisionID, options: .allowConflict)
         var query = database.allDocumentsQuery()
         query.allDocumentsMode = .onlyConflicts
         #expect(try query.run().map(\.documentID) == ["torn"])

@@ -98,7 +98,8 @@ private struct PutRequest {
         return try database.inBatch {
             let parent = isReplacing ? try database.document(withID: id)?.revisionID : revision
             return DocumentText.receipt(
-                try database.put(id, properties, parent: parent, isDeleted: isDeleted))
+                try database.put(
+                    id, properties, parent: parent, options: isDeleted ? .tombstone : []))
         }
     }
 }

@@ -39,7 +39,7 @@ extension Command {
                     return nil
                 }
                 if let revision {
-                    return try database.put(id, [:], parent: revision, isDeleted: true)
+                    return try database.put(id, [:], parent: revision, options: .tombstone)
                 }
                 return try database.delete(try invocation.document(id, in: database))
             }

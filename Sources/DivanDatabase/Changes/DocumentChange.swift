@@ -34,7 +34,7 @@ public struct DocumentChange: Sendable, Hashable {
     public var source: ChangeSource
 
     /// Makes a change.
-    public init(
+    package init(
         documentID: String, revisionID: String? = nil, sequence: SequenceNumber? = nil,
         isCurrentRevision: Bool = false, isConflict: Bool = false, isDeletion: Bool = false,
         isPurge: Bool = false, source: ChangeSource = .local
@@ -71,7 +71,7 @@ public struct DatabaseChange: Sendable, Hashable {
     public var documentIDs: [String] { changes.map(\.documentID) }
 
     /// Makes a database change.
-    public init(
+    package init(
         changes: [DocumentChange], lastSequence: SequenceNumber, hasForgottenPurges: Bool = false
     ) {
         self.changes = changes

@@ -18,8 +18,7 @@ extension Database {
     ///   - properties: The whole new body.
     ///   - parent: The leaf that is edited; nil to create the document, or to create it anew when it
     ///     is deleted.
-    ///   - isDeleted: Whether the new revision is a tombstone; its properties are kept.
-    ///   - allowConflict: Whether `parent` may be any revision, which makes a branch.
+    ///   - options: Whether the new revision is a tombstone, and whether `parent` may be any revision.
     ///   - attachments: Content of attachments, by name; see `docs/attachments.md` for what
     ///     `_attachments` in `properties` may say.
     /// - Returns: The document as stored.
@@ -27,14 +26,15 @@ extension Database {
     ///   document exists), `.documentNotFound`, `.invalidDocument`, or as `write(_:)`.
     @discardableResult
     public func put(
-        _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
-        allowConflict: Bool = false, attachments: NameMap<AttachmentContent> = [:]
+        _ id: String, _ properties: JSONObject, parent: String?, options: PutOptions = [],
+        attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Document {
         let content = try WriteTransaction.content(
-            id, properties, isDeleted, attachments, .passedOver)
+            id, properties, options.contains(.tombstone), attachments, .passedOver)
         try stage(content, for: id)
         return try operation {
-            try $0.put(id, content, parent: parent, allowConflict: allowConflict)
+            try $0.put(
+                id, content, parent: parent, allowConflict: options.contains(.allowConflict))
         }
     }
 

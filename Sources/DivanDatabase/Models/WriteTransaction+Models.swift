@@ -24,7 +24,7 @@ extension WriteTransaction {
     {
         guard let revision = model.revisionID else { return false }
         do {
-            try put(model.id, properties, parent: revision, isDeleted: true)
+            try put(model.id, properties, parent: revision, options: .tombstone)
         } catch let error as DatabaseError where error.code == .conflict {
             // Another writer deleted it, which is what the caller wanted.
             guard try document(withID: model.id) == nil else { throw error }

@@ -68,7 +68,7 @@ extension RevisionContent {
 }
 
 extension Database {
-    /// Adds a revision below exactly the given parent, from its packed body; see ``put(_:_:parent:isDeleted:allowConflict:attachments:)``.
+    /// Adds a revision below exactly the given parent, from its packed body; see ``put(_:_:parent:options:attachments:)``.
     ///
     /// The same edit once more conflicts: clients use revisions as locks. Content of attachments is read before
     /// the writer is waited for.

@@ -132,11 +132,13 @@ public struct WriteTransaction: ~Copyable {
     /// Adds a revision below exactly the given parent; see `Database.put`.
     @discardableResult
     public func put(
-        _ id: String, _ properties: JSONObject, parent: String?, isDeleted: Bool = false,
-        allowConflict: Bool = false, attachments: NameMap<AttachmentContent> = [:]
+        _ id: String, _ properties: JSONObject, parent: String?, options: PutOptions = [],
+        attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Document {
-        let content = try Self.content(id, properties, isDeleted, attachments, .passedOver)
-        return try put(id, content, parent: parent, allowConflict: allowConflict)
+        let content = try Self.content(
+            id, properties, options.contains(.tombstone), attachments, .passedOver)
+        return try put(
+            id, content, parent: parent, allowConflict: options.contains(.allowConflict))
     }
 
     func put(

@@ -7,28 +7,24 @@ extension Database {
     /// Makes a query of documents by a selector, in any order, with or without an index.
     ///
     /// ```swift
-    /// let posts = try database.find(
-    ///     selector: ["type": "post", "stars": ["$gte": 3]], sort: [.descending("createdAt")], limit: 20)
+    /// let posts = try database.find(selector: ["type": "post", "stars": ["$gte": 3]]) {
+    ///     $0.sort = [.descending("createdAt")]
+    ///     $0.limit = 20
+    /// }
     /// for row in try posts.run() { print(row.id, row.properties["title"] ?? "untitled") }
     /// ```
     ///
     /// - Parameters:
     ///   - selector: What documents must match, as JSON.
-    ///   - sort: What they are sorted by.
-    ///   - fields: The properties to give; nil for whole documents.
-    ///   - limit: How many documents at most.
-    ///   - skip: How many documents to pass over first.
-    ///   - bookmark: Where to go on.
-    ///   - useIndex: The name of the index to use.
-    /// - Returns: The query, to be changed and run.
-    /// - Throws: `DatabaseError` with code `.invalidQuery` for a selector that makes no sense.
+    ///   - configure: Sets properties of the query: its order, its fields, its limit and the rest.
+    /// - Returns: The query, to be run. Where it is a variable, its properties can be set later, too.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for a selector that makes no sense, and what `configure`
+    ///   throws.
     public func find(
-        selector: JSONValue, sort: [SortKey] = [], fields: [String]? = nil, limit: Int? = nil,
-        skip: Int = 0, bookmark: String? = nil, useIndex: String? = nil
+        selector: JSONValue, configure: (inout FindQuery) throws -> Void = { _ in }
     ) throws -> FindQuery {
         var query = FindQuery(try DocumentSelector(json: selector), in: self)
-        (query.sort, query.fields, query.limit) = (sort, fields, limit)
-        (query.skip, query.bookmark, query.useIndex) = (skip, bookmark, useIndex)
+        try configure(&query)
         return query
     }
 }

@@ -23,7 +23,7 @@ import Testing
         defer { database.close() }
         let first = try database.save(MutableDocument(["n": 0], id: id)).document
         for side in [one, other] {
-            try database.put(id, side, parent: first.revisionID, allowConflict: true)
+            try database.put(id, side, parent: first.revisionID, options: .allowConflict)
         }
         return try database.conflictingRevisions(of: id).map(\.revisionID)
     }

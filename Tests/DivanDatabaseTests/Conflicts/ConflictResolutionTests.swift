@@ -18,7 +18,7 @@ import Testing
         let target = target ?? database
         let first = try target.create(id, ancestor)
         for side in sides {
-            try target.put(id, side, parent: first.revisionID, allowConflict: true)
+            try target.put(id, side, parent: first.revisionID, options: .allowConflict)
         }
         return try #require(try target.conflict(of: id))
     }

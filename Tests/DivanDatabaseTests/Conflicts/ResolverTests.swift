@@ -11,7 +11,7 @@ import Testing
     private func conflicted(_ ancestor: JSONObject, _ sides: [JSONObject]) throws -> Conflict {
         let first = try database.create("a", ancestor)
         for side in sides {
-            try database.put("a", side, parent: first.revisionID, allowConflict: true)
+            try database.put("a", side, parent: first.revisionID, options: .allowConflict)
         }
         return try #require(try database.conflict(of: "a"))
     }

@@ -44,7 +44,7 @@ import Testing
         let document = try database.create("a", ["n": 1])
         let tombstone = try database.put(
             "a", ["deletedAt": "2026-11-21T00:00:00.000Z"], parent: document.revisionID,
-            isDeleted: true)
+            options: .tombstone)
         #expect(tombstone.isDeleted)
         let read = try database.document(withID: "a", revision: tombstone.revisionID)
         #expect(read?.properties == ["deletedAt": "2026-11-21T00:00:00.000Z"])
@@ -55,7 +55,7 @@ import Testing
     @Test func `a document can be restored from a tombstone that kept its body`() throws {
         let document = try database.create("a", ["n": 1])
         let tombstone = try database.put(
-            "a", document.properties, parent: document.revisionID, isDeleted: true)
+            "a", document.properties, parent: document.revisionID, options: .tombstone)
         let kept = try #require(
             try database.document(withID: "a", revision: tombstone.revisionID))
         let restored = try database.put("a", kept.properties, parent: tombstone.revisionID)

@@ -29,22 +29,22 @@ import Testing
         #expect(code { try database.put("a", ["n": 3], parent: "nonsense") } == .invalidID)
         #expect(code { try database.put("b", ["n": 3], parent: "1-a") } == .documentNotFound)
         #expect(
-            code { try database.put("b", [:], parent: "1-a", isDeleted: true) }
+            code { try database.put("b", [:], parent: "1-a", options: .tombstone) }
                 == .documentNotFound)
         #expect(try database.lastSequence == 2)
     }
 
     @Test func `a document may begin with a tombstone, which is no second deletion`() throws {
-        let tombstone = try database.put("a", ["why": "gone"], parent: nil, isDeleted: true)
+        let tombstone = try database.put("a", ["why": "gone"], parent: nil, options: .tombstone)
         #expect(tombstone.isDeleted && tombstone.generation == 1)
         #expect(try database.document(withID: "a") == nil)
         #expect(try database.documentCount == 0)
         #expect(try database.read { try $0.deletedDocumentCount } == 1)
         #expect(try database.changes().changes.map(\.isDeleted) == [true])
         // As in CouchDB: what is deleted already is no document to delete, and may be made anew.
-        #expect(code { try database.put("a", [:], parent: nil, isDeleted: true) } == .conflict)
+        #expect(code { try database.put("a", [:], parent: nil, options: .tombstone) } == .conflict)
         #expect(try database.put("a", [:], parent: nil).generation == 2)
-        #expect(code { try database.put("a", [:], parent: nil, isDeleted: true) } == .conflict)
+        #expect(code { try database.put("a", [:], parent: nil, options: .tombstone) } == .conflict)
         #expect(code { try database.delete("never") } == .documentNotFound)
     }
 
@@ -64,7 +64,7 @@ import Testing
         #expect(code { try database.put("a", ["n": 2], parent: first.revisionID) } == .conflict)
         // A branch that is made on purpose may be there already.
         let branch = try database.put(
-            "a", ["n": 2], parent: first.revisionID, allowConflict: true)
+            "a", ["n": 2], parent: first.revisionID, options: .allowConflict)
         #expect(branch.revisionID == second.revisionID)
         #expect(try database.lastSequence == 3)
     }
@@ -73,14 +73,14 @@ import Testing
         let first = try database.put("a", ["n": 1], parent: nil)
         try database.put("a", ["n": 2], parent: first.revisionID)
         let branch = try database.put(
-            "a", ["n": 3], parent: first.revisionID, allowConflict: true)
+            "a", ["n": 3], parent: first.revisionID, options: .allowConflict)
         #expect(branch.generation == 2)
         #expect(try database.conflictingRevisions(of: "a").count == 2)
     }
 
     @Test func `a deleted document is created anew below its tombstone`() throws {
         let first = try database.put("a", ["n": 1], parent: nil)
-        let tombstone = try database.put("a", [:], parent: first.revisionID, isDeleted: true)
+        let tombstone = try database.put("a", [:], parent: first.revisionID, options: .tombstone)
         #expect(tombstone.isDeleted)
         #expect(try database.put("a", ["n": 2], parent: nil).generation == 3)
     }

@@ -26,7 +26,8 @@ import Testing
     private func ids(_ selector: JSONValue, _ sort: SortKey..., limit: Int? = nil) throws
         -> [String]
     {
-        try database.find(selector: selector, sort: sort, limit: limit).run().map(\.id)
+        try database.find(selector: selector) { ($0.sort, $0.limit) = (sort, limit) }.run()
+            .map(\.id)
     }
 
     @Test func `documents are found without an index, design documents are not`() throws {
@@ -62,9 +63,9 @@ import Testing
     }
 
     @Test func `fields are given at their places`() throws {
-        let found = try database.find(
-            selector: ["_id": "ann"], fields: ["_id", "address.zip", "age", "nothing"]
-        ).run()
+        let found = try database.find(selector: ["_id": "ann"]) {
+            $0.fields = ["_id", "address.zip", "age", "nothing"]
+        }.run()
         #expect(
             found.map(\.properties) == [["_id": "ann", "address": ["zip": "1"], "age": 30]])
         let whole = try #require(try database.find(selector: ["_id": "bob"]).run().first)
@@ -101,29 +102,28 @@ import Testing
     }
 
     @Test func `a bookmark of another query is refused`() throws {
-        let page = try database.find(selector: ["city": "Oslo"], limit: 1).run()
-        #expect(
-            code {
-                try database.find(selector: ["city": "Rome"], bookmark: page.bookmark).run()
-            } == .invalidQuery)
-        #expect(
-            code { try database.find(selector: ["city": "Oslo"], bookmark: "nonsense").run() }
-                == .invalidQuery)
-        #expect(try database.find(selector: ["city": "Oslo"], bookmark: "nil").run().count == 3)
+        let page = try database.find(selector: ["city": "Oslo"]) { $0.limit = 1 }.run()
+        var query = try database.find(selector: ["city": "Rome"])
+        query.bookmark = page.bookmark
+        #expect(code { try query.run() } == .invalidQuery)
+        query = try database.find(selector: ["city": "Oslo"])
+        query.bookmark = "nonsense"
+        #expect(code { try query.run() } == .invalidQuery)
+        query.bookmark = "nil"
+        #expect(try query.run().count == 3)
     }
 
     @Test func `skip and limit count what matches`() throws {
-        let found = try database.find(
-            selector: ["city": "Oslo"], sort: [.ascending("_id")], limit: 1, skip: 1
-        ).run()
-        #expect(found.map(\.id) == ["dan"])
-        #expect(try database.find(selector: ["city": "Oslo"], limit: 0).run().isEmpty)
-        #expect(try database.find(selector: ["city": "Oslo"], skip: 9).run().bookmark == nil)
-        #expect(code { try database.find(selector: [:], limit: -1).run() } == .invalidQuery)
-        #expect(code { try database.find(selector: [:], fields: ["a..b"]).run() } == .invalidQuery)
-        #expect(
-            code { try database.find(selector: [:], sort: [.ascending("")]).run() } == .invalidQuery
-        )
+        func found(_ configure: (inout FindQuery) -> Void) throws -> FindResult {
+            try database.find(selector: ["city": "Oslo"], configure: configure).run()
+        }
+        let one = try found { ($0.sort, $0.limit, $0.skip) = ([.ascending("_id")], 1, 1) }
+        #expect(one.map(\.id) == ["dan"])
+        #expect(try found { $0.limit = 0 }.isEmpty)
+        #expect(try found { $0.skip = 9 }.bookmark == nil)
+        #expect(code { try found { $0.limit = -1 } } == .invalidQuery)
+        #expect(code { try found { $0.fields = ["a..b"] } } == .invalidQuery)
+        #expect(code { try found { $0.sort = [.ascending("")] } } == .invalidQuery)
     }
 
     @Test func `an index can be named, and one that does not exist is refused`() throws {

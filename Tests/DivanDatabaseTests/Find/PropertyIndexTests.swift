@@ -14,7 +14,7 @@ import Testing
     init() throws { database = try Database.inMemory() }
 
     private func ids(_ selector: JSONValue, index: String? = nil) throws -> [String] {
-        try database.find(selector: selector, useIndex: index).run().map(\.id).sorted()
+        try database.find(selector: selector) { $0.useIndex = index }.run().map(\.id).sorted()
     }
 
     private func index(of selector: JSONValue) throws -> String? {
@@ -173,9 +173,9 @@ import Testing
         try database.create("short", ["x": "x"])
         #expect(try ids(["x": .string(long)]) == ["long"])
         #expect(try ids(["x": ["$beginsWith": "x"]]) == ["long", "short"])
-        let sorted = try database.find(
-            selector: ["x": ["$exists": true]], sort: [.ascending("x")]
-        ).run()
+        let sorted = try database.find(selector: ["x": ["$exists": true]]) {
+            $0.sort = [.ascending("x")]
+        }.run()
         #expect(sorted.map(\.id) == ["short", "long"])
     }
 

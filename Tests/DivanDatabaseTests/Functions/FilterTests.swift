@@ -48,7 +48,8 @@ import Testing
         try database.create("conflict", ["owner": "Waldo"])
         try database.putExistingRevision("conflict", history: ["2-z"], ["owner": "Ann"])
         try database.put(
-            "gone", ["owner": "Ann"], parent: database.create("gone").revisionID, isDeleted: true)
+            "gone", ["owner": "Ann"], parent: database.create("gone").revisionID,
+            options: .tombstone)
         let batch = try database.changes(filter: "byOwner", parameters: ["name": "Ann"])
         #expect(ids(batch) == ["large", "conflict", "gone"])
         #expect(batch.changes.map(\.isDeleted) == [false, false, true])

@@ -37,7 +37,7 @@ import Testing
     @Test func `every kind of new revision is looked at before it is written`() throws {
         let first = try database.create("a", ["n": 1])
         let second = try database.update("a") { $0["n"] = 2 }
-        try database.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
+        try database.put("a", ["n": 3], parent: first.revisionID, options: .allowConflict)
         let conflict = try #require(try database.conflict(of: "a"))
         let tree = try database.revisionTree(of: "a")
         let sequence = try database.lastSequence
@@ -88,7 +88,7 @@ import Testing
         }
         let first = try database.create("a", ["n": 1])
         let second = try database.update("a") { $0["n"] = 2 }
-        try database.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
+        try database.put("a", ["n": 3], parent: first.revisionID, options: .allowConflict)
         try database.putExistingRevision(
             "a", history: ["4-d", "3-c", second.revisionID, first.revisionID], ["n": 4])
         try database.putExistingRevision("a", history: ["7-g"], ["n": 7])
@@ -120,7 +120,7 @@ import Testing
         database.setValidation(named: "watch") { _, context in
             seen.append(context.oldRevision == nil && context.currentRevision != nil)
         }
-        try database.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
+        try database.put("a", ["n": 3], parent: first.revisionID, options: .allowConflict)
         #expect(seen.all == [true])
     }
 

@@ -153,7 +153,7 @@ final class Told: Sendable {
             switch told.count {
             case 1:
                 try database.put("a", ["n": 2], parent: first)
-                try database.put("a", ["n": 3], parent: first, allowConflict: true)
+                try database.put("a", ["n": 3], parent: first, options: .allowConflict)
             case 2: try database.resolveConflicts(of: "a", with: .keepWinner)
             default: break
             }

@@ -172,7 +172,8 @@ struct Workload {
             #expect(code { try database.put(id, body, parent: parent) } == .conflict)
             return id
         }
-        let document = try database.put(id, body, parent: parent, allowConflict: !isLeaf)
+        let document = try database.put(
+            id, body, parent: parent, options: isLeaf ? [] : .allowConflict)
         note(document, parent: parent, body)
         return id
     }

@@ -84,7 +84,7 @@ private struct TwoParts {
         last = "edit \(parent.map { "\($0.id)" } ?? "nothing")"
         let saved = try database.put(
             Self.id, ["n": .integer(Int64(count))], parent: parent?.id.description,
-            isDeleted: isDeleted)
+            options: isDeleted ? .tombstone : [])
         try whole.insert(
             saved.revision, parent: parent?.id, isTombstone: isDeleted, sequence: nil)
     }

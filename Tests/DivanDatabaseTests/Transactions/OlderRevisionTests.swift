@@ -92,7 +92,7 @@ import Testing
         try edit("a", 60, in: database)
         let old = try database.revisionHistory(of: "a")[50]
         #expect(code { try database.put("a", ["b": 1], parent: old) } == .conflict)
-        let branch = try database.put("a", ["b": 1], parent: old, allowConflict: true)
+        let branch = try database.put("a", ["b": 1], parent: old, options: .allowConflict)
         let tree = try #require(try database.revisionTree(of: "a"))
         #expect(try tree.history(of: RevisionID(branch.revisionID))[1].description == old)
         #expect(try database.leafRevisions(of: "a").count == 2)

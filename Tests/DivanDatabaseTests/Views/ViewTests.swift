@@ -167,7 +167,7 @@ import Testing
         #expect(try view.query().run().map(\.key) == [1])
         try database.putExistingRevision("a", history: ["1-c"], ["n": 3])
         #expect(try view.query().run().map(\.key) == [3])
-        _ = try database.put("a", [:], parent: "1-c", isDeleted: true)
+        _ = try database.put("a", [:], parent: "1-c", options: .tombstone)
         #expect(try view.query().run().map(\.key) == [1])
         try database.purge("a", revisions: ["1-b"])
         #expect(try view.query().run().map(\.key) == [2])

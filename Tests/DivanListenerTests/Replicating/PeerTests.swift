@@ -46,7 +46,7 @@ import Testing
                 case 2: try database.delete(id)
                 case 3:
                     try database.put(id, ["n": -1], parent: first)
-                    try database.put(id, ["n": -2], parent: first, allowConflict: true)
+                    try database.put(id, ["n": -2], parent: first, options: .allowConflict)
                 case 4:
                     let edited = try database.document(withID: id)?.toMutable()
                     edited?.setAttachment(

@@ -131,7 +131,7 @@ import Testing
     @Test func `winning revisions alone leave conflicts where they are`() async throws {
         let first = try source.put("x", ["n": 0], parent: nil).revisionID
         try source.put("x", ["n": 1], parent: first)
-        try source.put("x", ["n": 2], parent: first, allowConflict: true)
+        try source.put("x", ["n": 2], parent: first, options: .allowConflict)
         let answer = await replicate([
             "source": "source", "target": "target", "create_target": true,
             "winning_revs_only": true,

@@ -405,7 +405,7 @@ import Testing
         }
         let first = try database.put("a", ["n": 1], parent: nil)
         try database.put("a", ["n": 2], parent: first.revisionID)
-        try database.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
+        try database.put("a", ["n": 3], parent: first.revisionID, options: .allowConflict)
         site.send("PUT", "/db/b", #"{"n":9,"_attachments":{"x":{"data":"aGk="}}}"#)
         let path = "/db/_design/all/_view/ids?include_docs=true"
         let plain = site.send("GET", path).json["rows"]

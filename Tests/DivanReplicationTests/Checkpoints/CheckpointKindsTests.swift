@@ -171,7 +171,7 @@ import Testing
         let note = "pull-conflicts-\(id(isContinuous: false).text)"
         let first = try here.put("a", ["n": 1], parent: nil)
         try here.put("a", ["n": 2], parent: first.revisionID)
-        try here.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
+        try here.put("a", ["n": 3], parent: first.revisionID, options: .allowConflict)
         try here.putLocalDocument(note, ["ids": ["a"]])
         try await here.makePullReplication(from: there) { $0.conflictResolver = .keepWinner }
             .run()

@@ -84,7 +84,7 @@ private struct World {
         if let current, current.id.generation >= 15 { return }
         let parent = current.map { $0.id.description }
         if let current, !current.isTombstone, random.oneIn(4) {
-            return note(try database.put(id, [:], parent: parent, isDeleted: true))
+            return note(try database.put(id, [:], parent: parent, options: .tombstone))
         }
         var properties: JSONObject = ["n": .integer(Int64(random.below(1_000)))]
         var contents: NameMap<AttachmentContent> = [:]
@@ -118,7 +118,7 @@ private struct World {
         note(
             try database.put(
                 id, ["branch": .integer(Int64(random.below(1_000)))], parent: parent.description,
-                allowConflict: true))
+                options: .allowConflict))
     }
 
     private mutating func note(_ document: Document) {

@@ -55,9 +55,9 @@ import Testing
         try database.put("_design/d", ["views": [:]], parent: nil)
         let first = try database.put("conflict", ["n": 0], parent: nil)
         try database.put("conflict", ["n": 1], parent: first.revisionID)
-        try database.put("conflict", ["n": 2], parent: first.revisionID, allowConflict: true)
+        try database.put("conflict", ["n": 2], parent: first.revisionID, options: .allowConflict)
         let dead = try database.put("dead", [:], parent: nil)
-        try database.put("dead", ["why": "x"], parent: dead.revisionID, isDeleted: true)
+        try database.put("dead", ["why": "x"], parent: dead.revisionID, options: .tombstone)
         let coded: [UInt8] = [
             31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 72, 205, 201, 201, 7, 0, 134, 166, 16, 54, 5, 0,
             0, 0,

@@ -28,7 +28,7 @@ import Testing
     private func putConflict(_ id: String, in database: Database) throws {
         let first = try database.put(id, ["n": 1], parent: nil)
         try database.put(id, ["n": 2], parent: first.revisionID)
-        try database.put(id, ["n": 3], parent: first.revisionID, allowConflict: true)
+        try database.put(id, ["n": 3], parent: first.revisionID, options: .allowConflict)
     }
 
     private func delete(_ id: String, in database: Database) throws { try database.delete(id) }

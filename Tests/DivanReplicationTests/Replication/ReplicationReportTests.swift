@@ -31,7 +31,7 @@ import Testing
     {
         let first = try here.put("a", ["n": 0], parent: nil).revisionID
         try here.put("a", ["n": 1], parent: first)
-        try here.put("a", ["n": 2], parent: first, allowConflict: true)
+        try here.put("a", ["n": 2], parent: first, options: .allowConflict)
         try here.put("b", [:], parent: nil)
         let push = here.makePushReplication(to: there)
         try await push.run()

@@ -87,7 +87,7 @@ import Testing
         }
         try there.put(
             "a", ["branch": true], parent: try there.revisionHistory(of: "a")[2],
-            allowConflict: true)
+            options: .allowConflict)
         let pull = here.makePullReplication(from: there)
         pull.start()
         await pull.finished()
@@ -291,7 +291,7 @@ import Testing
     @Test func `a conflict noted by a run that died is ended by the next one`() async throws {
         let first = try here.put("a", ["n": 1], parent: nil)
         try here.put("a", ["n": 2], parent: first.revisionID)
-        try here.put("a", ["n": 3], parent: first.revisionID, allowConflict: true)
+        try here.put("a", ["n": 3], parent: first.revisionID, options: .allowConflict)
         var reception = Reception(source: "there")
         reception.resolver = .keepWinner
         reception.noteID = "note"

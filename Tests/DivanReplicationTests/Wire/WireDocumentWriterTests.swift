@@ -37,7 +37,7 @@ struct WireDocumentWriterTests {
     @Test func `an empty body and a tombstone are written`() throws {
         let first = try database.put("a", [:], parent: nil)
         #expect(try written("a").value.keys == ["_id", "_rev"])
-        try database.put("a", [:], parent: first.revisionID, isDeleted: true)
+        try database.put("a", [:], parent: first.revisionID, options: .tombstone)
         let (value, _) = try written("a")
         #expect(value["_deleted"]?.bool == true)
     }
