@@ -25,7 +25,7 @@ public final class ServiceAdvertisement: Sendable {
     /// The name that it has or is trying; nil once it is stopped.
     public var name: String? { discovery.name(of: key) }
 
-    /// Waits until it is announced. Gives the name; nil when it was stopped before.
+    /// Waits until it is announced. Gives the name; nil when it was stopped before, or the task is cancelled.
     @discardableResult
     public func announced() async -> String? {
         for await name in names { return name }

@@ -27,7 +27,8 @@ public struct AttachmentChunks: AsyncSequence, Sendable {
 
         /// The next piece; nil at the end.
         ///
-        /// - Throws: `DatabaseError` as reading the content does, and `CancellationError`.
+        /// - Throws: `DatabaseError` as reading the content does; `CancellationError`, with nothing read, when the
+        ///   task was cancelled before. A piece that is being read is read to its end.
         public mutating func next() async throws -> [UInt8]? {
             try Task.checkCancellation()
             let (content, size, opened) = (content, size, reader)

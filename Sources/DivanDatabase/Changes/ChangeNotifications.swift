@@ -33,7 +33,8 @@ public struct ChangeNotifications<Element: Sendable>: AsyncSequence, Sendable {
             bell = CommitBell { reader.follow(database.core.hub, $0) }
         }
 
-        /// Returns the next element; nil when the database is closed or the task is cancelled.
+        /// Returns the next element, and waits for a commit where there is none yet; nil when the database is
+        /// closed or the task is cancelled. An error while reading is waited out, and nothing is lost.
         public mutating func next() async -> Element? {
             while true {
                 // Before looking whether it is closed: closing rings, too.

@@ -36,7 +36,10 @@ public struct ChangeStream: AsyncSequence, Sendable {
             bell = CommitBell { database.core.hub.follow($0) }
         }
 
-        /// Returns the next batch; nil when the database is closed or the task is cancelled.
+        /// Returns the next batch, and waits for a commit where there is none yet; no thread is held meanwhile.
+        ///
+        /// - Returns: The batch; nil, and no error, when the database is closed or the task is cancelled.
+        /// - Throws: `DatabaseError` as `Database.changes(since:limit:)`. The next call reads the same place again.
         public mutating func next() async throws -> ChangesBatch? {
             while true {
                 // Before looking whether it is closed: closing rings, too.

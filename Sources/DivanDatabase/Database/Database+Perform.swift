@@ -39,12 +39,14 @@ extension Database {
     /// }
     /// ```
     ///
-    /// The wait for the writer's turn holds no thread, however many tasks wait.
+    /// The wait for the writer's turn holds no thread, however many tasks wait. When the task is cancelled while it
+    /// waits, `body` does not begin. When it is cancelled later, only what may take long in `body` stops, as in
+    /// ``perform(_:)``, and the whole transaction is then undone; without such a call it is committed.
     ///
     /// - Parameter body: What to do with this database; an error undoes all of it.
     /// - Returns: What `body` returns.
     /// - Throws: `CancellationError`, with nothing done, when the task is cancelled before its turn or
-    ///   while something in `body` may stop; and as ``write(_:)``.
+    ///   while something in `body` may stop; what `body` throws; and as ``write(_:)``.
     public func performBatch<T: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {
@@ -52,16 +54,20 @@ extension Database {
         return try await core.batchAsync { [self] _ in try body(self) }
     }
 
-    /// Runs blocking calls that have no open database yet, such as `open`, `copy` or `salvage`; see
-    /// the method of an open database.
+    /// Runs blocking calls that have no open database yet, such as `open`, `copy` or `salvage`, on a thread of
+    /// Divan's, and suspends the task until they have returned.
     ///
     /// ```swift
     /// let database = try await Database.perform { try Database.open(at: url) }
     /// ```
     ///
+    /// When the task is cancelled, a copy, an import or a salvage stops at its next report; what makes no reports
+    /// runs to its end.
+    ///
     /// - Parameter body: What to do.
     /// - Returns: What `body` returns.
-    /// - Throws: `CancellationError` when the task is cancelled, and what `body` throws.
+    /// - Throws: `CancellationError` when the task is cancelled before `body` begins, with nothing done, or while
+    ///   something in it may stop; and what `body` throws.
     public static func perform<T: Sendable>(
         _ body: @escaping @Sendable () throws -> T
     ) async throws -> T {
@@ -83,7 +89,8 @@ extension Manager {
     ///
     /// - Parameter body: What to do with this manager.
     /// - Returns: What `body` returns.
-    /// - Throws: `CancellationError` when the task is cancelled, and what `body` throws.
+    /// - Throws: `CancellationError` when the task is cancelled before `body` begins, with nothing done, or while
+    ///   something in it may stop; and what `body` throws.
     public func perform<T: Sendable>(
         _ body: @escaping @Sendable (Manager) throws -> T
     ) async throws -> T {

@@ -49,11 +49,14 @@ extension Replication {
     /// revision, with the same digest, and the content itself. What another document or a blob refers to, too,
     /// stays. Servers that store a text compressed on their own account cannot show that they have it.
     ///
+    /// Cancelling the task while the other end is asked leaves the content here. Once its removal has begun, that
+    /// is finished.
+    ///
     /// - Parameter attachment: An attachment of a document that was read from this replication's database.
     /// - Returns: The bytes that went; 0 when the content was not here.
     /// - Throws: `ReplicationError` with code `.rejected` when the other end does not show that it has it, or
     ///   something else here refers to it; `.database` with `.databaseBusy` below while a backup is made; and
-    ///   the others as a replication.
+    ///   the others as a replication; `CancellationError`, with nothing removed.
     @discardableResult
     public func removeLocalContent(of attachment: DocumentAttachment) async throws -> Int {
         let wanted = try wanted(attachment)

@@ -12,7 +12,11 @@ extension Replication {
     /// reached. Documents that the filter does not let through, and those that the other end refused for
     /// good, are not pending.
     ///
-    /// - Throws: `DatabaseError` as reading does, `ReplicationError` when the filter is not registered.
+    /// It reads all changes since the checkpoint, page by page, without blocking the calling thread. A task that
+    /// is cancelled reads no further page.
+    ///
+    /// - Throws: `DatabaseError` as reading does, `ReplicationError` when the filter is not registered,
+    ///   `CancellationError`.
     public func pendingDocumentIDs() async throws -> NameSet {
         guard direction == .push else { return [] }
         let filter = try SourceFilter(settings, database)
@@ -29,6 +33,8 @@ extension Replication {
     }
 
     /// Whether a document has changes that are not yet safe at the other end.
+    ///
+    /// It costs as much as `pendingDocumentIDs()`: ask that once for several documents.
     ///
     /// - Throws: As `pendingDocumentIDs()`.
     public func isDocumentPending(_ id: String) async throws -> Bool {

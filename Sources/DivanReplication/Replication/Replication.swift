@@ -178,7 +178,8 @@ public final class Replication: Sendable {
         wakeUp.withLock { $0 }.give()
     }
 
-    /// Ends it, as `stop()` does, and waits until it has ended.
+    /// Ends it, as `stop()` does, and waits until it has ended. Cancelling the calling task does not shorten the
+    /// wait: what is being stored is stored first.
     public func stopAndWait() async {
         stop()
         await finished()
@@ -187,13 +188,13 @@ public final class Replication: Sendable {
     /// Waits until it ends: a one-shot replication by itself, a continuous one by a call of `stop()`.
     ///
     /// It neither starts nor stops anything, and returns at once when it does not run. `failure` and `summary` then tell
-    /// what came of it.
+    /// what came of it. Cancelling the calling task neither stops the replication nor ends the wait; see `run()`.
     public func finished() async {
         let task = state.withLock { $0.task }
         await task?.value
     }
 
-    /// Stops it, waits until it has ended, and starts it again.
+    /// Stops it, waits until it has ended, and starts it again, also when the calling task is cancelled meanwhile.
     public func restart() async {
         await stopAndWait()
         start()
@@ -203,7 +204,7 @@ public final class Replication: Sendable {
     public var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
     /// Ends all traffic until `resume()`, and waits until it has ended; for an app that is put to sleep. Its status is
-    /// then offline. Does nothing while it does not run.
+    /// then offline. Does nothing while it does not run. Cancelling the calling task does not shorten the wait.
     public func suspend() async {
         guard isRunning else { return }
         await stopAndWait()
