@@ -152,14 +152,14 @@ extension Database {
     /// - Parameters:
     ///   - type: The type, which declares its `documentType`.
     ///   - interval: The least time from one look at changes to the next; 0 looks at each commit.
-    ///   - comesBefore: The order; nil for that of the last change.
     ///   - isIncluded: Says which models are wanted; all unless given.
+    ///   - comesBefore: The order; nil for that of the last change.
     /// - Returns: The live query, which has not begun.
     /// - Throws: `DatabaseError` with code `.invalidQuery` when the type declares no `documentType`.
     public func live<Model: DocumentModel>(
         _ type: Model.Type = Model.self, interval: Duration = .milliseconds(200),
-        sortedBy comesBefore: (@Sendable (Model, Model) -> Bool)? = nil,
-        where isIncluded: @escaping @Sendable (Model) throws -> Bool = { _ in true }
+        where isIncluded: @escaping @Sendable (Model) throws -> Bool = { _ in true },
+        sortedBy comesBefore: (@Sendable (Model, Model) -> Bool)? = nil
     ) throws -> LiveQuery<[Model]> {
         LiveQuery(try ModelLiveSource(self, isIncluded, comesBefore), interval: interval)
     }

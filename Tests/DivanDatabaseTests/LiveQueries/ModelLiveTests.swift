@@ -41,7 +41,7 @@ import Testing
     @Test func `a loop gets the models and how they changed`() async throws {
         try save("b", id: "1")
         let live = try database.live(
-            Chore.self, interval: .zero, sortedBy: { $0.title < $1.title }, where: { !$0.isDone })
+            Chore.self, interval: .zero, where: { !$0.isDone }, sortedBy: { $0.title < $1.title })
         var updates = live.updates.makeAsyncIterator()
         #expect(try await updates.next()?.rows.map(\.title) == ["b"])
         try save("a", id: "2")
