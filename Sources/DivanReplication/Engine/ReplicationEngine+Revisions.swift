@@ -44,9 +44,8 @@ extension ReplicationEngine {
         let place = Place(unit: unit, id: fetched.id)
         switch fetched.outcome {
         case .document(let document):
-            let completion = Completion(place: place, revision: fetched.revision)
             // Fetched once more for its attachments, it is still one.
-            if !completions.contains(completion) { counts.read += 1 }
+            if remaining[place]?.completions.contains(fetched.revision) != true { counts.read += 1 }
             readyBytes += document.heldBytes
             ready.append(
                 Ready(unit: unit, document: document, id: fetched.id, revision: fetched.revision))
@@ -80,8 +79,7 @@ extension ReplicationEngine {
                 reports.append(Report(id: item.id, revision: item.revision, error: error))
                 finish(place) { $0.isStored = true }
             case .needsAttachments:
-                let completion = Completion(place: place, revision: item.revision)
-                guard completions.insert(completion).inserted else {
+                guard remaining[place]?.completions.insert(item.revision).inserted == true else {
                     fail(
                         ReplicationError(
                             .rejected,

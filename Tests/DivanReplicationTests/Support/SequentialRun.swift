@@ -79,6 +79,7 @@ struct SequentialRun {
             var engine = ReplicationEngine(
                 since: result.since, isContinuous: false, limits: limits)
             var open = engine.start()
+            engine.checkInvariants()
             while !open.isEmpty {
                 let action = open.remove(at: random.below(open.count))
                 if case .finish(let failure) = action {
@@ -101,7 +102,9 @@ struct SequentialRun {
                     event = .stored(number, documents.map { _ in .stored })
                 }
                 open += engine.handle(event)
+                engine.checkInvariants()
                 if random.oneIn(7) { open += engine.handle(.timer) }
+                engine.checkInvariants()
                 result.reports += engine.takeReports()
                 if crashes > 0, random.oneIn(crashes) {
                     result.ending = .crashed
