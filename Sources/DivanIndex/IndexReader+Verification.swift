@@ -61,6 +61,36 @@ extension IndexReader {
         return count
     }
 
+    /// Stops the program where an invariant of ``Partials`` does not hold; for tests.
+    ///
+    /// - Parameter reducer: What the index is reduced by.
+    /// - Throws: `StorageError`, ``IndexCorruption``.
+    func checkPartials(reducer: (any RowReducer)?) throws {
+        var below: Set<[UInt8]> = [[]]
+        try forEachRow { key, _ in
+            below.insert([UInt8](copying: key))
+            return true
+        }
+        let rows = below.count - 1
+        for level in 1...RowRank.highest {
+            let cursor = try LevelCursor(level, of: stores.partials, reader)
+            defer { cursor.close() }
+            var (keys, count) = (Set<[UInt8]>(), 0)
+            var key = try cursor.seek(toAtLeast: [])
+            while let found = key {
+                precondition(below.contains(found), "invariant 1")
+                keys.insert(found)
+                count += try cursor.here().count
+                key = try cursor.next()
+            }
+            // An index that never had a row has no nodes.
+            precondition(count == rows && (rows == 0 || keys.contains([])), "invariant 2")
+            below = keys
+        }
+        let problems = try verifyPartials(reducer) { _ in }
+        precondition(problems.isEmpty, "invariants 2 and 3")
+    }
+
     private func verifyPartials(
         _ reducer: (any RowReducer)?, _ check: (_ rows: Int) throws -> Void
     ) throws -> [String] {

@@ -22,6 +22,9 @@ internal import DivanStorage
 ///
 /// ## Invariants
 ///
+/// `IndexReader.checkPartials(reducer:)` tests the first three. Of the fourth a value knows nothing: `PartialsTests` test
+/// the others after each transaction.
+///
 /// 1. The keys of a level are among the keys of the level below, and those of level 1 among the rows'.
 /// 2. A node's count and value are those of the rows that it covers.
 /// 3. The nodes follow from the rows and the seed alone. An index that grew by edits equals one that

@@ -29,6 +29,8 @@ package import DivanModel
 ///
 /// ## Invariants
 ///
+/// ``checkInvariants(of:and:)`` tests each.
+///
 /// 1. Of two IDs, the one whose UTF-8 stands first stands first, also with a zero behind each: an ID
 ///    that ends stands before one that goes on.
 /// 2. No byte is zero, if none is in the text, and the first one is that of the text.
@@ -256,4 +258,22 @@ package enum RowDocumentID {
     }
 
     private static let damage = IndexCorruption("A document ID in an index is damaged.")
+
+    /// Stops the program where an invariant does not hold for two texts; for tests.
+    static func checkInvariants(of left: String, and right: String) throws {
+        let written = [left, right].map { text in
+            var bytes: [UInt8] = []
+            append(text, to: &bytes)
+            return bytes
+        }
+        let isBefore = left.utf8.lexicographicallyPrecedes(right.utf8)
+        precondition(written[0].precedes(written[1]) == isBefore, "invariant 1")
+        precondition((written[0] + [0]).precedes(written[1] + [0]) == isBefore, "invariant 1")
+        for (text, bytes) in zip([left, right], written) {
+            precondition(text.utf8.contains(0) || !bytes.contains(0), "invariant 2")
+            precondition(bytes.first == text.utf8.first, "invariant 2")
+            let decoded = try decode(bytes.span)
+            precondition(decoded.text.hasSameBytes(as: text), "invariant 3")
+        }
+    }
 }

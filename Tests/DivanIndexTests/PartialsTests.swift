@@ -24,6 +24,7 @@ struct PartialsTests {
                 seed: random.next(), reduces: round % 3 != 0, adds: round % 3 == 1)
             for _ in 0..<8 {
                 try fixture.replace(Self.someEdits(of: fixture, &random))
+                try fixture.read { try $0.checkPartials(reducer: fixture.stored) }
                 try Self.compare(fixture, &random)
             }
             #expect(try fixture.problems() == [], "round \(round)")

@@ -22,6 +22,8 @@ internal import DivanStorage
 ///
 /// ## Invariants
 ///
+/// ``checkInvariants(key:nextKey:size:)`` tests each but 3, which speaks of the store's past: `BlockTests` shows it.
+///
 /// 1. Every row of a block is at or above the block's key and below the next block's. So the block that
 ///    a row belongs to is the last one whose key is not above the row's.
 /// 2. Rows ascend, and no block is empty.
@@ -139,5 +141,27 @@ struct BlockRows {
     /// Compares the key of a row with another one: below zero if the row's comes first.
     func compareKey(_ index: Int, to key: Span<UInt8>) -> Int {
         compare(bytes.span.extracting(self.key(index)), key)
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    ///
+    /// - Parameters:
+    ///   - key: The block's key.
+    ///   - nextKey: The next block's; nil for the last block.
+    ///   - size: The bytes of the block's key and value.
+    func checkInvariants(key: Span<UInt8>, nextKey: [UInt8]?, size: Int) {
+        precondition(!isEmpty, "invariant 2")
+        var end = 0
+        for (index, place) in places.enumerated() {
+            precondition(place.start == end && place.start <= place.keyEnd, "invariant 2")
+            precondition(place.keyEnd <= place.end && place.end <= bytes.count, "invariant 2")
+            end = place.end
+            guard index > 0 else { continue }
+            let before = bytes.span.extracting(self.key(index - 1))
+            precondition(compareKey(index, to: before) > 0, "invariant 2")
+        }
+        precondition(compareKey(0, to: key) >= 0, "invariant 1")
+        if let nextKey { precondition(compareKey(count - 1, to: nextKey.span) < 0, "invariant 1") }
+        precondition(size <= BlockEditor.largestBlock || count == 1, "invariant 4")
     }
 }
