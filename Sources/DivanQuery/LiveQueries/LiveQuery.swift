@@ -36,6 +36,9 @@ internal import Synchronization
 ///
 /// ## Invariants
 ///
+/// `checkInvariants()` tests what the state shows of each. When a commit came and which thread looks it does not show:
+/// `LiveQueryRandomTests` do.
+///
 /// 1. What is committed after a look began is in `pending`, and a pending change has a look scheduled
 ///    or running. So the last change is never missed.
 /// 2. Looks run one at a time, on `queue`; only they change `rows`, `failure` and `generation`.
@@ -185,6 +188,8 @@ public final class LiveQuery<Rows: Sendable>: Sendable {
             state.source = source
             state.epoch += 1
             state.dependency = nil
+            // What is pending goes with its look: following the new source brings a look at everything.
+            state.pending = LivePending()
             state.look = nil
             defer { state.followings = [] }
             return (state.followings, state.phase == .running, state.epoch)
@@ -234,4 +239,22 @@ extension LiveQuery.State {
         let pause = pending.isRemote ? interval * 2 : interval
         return (nextLook, max(.zero, pause - (ContinuousClock.now - lastLook)))
     }
+
+    fileprivate func checkInvariants() {
+        precondition(pending.isEmpty || look != nil, "invariant 1")
+        precondition(look.map { $0 <= nextLook } ?? true, "invariant 1")
+        if phase != .running {
+            precondition(pending.isEmpty && look == nil && followings.isEmpty, "invariant 1")
+            precondition(dependency == nil, "invariant 3")
+        }
+        precondition(lookCount <= nextLook && fetchCount <= lookCount, "invariant 2")
+        precondition(generation > 0 || (rows == nil && failure == nil), "invariant 2")
+        precondition(run <= epoch, "invariant 2")
+        if dependency != nil { precondition(rows != nil && failure == nil, "invariant 3") }
+    }
+}
+
+extension LiveQuery {
+    /// Stops the program where an invariant does not hold; for tests.
+    func checkInvariants() { state.withLock { $0.checkInvariants() } }
 }

@@ -12,7 +12,10 @@ internal import Synchronization
 ///
 /// ## Invariants
 ///
-/// 1. When `mark` is not nil, `models` are those that a new source would find where the database stood then.
+/// `checkInvariants()` tests both.
+///
+/// 1. When `mark` is not nil, `models` are those that a new source would find where the database stood then, but for
+///    documents that have changed since: of these a run that failed may have read some.
 /// 2. `sorted` are the models, in order, or nil.
 ///
 /// State: `kept`, guarded by its mutex. The one live query that has the source asks it once at a time, so the mutex is
@@ -122,6 +125,35 @@ final class ModelLiveSource<Model: DocumentModel>: LiveSource {
             return left.sequence < right.sequence
         }
         return found.map(\.model)
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    ///
+    /// - Throws: What `fetch()` throws.
+    func checkInvariants() throws {
+        try core.read { snapshot in
+            try kept.withLock { kept in
+                if let rows = kept.sorted {
+                    precondition(areEqual(rows, sorted(kept)), "invariant 2")
+                }
+                guard let mark = kept.mark else { return }
+                var found = Kept()
+                try findAll(snapshot, &found)
+                var (known, fresh) = (kept.models, found.models)
+                var (place, isAtEnd) = (mark, false)
+                while !isAtEnd {
+                    let touched = try snapshot.touchedDocuments(after: place, limit: Self.step)
+                    // What changed then can no longer be told.
+                    if touched.hasForgottenPurges { return }
+                    for id in touched.purges.map(\.id) + touched.changes.map(\.id) {
+                        (known[id], fresh[id]) = (nil, nil)
+                    }
+                    (place, isAtEnd) = (touched.end, touched.isAtEnd)
+                }
+                precondition(
+                    known.mapValues(\.sequence) == fresh.mapValues(\.sequence), "invariant 1")
+            }
+        }
     }
 
     // MARK: - Comparing

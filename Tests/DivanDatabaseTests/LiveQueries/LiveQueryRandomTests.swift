@@ -48,6 +48,13 @@ import DivanTestSupport
                     for _ in 0..<own.below(12) { try change(database, view, &own) }
                 }
             }
+            let replaced = random.below(lives.count)
+            for number in 0..<10 {
+                for live in lives { live.checkInvariants() }
+                // Any moment will do, and the query stays the same one.
+                if number == 5 { lives[replaced].query = queries[replaced] }
+                await Task.yield()
+            }
             try await group.waitForAll()
         }
         for (index, live) in lives.enumerated() {
@@ -62,8 +69,11 @@ import DivanTestSupport
                 #expect(before.rows != after.rows, "round \(round)")
             }
         }
+        for live in lives { live.checkInvariants() }
         for token in tokens + more { token.remove() }
+        for live in lives { live.checkInvariants() }
         database.close()
+        for live in lives { live.checkInvariants() }
     }
 
     private static func query(
