@@ -122,6 +122,23 @@ package actor CheckpointKeeper {
         return stored
     }
 
+    /// Writes the checkpoint that stands once more, which shows whether the target of a push can write.
+    ///
+    /// - Throws: `ReplicationError` when it cannot. One that takes no checkpoint, or has a newer one, shows nothing else.
+    func prove() async throws {
+        guard isPush, isKept else { return }
+        do {
+            remoteRevision = try await remote.write(checkpoint, id, revision: remoteRevision)
+        } catch let error as ReplicationError {
+            guard let status = error.status, Self.refusals.contains(status) || status == 409 else {
+                throw error
+            }
+        }
+    }
+
+    /// With these a server says that it takes no checkpoint.
+    private static let refusals = [401, 403, 405, 501]
+
     /// Saves that everything up to a sequence is safe, and what this run has counted up to it.
     package func save(_ sequence: RemoteSequence, _ counts: RevisionCounts = RevisionCounts())
         async throws
@@ -142,7 +159,7 @@ package actor CheckpointKeeper {
         do {
             remoteRevision = try await remote.write(new, id, revision: remoteRevision)
         } catch let error as ReplicationError {
-            if let status = error.status, [401, 403, 405, 501].contains(status) {
+            if let status = error.status, Self.refusals.contains(status) {
                 isKept = false
                 Log.replication.warning(
                     "'\(remote.name)' takes no checkpoint, so the next run compares everything: \(error)"

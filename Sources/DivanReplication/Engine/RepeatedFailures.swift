@@ -8,8 +8,9 @@ internal import Synchronization
 /// A failure (500 …) over one document may be gone the next time. So the run goes on with the rest, moves no checkpoint
 /// past the document, and is followed by another run, which would go on without end where a document always makes the
 /// server fail. At the last of the tries that `RetryPolicy` allows it therefore counts as refused for good, until it
-/// changes: the checkpoint passes it. Where the server was unable to write anything, it does not take the checkpoint
-/// either, and the document is offered again.
+/// changes: the checkpoint passes it. That the server can write at all must be known first: it has taken other documents
+/// with the last try, or it takes the checkpoint (`needProof`), and then fails over the document once more. A server that
+/// could write nothing for a while gets everything later.
 ///
 /// State: how often each revision has failed, guarded by the mutex.
 package final class RepeatedFailures: Sendable {
@@ -26,6 +27,23 @@ package final class RepeatedFailures: Sendable {
 
     /// - Parameter tries: How often a revision may fail in all.
     package init(tries: Int) { self.tries = max(1, tries) }
+
+    /// Whether the failure of a revision would be its last one, and nothing shows that the target can write.
+    package func needProof(_ documents: [WireDocument], _ outcomes: [PutOutcome]) -> Bool {
+        counts.withLock { counts in
+            var isLast = false
+            for (document, outcome) in zip(documents, outcomes) {
+                switch outcome {
+                case .stored, .storedWithout: return false
+                case .failed(let error) where error.isTransient:
+                    let key = Key(id: document.id, revision: document.revision)
+                    if (counts[key] ?? 0) + 1 >= tries { isLast = true }
+                case .failed, .needsAttachments: continue
+                }
+            }
+            return isLast
+        }
+    }
 
     /// Takes what became of revisions, and makes the last failure of one a refusal.
     package func judge(_ documents: [WireDocument], _ outcomes: [PutOutcome]) -> [PutOutcome] {

@@ -50,7 +50,13 @@ package struct ReplicationWorker: Sendable {
                 return .fetched(number, transformed(failedFetches?.settled(fetched) ?? fetched))
             case .store(let number, let documents):
                 var outcomes = try await target.put(documents)
-                outcomes = repeatedFailures?.judge(documents, outcomes) ?? outcomes
+                if let repeatedFailures {
+                    if repeatedFailures.needProof(documents, outcomes) {
+                        try await keeper.prove()
+                        outcomes = try await target.put(documents)
+                    }
+                    outcomes = repeatedFailures.judge(documents, outcomes)
+                }
                 pushed?.note(documents, outcomes)
                 return .stored(number, outcomes)
             case .saveCheckpoint(let sequence, let counts):

@@ -117,8 +117,9 @@ import Testing
             $0.isContinuous = true
         }
         push.start()
-        // Long after it would count as refused for good.
+        // Long after it would count as refused for good, and at any moment between two tries.
         await eventually { stand.count("POST _bulk_docs") > 20 }
+        #expect(push.status.refused == 0)
         isFull.withLock { $0 = false }
         push.retryNow()
         try await eventually { try there.contains("a") }
