@@ -66,8 +66,13 @@ extension ChangeHub {
     }
 
     /// Remembers how far the followers have been told, unless no follower is left.
+    ///
+    /// Those who were told may have gone meanwhile, and others have come: their mark lies further on, and stays.
     private func move(to mark: DatabaseMark) {
-        state.withLock { if !$0.followers.isEmpty { $0.mark = mark } }
+        state.withLock { state in
+            guard !state.followers.isEmpty, state.mark?.isReached(by: mark) ?? true else { return }
+            state.mark = mark
+        }
     }
 
     /// Calls the handlers that a change concerns, in the order in which they came.

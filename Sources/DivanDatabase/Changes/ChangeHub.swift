@@ -33,6 +33,9 @@ internal import Synchronization
 ///
 /// ## Invariants
 ///
+/// `checkInvariants()` tests what the state shows of 2, and that it agrees with itself. The others speak of time:
+/// `ChangeHubTests` show them.
+///
 /// 1. Handlers run on `queue`, one at a time, after the commits they are told of.
 /// 2. `mark` is nil or a state that was committed after following began; it only grows.
 /// 3. What is committed after `follow` has returned lies beyond the `mark`, so it will be told.
@@ -129,10 +132,10 @@ package final class ChangeHub: Sendable {
         let watcher = core.directory.map { FileWatcher($0.changesPath) }
         let mark = try? core.committedMark()
         let isTaken = state.withLock { state in
+            // The last follower may have gone meanwhile: a mark would keep the next one from starting a watcher.
+            guard !state.isFinished, !state.followers.isEmpty else { return false }
             if state.mark == nil { state.mark = mark }
-            guard state.watcher == nil, !state.isFinished, !state.followers.isEmpty else {
-                return false
-            }
+            guard state.watcher == nil else { return false }
             state.watcher = watcher
             return true
         }
@@ -237,6 +240,14 @@ package final class ChangeHub: Sendable {
         guard !followers.isEmpty else { return }
         queue.async { for follower in followers { follower.handler(.closed) } }
     }
+
+    /// Stops the program where the state does not agree with itself; for tests.
+    func checkInvariants() {
+        state.withLock { state in
+            state.checkInvariants()
+            precondition(count.load(ordering: .relaxed) == state.followers.count)
+        }
+    }
 }
 
 extension ChangeHub.State {
@@ -281,5 +292,31 @@ extension ChangeHub.State {
         pendingIDs = 0
         mustCheck = false
         return watcher
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    fileprivate func checkInvariants() {
+        sources.checkInvariants()
+        // Each follower is found in the one place that its document says.
+        let ofAll = followers.filter { $0.value.documentID == nil }.keys.sorted()
+        precondition(general == ofAll, "followers")
+        var ofOne: [DocumentID: Set<Int>] = [:]
+        for (number, follower) in followers {
+            if let id = follower.documentID { ofOne[id, default: []].insert(number) }
+        }
+        precondition(byDocument == ofOne, "followers")
+        precondition(followers.keys.allSatisfy { $0 <= nextNumber }, "followers")
+
+        precondition(
+            pendingIDs == pending.reduce(0) { $0 + 1 + ($1.documentIDs?.count ?? 0) }, "pending")
+        precondition(pendingIDs <= ChangeHub.largestPending, "pending")
+        for (commit, next) in zip(pending, pending.dropFirst()) {
+            precondition(commit.end.isReached(by: next.begin), "pending")
+        }
+        precondition(pending.isEmpty || isScheduled, "pending")
+        if followers.isEmpty {
+            precondition(mark == nil && pending.isEmpty && watcher == nil, "invariant 2")
+        }
+        if isFinished { precondition(followers.isEmpty && core == nil, "invariant 2") }
     }
 }

@@ -14,6 +14,8 @@ internal import DivanModel
 ///
 /// ## Invariants
 ///
+/// `checkInvariants()` tests the first and the third; what the second says of other readers `CommitSourcesTests` show.
+///
 /// 1. Runs are in order and do not overlap; neighbours of one source that touch are one run.
 /// 2. A transaction is *in flight* from before its commit can be seen until it is a run or is
 ///    withdrawn. So a reader that reads first and asks here afterwards never takes a commit of this
@@ -78,5 +80,18 @@ struct CommitSources: Sendable {
         }
         guard low < runs.count, runs[low].holds(number, of: counter) else { return .otherProcess }
         return runs[low].source
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    func checkInvariants() {
+        for run in runs { precondition(run.begin.isReached(by: run.end), "invariant 1") }
+        for (run, next) in zip(runs, runs.dropFirst()) {
+            precondition(run.end.isReached(by: next.begin), "invariant 1")
+            precondition(run.end != next.begin || run.source != next.source, "invariant 1")
+        }
+        if let inFlight, let last = runs.last {
+            precondition(last.end.isReached(by: inFlight.begin), "invariant 2")
+        }
+        precondition(runs.count <= limit, "invariant 3")
     }
 }

@@ -210,6 +210,69 @@ import Testing
         #expect(!hub.isFollowed)
     }
 
+    @Test func `the state agrees with itself, whatever writers and followers do`() async throws {
+        for round in Soak.rounds(test: 20, soak: 2_000) {
+            var random = Soak.random(round: round, salt: 0x4B)
+            let database = try sandbox.database("hub \(round)")
+            let hub = database.core.hub
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in 0..<2 {
+                    var own = DivanTestSupport.SeededRandom(seed: random.next(), UInt64(worker))
+                    group.addTask { try Self.work(on: database, &own) }
+                }
+                for _ in 0..<50 {
+                    hub.checkInvariants()
+                    await Task.yield()
+                }
+                try await group.waitForAll()
+            }
+            hub.checkInvariants()
+            #expect(hub.state.withLock { $0.followers.isEmpty })
+            // A new follower is told of what comes now, and of nothing else.
+            let (token, told) = try Self.follow(database)
+            #expect(hub.state.withLock { $0.watcher != nil && $0.mark != nil }, "round \(round)")
+            try database.create("last")
+            let isTold = await eventually { told.all.contains { $0.hasSuffix("last") } }
+            try #require(isTold, "round \(round): \(told.all)")
+            // An empty one says that a handle was closed, or that the watching was taken up again.
+            #expect(told.all.filter { !$0.isEmpty } == ["last"], "round \(round)")
+            hub.checkInvariants()
+            if random.oneIn(2) { try database.create("closing") }
+            database.close()
+            hub.checkInvariants()
+            token.cancel()
+            hub.checkInvariants()
+        }
+    }
+
+    /// Follows, lets go, writes, and pauses, by chance.
+    private static func work(on database: Database, _ random: inout DivanTestSupport.SeededRandom)
+        throws
+    {
+        var tokens: [HubToken] = []
+        let hub = database.core.hub
+        for _ in 0..<25 {
+            switch random.below(8) {
+            case 0, 1: tokens.append(try follow(database).token)
+            case 2: tokens.append(try follow(database, of: "d\(random.below(3))").token)
+            case 3, 4:
+                if !tokens.isEmpty { tokens.remove(at: random.below(tokens.count)).cancel() }
+            case 5:
+                hub.pause()
+                hub.takeUpAgain()
+            case 6: try database.purge("d\(random.below(3))")
+            default:
+                let id = "d\(random.below(3))"
+                // The other one may have been faster.
+                _ = try? database.put(
+                    id, [:], parent: database.document(withID: id)?.revisionID)
+            }
+            hub.checkInvariants()
+        }
+        for token in tokens { token.cancel() }
+        hub.checkInvariants()
+    }
+
     @Test func `a token that is let go of ends the following`() throws {
         let database = try sandbox.database()
         do { _ = try Self.follow(database) }

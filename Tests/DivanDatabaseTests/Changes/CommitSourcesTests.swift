@@ -46,6 +46,8 @@ import Testing
         for round in Soak.rounds(test: 300, soak: 20_000) {
             var random = Soak.random(round: round)
             var sources = CommitSources()
+            // One that forgets often tells less, and keeps its runs in order all the same.
+            var forgetful = CommitSources(limit: 2 + random.below(4))
             var mark = DatabaseMark(sequence: 0, purge: 0)
             var makers: (sequences: [ChangeSource], purges: [ChangeSource]) = ([], [])
             for _ in 0..<random.below(40) {
@@ -58,8 +60,12 @@ import Testing
                 if source != .otherProcess {
                     let commit = Commit(begin: mark, end: end, documentIDs: nil, source: source)
                     sources.begin(commit)
+                    sources.checkInvariants()
                     if random.oneIn(4) { sources.withdraw() }
                     sources.add(commit)
+                    sources.checkInvariants()
+                    forgetful.add(commit)
+                    forgetful.checkInvariants()
                 }
                 mark = end
             }
