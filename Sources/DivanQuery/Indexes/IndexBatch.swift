@@ -115,4 +115,35 @@ struct IndexBatch {
                 documentID: try outcome.emissions.documentID($0.place).text, reason: $0.reason)
         }
     }
+
+    /// Stops the program where invariant 3 of ``IndexPass`` does not hold; for tests.
+    func checkInvariants() {
+        precondition(indexes.count == mapped.outcomes.count)
+        precondition(start <= bound && mapped.lastSequence <= bound, "invariant 3")
+        // Each document comes once for each row of the feed, in its order.
+        let sequences = mapped.items.map(\.sequence)
+        precondition(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 }, "invariant 3")
+        precondition(sequences.first.map { $0 > start } ?? true, "invariant 3")
+        precondition(sequences.last.map { $0 <= mapped.lastSequence } ?? true, "invariant 3")
+        precondition(mapped.items.isEmpty || mapped.seen >= bound, "invariant 3")
+        let purges = feed.purged.map(\.purge)
+        precondition(zip(purges, purges.dropFirst()).allSatisfy { $0 < $1 }, "invariant 3")
+        precondition(purges.last.map { $0 <= feed.lastPurge } ?? true, "invariant 3")
+        for (index, outcome) in zip(indexes, mapped.outcomes) {
+            let positions = outcome.positions
+            precondition(
+                zip(positions, positions.dropFirst()).allSatisfy { $0 < $1 }, "invariant 3")
+            precondition(positions.allSatisfy(mapped.items.indices.contains), "invariant 3")
+            precondition(
+                positions.allSatisfy { sequences[$0] > index.record.lastSequence }, "invariant 3")
+            // Purged documents follow those of the feed.
+            precondition(
+                outcome.emissions.count >= positions.count
+                    && outcome.emissions.count <= positions.count + feed.purged.count, "invariant 3"
+            )
+            precondition(outcome.count >= positions.count, "invariant 3")
+            precondition(
+                outcome.failures.allSatisfy { $0.place < positions.count }, "invariant 3")
+        }
+    }
 }

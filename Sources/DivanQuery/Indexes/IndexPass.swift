@@ -21,6 +21,9 @@ internal import DivanStorage
 ///
 /// ## Invariants
 ///
+/// `IndexBatch.checkInvariants()` tests what a batch shows of 3. The others speak of transactions: `IndexRobustnessTests`
+/// show 1 and 2, `IndexingBesideWritersTests` show 4 and 5.
+///
 /// 1. The record of an index says what its rows contain, and both change in one transaction. So a
 ///    crash, a cancellation or an error loses the last piece at most, and the next pass goes on there.
 /// 2. A piece is written only where the record still is what it was when the piece was read. If

@@ -18,6 +18,9 @@ internal import Synchronization
 ///
 /// ## Invariants
 ///
+/// `checkInvariants()` tests what the numbers show of 2 and 3; `IndexPieceTests` show the whole of them, and 4. The first
+/// is the order of two calls.
+///
 /// 1. A part is read in a snapshot of its own, which is given up before a map function runs.
 ///    ``IndexPass``, invariant 3, says how the parts fit together.
 /// 2. Stretches follow each other without a gap, and a stretch has no more documents than sequences: so the
@@ -137,6 +140,26 @@ final class IndexPiece: Sendable {
             }
             if rest.bytes <= 0 { rest.end = min(rest.end, stretch.after) }
             return rest.bytes > 0
+        }
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    ///
+    /// - Parameter stretches: Stretches that were claimed and not ended.
+    func checkInvariants(_ stretches: [Stretch] = []) {
+        rest.withLock { rest in
+            precondition(first.feed.items.count <= Self.partCount, "invariant 2")
+            precondition(rest.count >= 0 && rest.length > 0, "invariant 2")
+            precondition(
+                rest.start <= max(bound, first.feed.lastSequence)
+                    && rest.start >= first.feed.lastSequence, "invariant 2")
+            for stretch in stretches {
+                precondition(stretch.found <= stretch.length, "invariant 2")
+                precondition(stretch.through <= rest.start, "invariant 2")
+            }
+            guard rest.end != .max else { return }
+            precondition(rest.bytes <= 0 && rest.end < rest.start, "invariant 3")
+            precondition(rest.end >= first.feed.lastSequence, "invariant 3")
         }
     }
 }

@@ -51,6 +51,92 @@ struct IndexPieceTests {
         #expect(pieces.allSatisfy { $0.bytes < 8 << 20 })
     }
 
+    @Test func `a batch of pieces tells the feed, whatever was written and read`() throws {
+        for round in Soak.rounds(test: 12, soak: 1_000) {
+            var random = Soak.random(round: round, salt: 0xBA7C)
+            let memory = [200_000, 1 << 20, 32 << 20][random.below(3)]
+            let database = try sandbox.database("\(round)") { $0.indexingMemory = memory }
+            defer { database.close() }
+            for _ in 0...random.below(6) { try change(database, &random) }
+            var behind: [IndexBatch.Behind] = []
+            for number in 0...random.below(3) {
+                let view = database.view(named: "view \(number)")
+                view.setMap(version: "1") { document, emit in
+                    if document.int(forKey: "n") % 2 == 0 { emit(document["n"], document["text"]) }
+                }
+                let definition = try view.definition()
+                if random.oneIn(2) { try view.updateIndex() }
+                let record = try database.core.write { context in
+                    try context.transaction().1.indexRecord(definition.name)
+                        ?? context.makeIndex(
+                            definition.name, signature: definition.signature,
+                            version: definition.version)
+                }
+                behind.append(IndexBatch.Behind(definition: definition, record: record))
+            }
+            for _ in 0...random.below(6) { try change(database, &random) }
+            let start = behind.map(\.record.lastSequence).min() ?? 0
+            let first = try IndexPiece(
+                database.core, for: behind.map(\.mapping), after: start,
+                purge: behind.map(\.record.lastPurge).min(), count: 1 + random.below(2_000))
+            var batch = IndexBatch(behind, first.first.feed, after: start)
+            batch.checkInvariants()
+            try batch.add(first)
+            batch.checkInvariants()
+            if random.oneIn(2) { batch.narrow(to: behind.dropLast().map(\.definition)) }
+            batch.makeRoom(memory: memory)
+            while batch.mapped.lastSequence < batch.bound {
+                // A later part stands in a later snapshot.
+                if random.oneIn(3) { try save(5..<20, in: database) }
+                let piece = try IndexPiece(
+                    database.core, for: batch.indexes.map(\.mapping),
+                    after: batch.mapped.lastSequence, purge: nil, through: batch.bound,
+                    count: batch.nextCount(memory: memory))
+                if random.oneIn(2) { try claim(piece, &random) } else { try batch.add(piece) }
+                piece.checkInvariants()
+                batch.checkInvariants()
+            }
+            for position in batch.indexes.indices {
+                batch.addPurged(after: batch.indexes[position].record.lastPurge, to: position)
+            }
+            batch.checkInvariants()
+        }
+    }
+
+    /// Reads several stretches of a piece by turns, and throws away what is read.
+    private func claim(_ piece: IndexPiece, _ random: inout DivanTestSupport.SeededRandom) throws {
+        var stretches: [IndexPiece.Stretch] = []
+        var isComplete = false
+        while !isComplete || !stretches.isEmpty {
+            if !isComplete, stretches.isEmpty || random.oneIn(3) {
+                if let stretch = piece.claim() {
+                    stretches.append(stretch)
+                } else {
+                    isComplete = true
+                }
+            } else if !stretches.isEmpty {
+                let index = random.below(stretches.count)
+                if try piece.read(&stretches[index]) == nil { stretches.remove(at: index) }
+            }
+            piece.checkInvariants(stretches)
+        }
+    }
+
+    private func change(_ database: Database, _ random: inout DivanTestSupport.SeededRandom) throws
+    {
+        let start = random.below(3_000)
+        switch random.below(6) {
+        case 0:
+            let text = String(repeating: "large ", count: 20_000)
+            for _ in 0..<random.below(12) {
+                try database.save(MutableDocument(["text": .string(text)]))
+            }
+        case 1: for number in start..<start + 20 { try database.purge("\(number)") }
+        case 2: try database.compact()
+        default: try save(start..<start + random.below(800), in: database)
+        }
+    }
+
     @Test func `in a batch a piece has what the batch wrote`() throws {
         let database = try sandbox.database()
         defer { database.close() }
