@@ -15,6 +15,10 @@ internal import Synchronization
 /// no other one.
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests what the state shows of each; the order of what leaves `waiting` the sinks of `LogCentreTests`
+/// show.
+///
 /// 1. `gate` is, for each domain, the lowest level that any sink wants. It is all that a call which is
 ///    off looks at.
 /// 2. At most one thread delivers (`deliverer`); entries leave `waiting` in the order they came.
@@ -38,6 +42,11 @@ package final class LogCentre: Sendable {
         var waiting: [LogEntry] = []
         var deliverer: UInt?
         var dropped = 0
+
+        /// For each domain the lowest level that any sink wants.
+        var wanted: LogLevels {
+            outlets.reduce(LogLevels(.none)) { $0.union($1.levels ?? levels) }
+        }
     }
 
     private let gate: Atomic<UInt64>
@@ -94,10 +103,21 @@ package final class LogCentre: Sendable {
     private func change(_ body: (inout State) -> Void) {
         state.withLock { state in
             body(&state)
-            let wanted = state.outlets.reduce(LogLevels(.none)) {
-                $0.union($1.levels ?? state.levels)
+            gate.store(state.wanted.word, ordering: .relaxed)
+        }
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    package func checkInvariants() {
+        state.withLock { state in
+            let levels = LogLevels(word: gate.load(ordering: .relaxed))
+            for domain in LogDomain.allCases {
+                precondition(levels[domain] == state.wanted[domain], "invariant 1")
             }
-            gate.store(wanted.word, ordering: .relaxed)
+            precondition(state.waiting.isEmpty || state.deliverer != nil, "invariant 2")
+            precondition(state.waiting.count <= Self.capacity, "invariant 3")
+            precondition(
+                state.dropped == 0 || state.waiting.count == Self.capacity, "invariant 3")
         }
     }
 

@@ -107,7 +107,10 @@ final class MemorySink: LogSink {
         // Fewer than may wait in all, so that none is dropped. The thread that delivers does not return
         // before everything is delivered, so all is there when the last one has returned.
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
-            for number in 0..<500 { log(.database).warning("\(thread) \(number)") }
+            for number in 0..<500 {
+                log(.database).warning("\(thread) \(number)")
+                centre.checkInvariants()
+            }
         }
         var next = [Int](repeating: 0, count: 8)
         for message in sink.messages {
@@ -116,6 +119,31 @@ final class MemorySink: LogSink {
             next[parts[0]] += 1
         }
         #expect(next.allSatisfy { $0 == 500 })
+    }
+
+    @Test func `the gate is what the sinks want, whatever is added, removed and set`() {
+        // All sequences of four steps of six kinds.
+        for number in 0..<(6 * 6 * 6 * 6) {
+            let centre = LogCentre(sink: MemorySink())
+            var sinks: [MemorySink] = []
+            var rest = number
+            for _ in 0..<4 {
+                switch rest % 6 {
+                case 0:
+                    sinks.append(MemorySink())
+                    centre.add(sinks[sinks.count - 1], levels: nil)
+                case 1:
+                    sinks.append(MemorySink())
+                    centre.add(sinks[sinks.count - 1], levels: LogLevels(.verbose))
+                case 2: if let sink = sinks.popLast() { centre.remove(sink) }
+                case 3: centre.setLevel(.debug, for: .database)
+                case 4: centre.setLevel(.error, for: nil)
+                default: centre.replaceSinks(by: [])
+                }
+                centre.checkInvariants()
+                rest /= 6
+            }
+        }
     }
 
     @Test func `two sinks get the same order`() {
@@ -160,8 +188,10 @@ final class MemorySink: LogSink {
         DispatchQueue(label: "divan.test.sink").async(group: group) { log.error("stop") }
         blocked.wait()
         for number in 0..<(LogCentre.capacity + 7) { log.error("\(number)") }
+        centre.checkInvariants()
         release.signal()
         group.wait()
+        centre.checkInvariants()
         #expect(said.entries.count == 1 + LogCentre.capacity + 1)
         #expect(said.messages.last?.hasPrefix("7 log entries were dropped") == true)
     }

@@ -33,6 +33,8 @@ internal import Synchronization
 ///
 /// ## Invariants
 ///
+/// Both speak of several moments: `LiveDocumentRandomTests` show them, and call `checkInvariants()` for what one shows.
+///
 /// 1. `snapshot` only ever moves to a higher mark.
 /// 2. A snapshot is given away as current only if its mark covers `needed`, except to a thread that
 ///    asks from inside a `read` closure which is older than that.
@@ -127,6 +129,19 @@ final class DocumentCache: Sendable {
         state.withLock { state in
             defer { state.announced = snapshot }
             return (state.announced, state.lastLook.isWithin(milliseconds: 200))
+        }
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    func checkInvariants() {
+        state.withLock { state in
+            precondition((state.announced == nil) == (state.snapshot == nil), "invariant 1")
+            guard let snapshot = state.snapshot, let announced = state.announced else { return }
+            precondition(announced.mark.isReached(by: snapshot.mark), "invariant 1")
+            // Commits are ordered, so of two marks one reaches the other.
+            precondition(
+                state.needed.isReached(by: snapshot.mark)
+                    || snapshot.mark.isReached(by: state.needed), "invariant 2")
         }
     }
 }

@@ -23,9 +23,11 @@ internal import Synchronization
 ///
 /// ## Invariants
 ///
+/// `checkInvariants()` tests both.
+///
 /// 1. A thread is idle, waits for a writer, or runs.
-/// 2. While work is queued, no thread is idle, and as many run as may begin at once, or
-///    the limit of all threads is reached.
+/// 2. While work is queued that no thread is on its way to, no thread is idle, and as many run as may begin at once, or
+///    the limit of all threads is reached. A thread that was woken or begins is on its way, and counts as one that runs.
 final class BlockingThreads: Sendable {
     static let shared = BlockingThreads()
 
@@ -124,6 +126,19 @@ final class BlockingThreads: Sendable {
             if isGone { return nil }
             // Woken in the same moment: the wake-up is not lost.
             wakeUp.wait()
+        }
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    func checkInvariants() {
+        state.withLock { state in
+            precondition(state.waiting >= 0 && state.running >= 0, "invariant 1")
+            precondition(state.threads <= Self.most, "invariant 1")
+            // At most those that run are on their way.
+            guard state.work.count > state.running else { return }
+            precondition(state.idle.isEmpty, "invariant 2")
+            precondition(
+                state.running >= Self.quick || state.threads >= Self.most, "invariant 2")
         }
     }
 

@@ -32,6 +32,9 @@ struct DelimiterScanner: Sendable {
     let dashedBoundary: [UInt8]
     private let delimiter: [UInt8]
 
+    /// No delimiter has more bytes: with all white space, and both line ends.
+    var longestDelimiter: Int { delimiter.count + Self.paddingLimit + 3 }
+
     init(boundary: String) {
         dashedBoundary = [Self.hyphen, Self.hyphen] + Array(boundary.utf8)
         delimiter = [Self.carriageReturn, Self.lineFeed] + dashedBoundary

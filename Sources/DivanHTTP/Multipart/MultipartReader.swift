@@ -38,6 +38,9 @@ internal import DivanJSON
 /// parts, then `.nestedEnded`; deeper than ``Limits/depth`` it is a part like others.
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests the second; `MultipartReaderTests` show the others with bodies cut anywhere.
+///
 /// 1. The events do not depend on how the body was cut into pieces, but for the cuts between `.bytes`.
 /// 2. What is held is bounded by one piece, plus the longest delimiter or the headers of one part.
 /// 3. Every `.partBegan` has its `.partEnded`, every `.nestedBegan` its `.nestedEnded`, unless an error is
@@ -149,6 +152,7 @@ package struct MultipartReader: Sendable {
         } catch {
             state = .failed
             nested = []
+            input.removeAll()
             throw error
         }
     }
@@ -183,9 +187,24 @@ package struct MultipartReader: Sendable {
                 input.removeAll()
                 return nil
             case .failed:
+                input.removeAll()
                 return nil
             }
         }
+    }
+
+    /// Stops the program where an invariant does not hold, once `next()` has answered `nil`; for tests.
+    package func checkInvariants() {
+        let held = input.rest.count
+        switch state {
+        case .preamble, .body: precondition(held < scanner.longestDelimiter, "invariant 2")
+        case .headers: precondition(headerBytes + held <= limits.headerBytes, "invariant 2")
+        case .failed: precondition(held == 0 && nested.isEmpty, "invariants 2 and 3")
+        // A nested body's epilogue waits for the next piece.
+        case .ending, .epilogue: break
+        }
+        precondition(nested.count <= 1 && (nested.isEmpty || state == .body), "invariant 3")
+        nested.first?.checkInvariants()
     }
 }
 

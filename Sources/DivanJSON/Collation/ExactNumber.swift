@@ -14,6 +14,9 @@
 /// Numbers that share the double compare by their digits.
 ///
 /// ## Invariants
+///
+/// `checkInvariants(with:)` tests each.
+///
 /// 1. `bits` of two numbers compare, as unsigned integers, as their doubles do.
 /// 2. `digits` is nil exactly if the double is the number.
 /// 3. Zero has one set of bits, that of +0.0; a number between zero and the least double keeps the
@@ -137,5 +140,27 @@ extension ExactNumber {
             case (let left?, let right?): left.compare(right)
             }
         return isNegative ? -awayFromZero : awayFromZero
+    }
+
+    /// Stops the program where an invariant does not hold for this and another number; for tests.
+    func checkInvariants(with other: ExactNumber) {
+        let (mine, others) = (
+            ExactNumber.double(orderedBits: bits), ExactNumber.double(orderedBits: other.bits)
+        )
+        if mine < others { precondition(bits < other.bits, "invariant 1") }
+        if mine > others { precondition(bits > other.bits, "invariant 1") }
+        if let digits {
+            let (double, isExact) = digits.doubleTowardsZero()
+            precondition(!isExact && double == mine.magnitude, "invariant 2")
+        } else if mine == 0 {
+            precondition(bits == ExactNumber.zeroBits, "invariant 3")
+        }
+        if mine.isNaN {
+            precondition(
+                bits > ExactNumber.orderedBits(.infinity)
+                    || bits < ExactNumber.orderedBits(-.infinity), "invariant 4")
+        }
+        let order = compare(other, breakingTies: true)
+        precondition(order == -other.compare(self, breakingTies: true), "invariant 1")
     }
 }

@@ -17,6 +17,9 @@ struct PackedEntry {
 /// that finds it taken allocates another.
 ///
 /// ## Invariants
+///
+/// They speak of memory and of threads: the tests of packing show them under the sanitizers.
+///
 /// 1. `output` and `spare` point at `capacity` bytes each, `entries` at `entryCapacity` entries,
 ///    owned by this object until `deinit`.
 /// 2. A scratch is used by one parse at a time: the pool hands it out and forgets it.

@@ -40,6 +40,19 @@ extension PackedValue {
             }
         }
     }
+
+    /// Stops the program where the value is not as every packer writes it; for tests.
+    ///
+    /// - Throws: ``Corruption``, where an invariant does not hold that `validate()` tests.
+    package func checkInvariants() throws(Corruption) {
+        try validate()
+        let value = jsonValue()
+        let again = PackedValue(value)
+        precondition(again.bytes == bytes, "invariant 2")
+        let text = JSONWriter.string(value)
+        precondition(JSONWriter.string(again.jsonValue()) == text, "invariant 3")
+        precondition((try? PackedValue(parsing: text))?.bytes == bytes, "invariants 2 and 3")
+    }
 }
 
 extension PackedReader {

@@ -25,11 +25,14 @@
 /// value copies nothing and keeps the whole.
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests the first three for a value, `PackedValueCorruptionTests` the fourth for any bytes.
+///
 /// 1. Keys are sorted by UTF-16 code unit and occur once.
 /// 2. A value has one packed form: equal values have equal bytes, and the other way round.
 /// 3. Everything that a revision's digest sees is kept: `1` and `1.0`, `-0.0`, digits of big
-/// numbers. 4. No bytes crash or hang a reader. A part that is corrupt reads as absent, null or
-/// empty;
+///    numbers.
+/// 4. No bytes crash or hang a reader. A part that is corrupt reads as absent, null or empty;
 ///    ``validate()`` tells for certain.
 ///
 /// ## Complexity

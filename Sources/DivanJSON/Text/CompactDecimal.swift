@@ -9,8 +9,11 @@
 /// ```
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests both.
+///
 /// 1. `mantissa < 2^48`, `-22 <= exponent <= 22`, and the mantissa does not end in a zero unless
-///    the exponent is 22.
+///    the exponent is 22, or all of it is zero; then the exponent is 0. Damaged bytes keep the bounds only.
 ///    Below 2^53 a mantissa, and up to 10^22 a power of ten, are exact doubles, so one
 ///    multiplication or division rounds once: `double` is the double nearest to the decimal.
 /// 2. The digits are the double's shortest: decimals of up to 15 digits are all different
@@ -44,7 +47,7 @@ struct CompactDecimal: Equatable {
         self.isNegative = isNegative
     }
 
-    /// Takes bytes as they are stored; `nil` if they break invariant 1.
+    /// Takes bytes as they are stored; `nil` if they break the bounds of invariant 1.
     @inline(__always)
     init?(storedMantissa: UInt64, exponent: Int, isNegative: Bool) {
         guard storedMantissa < Self.mantissaLimit, exponent >= -22, exponent <= 22 else {
@@ -70,6 +73,18 @@ struct CompactDecimal: Equatable {
         let value =
             exponent >= 0 ? whole * Self.power(exponent) : whole / Self.power(-exponent)
         return isNegative ? -value : value
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    func checkInvariants() {
+        precondition(mantissa < Self.mantissaLimit && abs(exponent) <= 22, "invariant 1")
+        precondition(
+            mantissa == 0 ? exponent == 0 : exponent == 22 || mantissa % 10 != 0, "invariant 1")
+        let sign = isNegative ? "-" : ""
+        precondition(
+            Double("\(sign)\(mantissa)e\(exponent)")?.bitPattern == double.bitPattern, "invariant 1"
+        )
+        precondition(CompactDecimal(double) == self, "invariant 2")
     }
 
     /// 10 to the power of 0 to 22, exactly.

@@ -22,6 +22,9 @@ internal import Synchronization
 ///
 /// ## Invariants
 ///
+/// `checkInvariants()` tests the first and what the line shows of the third. The others speak of requests: `MemoryBudgetTests`
+/// show them.
+///
 /// 1. What is reserved adds up to at most `capacity`.
 /// 2. A request reserves once, for the most that it may cost, and only gives back afterwards. One that needs more gives
 ///    everything back before it asks again. So no request waits for another one that waits for it.
@@ -156,6 +159,21 @@ package final class MemoryBudget: Sendable {
             state.reserved += first.bytes
             first.isGranted.store(true, ordering: .releasing)
             first.signal.signal()
+        }
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    func checkInvariants() {
+        state.withLock { state in
+            precondition(state.reserved >= 0 && state.reserved <= capacity, "invariant 1")
+            if let first = state.waiting.first {
+                precondition(first.bytes > capacity - state.reserved, "invariant 3")
+                precondition(!state.isClosed, "invariant 3")
+            }
+            for waiter in state.waiting {
+                precondition(!waiter.isGranted.load(ordering: .relaxed), "invariant 3")
+                precondition(waiter.bytes <= capacity, "invariant 3")
+            }
         }
     }
 }

@@ -21,6 +21,10 @@ package import DivanModel
 /// session the replication begins at the beginning.
 ///
 /// ## Invariants
+///
+/// They speak of both databases: `SimulationTests` show the first, `CheckpointTests` the others. Of the entries
+/// `checkInvariants()` tests that they are no more than are kept.
+///
 /// 1. A checkpoint is written only when every revision up to its sequence is safe in the target.
 /// 2. It is written to the local database first, and synced, then to the remote one.
 /// 3. An entry also names the local database's *incarnation*, which is another one after a restore or
@@ -107,6 +111,15 @@ package struct Checkpoint: Sendable, Equatable {
             checkpoint.history.removeLast(checkpoint.history.count - Self.historyLimit)
         }
         return checkpoint
+    }
+
+    /// Stops the program where more entries are kept than may be, of a checkpoint that Divan has made; for tests.
+    package func checkInvariants() {
+        precondition(history.count <= Self.historyLimit, "entries")
+        for entry in history {
+            let ofItsRun = history.filter { $0.runID.hasSameBytes(as: entry.runID) }
+            precondition(ofItsRun.count <= Self.entriesPerRun, "entries of a run")
+        }
     }
 
     /// Where a replication goes on: after the newest saving that both ends know.

@@ -4,6 +4,8 @@ import Divan
 import DivanTestSupport
 import Testing
 
+@testable import DivanDatabase
+
 /// Random changes of every kind: after each one every live document equals a fresh read.
 @Suite struct LiveDocumentRandomTests {
     @Test(arguments: Soak.rounds(test: 200, soak: 5_000))
@@ -26,6 +28,7 @@ import Testing
                 if random.oneIn(2) {
                     try expectFresh(document, "round \(round), step \(step), \(action) of \(id)")
                 }
+                document.cache.checkInvariants()
             }
             if random.oneIn(5), let document = held[id] {
                 try expectFreshInBatch(document, &random, round)
@@ -52,7 +55,7 @@ import Testing
 
     /// Changes a document in batches inside a batch, some of which are undone, then undoes all.
     private func expectFreshInBatch(
-        _ document: LiveDocument, _ random: inout SeededRandom, _ round: Int
+        _ document: LiveDocument, _ random: inout DivanTestSupport.SeededRandom, _ round: Int
     ) throws {
         var numbers = random
         #expect(throws: Whim()) {

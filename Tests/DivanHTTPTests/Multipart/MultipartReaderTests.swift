@@ -223,10 +223,15 @@ indirect enum Part: Equatable {
                     while let event = try reader.next() {
                         if case .bytes(let bytes) = event { given += bytes.count }
                     }
+                    reader.checkInvariants()
                 }
                 try reader.finish()
             } catch {
                 #expect(error != .noBoundary)
+                // After a failure nothing is kept; after an end that came too early it goes on.
+                reader.push([UInt8](repeating: 0x78, count: 1_000))
+                while (try? reader.next()) != nil {}
+                reader.checkInvariants()
             }
             #expect(given <= bytes.count)
         }

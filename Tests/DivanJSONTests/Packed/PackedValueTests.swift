@@ -161,7 +161,7 @@ import Testing
             var random = Soak.random(round: round, salt: 13)
             let value = RandomJSON.value(depth: 5, using: &random)
             let packed = PackedValue(value)
-            try packed.validate()
+            try packed.checkInvariants()
             #expect(packed.jsonValue() == value)
             let text = JSONWriter.string(value, pretty: random.oneIn(2))
             #expect(try JSONParser.parse(text) == value)

@@ -146,10 +146,37 @@ import Testing
             for round in 0..<500 {
                 let made = try? budget.reserve((number * 131 + round * 17) % 1_001)
                 #expect(made != nil)
-                #expect(budget.reserved <= 1_000)
+                budget.checkInvariants()
                 withExtendedLifetime(made) {}
             }
         }
+        budget.checkInvariants()
         #expect(budget.reserved == 0 && budget.waitingCount == 0)
+    }
+
+    @Test func `the line is right, whatever is asked for and however patiently`() {
+        for round in Soak.rounds(test: 10, soak: 1_000) {
+            var random = Soak.random(round: round, salt: 0x8E6)
+            let budget = MemoryBudget(
+                capacity: 100, patience: .milliseconds(random.below(3)))
+            let seeds = (0..<4).map { _ in random.next() }
+            DispatchQueue.concurrentPerform(iterations: 4) { number in
+                var own = SeededRandom(seed: seeds[number])
+                var held: [MemoryReservation] = []
+                for _ in 0..<50 {
+                    switch own.below(4) {
+                    case 0: if !held.isEmpty { held.remove(at: own.below(held.count)) }
+                    case 1: if let made = budget.tryReserve(own.below(60)) { held.append(made) }
+                    default:
+                        if let made = try? budget.reserve(own.below(120)) { held.append(made) }
+                    }
+                    budget.checkInvariants()
+                    if held.count > 3 { held = [] }
+                }
+            }
+            #expect(budget.reserved == 0 && budget.waitingCount == 0, "round \(round)")
+            budget.close()
+            budget.checkInvariants()
+        }
     }
 }

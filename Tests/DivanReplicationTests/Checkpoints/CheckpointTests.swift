@@ -58,9 +58,15 @@ struct CheckpointTests {
 
     @Test func `at most 50 entries are kept, and few of one run`() {
         var checkpoint = Checkpoint()
-        for n in 0..<100 { checkpoint = checkpoint.adding(entry("s\(n)", UInt64(n), run: "one")) }
+        for n in 0..<100 {
+            checkpoint = checkpoint.adding(entry("s\(n)", UInt64(n), run: "one"))
+            checkpoint.checkInvariants()
+        }
         #expect(checkpoint.history.count == 5)
-        for n in 0..<100 { checkpoint = checkpoint.adding(entry("t\(n)", UInt64(n))) }
+        for n in 0..<100 {
+            checkpoint = checkpoint.adding(entry("t\(n)", UInt64(n)))
+            checkpoint.checkInvariants()
+        }
         #expect(checkpoint.history.count == 50)
         #expect(checkpoint.history.first?.sessionID == "t99")
     }
