@@ -16,14 +16,14 @@ extension ChangeHub {
             }
             return (
                 core: state.core, mark: state.mark, pending: state.pending,
-                mustCheck: state.mustCheck
+                mustCheck: state.mustCheck, epoch: state.epoch
             )
         }
         guard let core = work.core else { return }
         // Without a mark, when the counters could not be read, the first commit gives one.
         guard var mark = work.mark ?? work.pending.first?.begin ?? (try? core.committedMark())
         else { return }
-        if work.mark == nil { move(to: mark) }
+        if work.mark == nil { move(to: mark, work.epoch) }
         var mustRead = work.mustCheck
         for commit in work.pending where !commit.end.isReached(by: mark) {
             guard commit.begin == mark, let ids = commit.documentIDs else {
@@ -32,17 +32,17 @@ extension ChangeHub {
                 break
             }
             mark = commit.end
-            move(to: mark)
+            move(to: mark, work.epoch)
             tell(
                 HubChange(
                     lastSequence: mark.sequence, lastPurge: mark.purge, documentIDs: ids,
-                    source: commit.source))
+                    source: commit.source), in: work.epoch)
         }
-        if mustRead { readFeeds(core, after: mark) }
+        if mustRead { readFeeds(core, after: mark, work.epoch) }
     }
 
     /// Tells what the feeds have after `start`, a piece at a time.
-    private func readFeeds(_ core: DatabaseCore, after start: DatabaseMark) {
+    private func readFeeds(_ core: DatabaseCore, after start: DatabaseMark, _ epoch: Int) {
         var mark = start
         do {
             var isAtEnd = false
@@ -54,10 +54,10 @@ extension ChangeHub {
                 guard piece.end != mark else { return }
                 mark = piece.end
                 isAtEnd = piece.isAtEnd
-                move(to: mark)
+                move(to: mark, epoch)
                 // Only now, after reading, the transactions in flight of this process are certainly known.
                 let sources = state.withLock { $0.sources }
-                for change in piece.changes(by: sources) { tell(change) }
+                for change in piece.changes(by: sources) { tell(change, in: epoch) }
             }
         } catch {
             // The next commit, or the check in five seconds, tries again from the same mark.
@@ -65,19 +65,24 @@ extension ChangeHub {
         }
     }
 
-    /// Remembers how far the followers have been told, unless no follower is left.
-    ///
-    /// Those who were told may have gone meanwhile, and others have come: their mark lies further on, and stays.
-    private func move(to mark: DatabaseMark) {
+    /// Remembers how far the followers have been told, unless they have gone: later ones have a mark of their own.
+    private func move(to mark: DatabaseMark, _ epoch: Int) {
         state.withLock { state in
-            guard !state.followers.isEmpty, state.mark?.isReached(by: mark) ?? true else { return }
+            guard !state.followers.isEmpty, state.epoch == epoch,
+                state.mark?.isReached(by: mark) ?? true
+            else { return }
             state.mark = mark
         }
     }
 
     /// Calls the handlers that a change concerns, in the order in which they came.
-    func tell(_ change: HubChange) {
-        let handlers = state.withLock { state in
+    ///
+    /// - Parameters:
+    ///   - change: The change.
+    ///   - epoch: Whose change it is: later followers are not told. Nil for all.
+    func tell(_ change: HubChange, in epoch: Int? = nil) {
+        let handlers = state.withLock { state -> [Handler] in
+            guard epoch ?? state.epoch == state.epoch else { return [] }
             var numbers = Set<Int>()
             if change.documentIDs.isEmpty {
                 numbers = Set(state.followers.keys)

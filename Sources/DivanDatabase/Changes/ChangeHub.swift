@@ -64,6 +64,8 @@ package final class ChangeHub: Sendable {
         /// The numbers of those that follow one document.
         var byDocument: [DocumentID: Set<Int>] = [:]
         var isFinished = false
+        /// Changes when the last follower goes, so that what was begun for former ones is not taken for later ones'.
+        var epoch = 0
         /// How far followers have been told; nil without followers, or when it is not known yet.
         var mark: DatabaseMark?
         /// Own commits not told yet.
@@ -130,10 +132,13 @@ package final class ChangeHub: Sendable {
     /// Commits are collected already; those that the mark covers are dropped when it is known.
     private func start(_ core: DatabaseCore) {
         let watcher = core.directory.map { FileWatcher($0.changesPath) }
+        let epoch = state.withLock { $0.epoch }
         let mark = try? core.committedMark()
         let isTaken = state.withLock { state in
             // The last follower may have gone meanwhile: a mark would keep the next one from starting a watcher.
-            guard !state.isFinished, !state.followers.isEmpty else { return false }
+            guard !state.isFinished, !state.followers.isEmpty, state.epoch == epoch else {
+                return false
+            }
             if state.mark == nil { state.mark = mark }
             guard state.watcher == nil else { return false }
             state.watcher = watcher
@@ -287,6 +292,7 @@ extension ChangeHub.State {
     /// Forgets everything about following; gives back the watcher to be stopped.
     fileprivate mutating func rest() -> FileWatcher? {
         defer { watcher = nil }
+        epoch += 1
         mark = nil
         pending = []
         pendingIDs = 0
