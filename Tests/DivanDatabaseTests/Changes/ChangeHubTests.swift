@@ -240,7 +240,7 @@ import Testing
             if random.oneIn(2) { try database.create("closing") }
             database.close()
             hub.checkInvariants()
-            token.cancel()
+            token.remove()
             hub.checkInvariants()
         }
     }
@@ -249,14 +249,14 @@ import Testing
     private static func work(on database: Database, _ random: inout DivanTestSupport.SeededRandom)
         throws
     {
-        var tokens: [HubToken] = []
+        var tokens: [ListenerToken] = []
         let hub = database.core.hub
         for _ in 0..<25 {
             switch random.below(8) {
             case 0, 1: tokens.append(try follow(database).token)
             case 2: tokens.append(try follow(database, of: "d\(random.below(3))").token)
             case 3, 4:
-                if !tokens.isEmpty { tokens.remove(at: random.below(tokens.count)).cancel() }
+                if !tokens.isEmpty { tokens.remove(at: random.below(tokens.count)).remove() }
             case 5:
                 hub.pause()
                 hub.takeUpAgain()
@@ -269,7 +269,7 @@ import Testing
             }
             hub.checkInvariants()
         }
-        for token in tokens { token.cancel() }
+        for token in tokens { token.remove() }
         hub.checkInvariants()
     }
 
