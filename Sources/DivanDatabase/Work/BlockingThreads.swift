@@ -93,9 +93,14 @@ final class BlockingThreads: Sendable {
         }
     }
 
+    /// The thread of these that runs the code which asks. A task that the code starts inherits it, and runs elsewhere.
+    @TaskLocal private static var thread: UInt?
+
     private func run() {
         let wakeUp = DispatchSemaphore(value: 0)
-        while let body = next(wakeUp) { body() }
+        Self.$thread.withValue(ThreadIdentity.current) {
+            while let body = next(wakeUp) { body() }
+        }
     }
 
     /// The next work for a thread; nil when it should end.
@@ -155,7 +160,7 @@ final class BlockingThreads: Sendable {
     /// Notes that the calling thread begins to wait for a writer, and lets another one work meanwhile;
     /// nil when it is none of these threads.
     static func beginWait() -> Wait? {
-        guard CancellationFlag.current != nil else { return nil }
+        guard thread == ThreadIdentity.current else { return nil }
         let isNew = shared.state.withLock { state in
             state.waiting += 1
             return shared.staff(&state, upTo: quick)

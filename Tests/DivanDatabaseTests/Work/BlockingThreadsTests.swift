@@ -8,6 +8,17 @@ import Testing
 @testable import DivanDatabase
 
 @Suite(.timeLimit(.minutes(5))) struct BlockingThreadsTests {
+    @Test func `only a thread of these counts as one that waits`() async throws {
+        // A thread of a listener has a flag, too.
+        #expect(try CancellationFlag().carried { BlockingThreads.beginWait() == nil })
+        let isOwn = try await BlockingWork.run {
+            let wait = BlockingThreads.beginWait()
+            wait?.end()
+            return wait != nil
+        }
+        #expect(isOwn)
+    }
+
     @Test func `all work is done, however it comes, blocks and waits`() {
         for round in Soak.rounds(test: 20, soak: 2_000) {
             var random = Soak.random(round: round, salt: 0xB10)
