@@ -7,7 +7,8 @@ internal import DivanJSON
 /// A connection is silent while it does nothing for a client that is known: it waits for a request, for the body of a
 /// request whose sender has not shown who it is, or for such a sender to take its answer. The oldest silent one gives way
 /// of the network that has the most of them, so a network that opens thousands loses its own. Where only the new one is
-/// silent, the oldest of the network with the most connections gives way, if that network has more than the new one's.
+/// silent, a *stranger* gives way whose password is being checked, say: the oldest of the network with the most strangers, if
+/// that network has more than the new one's. What is done for a client that has shown who it is is never broken off.
 ///
 /// Everything is done in the same time however many connections there are, since it is done for each new one, and by
 /// the thread that serves all of them.
@@ -17,6 +18,8 @@ struct ConnectionTable: Sendable {
     /// Those that were not shut down.
     private var open = NetworkOrder()
     private var silent = NetworkOrder()
+    /// Those that do nothing for a client that is known.
+    private var strangers = NetworkOrder()
     /// How many are open and were not shut down.
     private(set) var count = 0
 
@@ -29,6 +32,7 @@ struct ConnectionTable: Sendable {
         let network = ExactString(connection.network)
         open.set(number, of: network, true)
         silent.set(number, of: network, true)
+        strangers.set(number, of: network, true)
         return open.count(of: network)
     }
 
@@ -40,10 +44,13 @@ struct ConnectionTable: Sendable {
         leave(number, connection)
     }
 
-    /// Notes whether a connection is silent; it is the youngest of those that are, when it becomes so.
-    mutating func setSilent(_ number: Int, _ isSilent: Bool) {
+    /// Notes whether a connection is silent, and else whether its client is known; it is the youngest of those that are, when
+    /// it becomes so.
+    mutating func setSilent(_ number: Int, _ isSilent: Bool, isKnown: Bool = false) {
         guard let connection = connections[number], !connection.isShut else { return }
-        silent.set(number, of: ExactString(connection.network), isSilent)
+        let network = ExactString(connection.network)
+        silent.set(number, of: network, isSilent)
+        strangers.set(number, of: network, isSilent || !isKnown)
     }
 
     /// The silent connection that gives way first; nil when none is silent.
@@ -61,10 +68,11 @@ struct ConnectionTable: Sendable {
         let network = ExactString(connection.network)
         if isOwn { return silent.oldest(of: network) ?? number }
         if let oldest = oldestSilent, oldest != number { return oldest }
-        guard let largest = open.largest, open.count(of: largest) > open.count(of: network),
+        guard let largest = strangers.largest,
+            strangers.count(of: largest) > strangers.count(of: network),
             !spared.contains(largest.text)
         else { return number }
-        return open.oldest(of: largest) ?? number
+        return strangers.oldest(of: largest) ?? number
     }
 
     /// Counts a connection no more, since the caller shuts it down.
@@ -78,6 +86,7 @@ struct ConnectionTable: Sendable {
     private mutating func leave(_ number: Int, _ connection: OpenConnection) {
         let network = ExactString(connection.network)
         silent.set(number, of: network, false)
+        strangers.set(number, of: network, false)
         open.set(number, of: network, false)
         count -= 1
     }
@@ -86,5 +95,6 @@ struct ConnectionTable: Sendable {
     func checkInvariants() {
         open.checkInvariants()
         silent.checkInvariants()
+        strangers.checkInvariants()
     }
 }

@@ -131,10 +131,7 @@ final class Exchange: Sendable {
         var head = RequestHead(method: method ?? "", target: target ?? "", headers: fields.headers)
         head.isSecure = server.isSecure
         head.certificate = open.certificate { server.certificate(of: connection) }
-        // Needed only to tell those apart who guess passwords.
-        if head.headers["Authorization"] != nil || head.target.utf8.starts(with: "/_session".utf8) {
-            head.network = open.network
-        }
+        head.network = open.network
         let size = fields.size + targetSize
         guard server.begin(self, on: open) else { return false }
         state.withLock { state in
@@ -168,7 +165,7 @@ final class Exchange: Sendable {
             return (state.identity, state.head?.declaredLength, state.limit)
         }
         // One whose sender has not shown who it is gives way while its body comes.
-        server.setSilent(number, !identity.isProven)
+        server.setSilent(number, !identity.isProven, isKnown: identity.isProven)
         guard let length, length > limit else { return true }
         guard case .refused(let failure) = identity else { return refuse(.bodyTooLarge) }
         return refuse(failure)

@@ -230,8 +230,8 @@ final class MicroHTTPServer: HTTPServer {
 
     // MARK: - Connections
 
-    /// Takes a new connection; where there are too many, of its network or in all, the oldest silent one is closed for it,
-    /// so that it waits for nothing.
+    /// Takes a new connection; where there are too many, of its network or in all, one gives way at once, as
+    /// `ConnectionTable.victim` says.
     ///
     /// The system gives each connection the lowest descriptor that is free, so a high one says that the process has few
     /// left, whatever has the others. With none left, no connection would be taken before another one ends.
@@ -260,23 +260,36 @@ final class MicroHTTPServer: HTTPServer {
         let few = max(Self.descriptorStep, mostConnections / 8)
         // The daemon's thread gives them back in a moment.
         _ = poll(every: .milliseconds(5), for: .milliseconds(500)) {
-            if connectionCount <= few || Descriptors.areFree(Self.descriptorStep) { return true }
-            let closed: [Exchange?] = state.withLock { state in
-                state.most = min(state.most, max(1, state.table.count - Self.descriptorStep))
-                return (0..<Self.descriptorStep).compactMap { _ in
-                    state.table.oldestSilent.map { shut($0, &state) }
-                }
+            looking.withLock { _ in
+                connectionCount <= few || Descriptors.areFree(Self.descriptorStep) || !makeRoom()
             }
-            for exchange in closed { exchange?.abandon() }
-            return closed.isEmpty
         }
     }
 
-    private static let descriptorStep = 16
+    /// Shuts so many silent connections down that some descriptors become free.
+    ///
+    /// - Returns: Whether any will.
+    private func makeRoom() -> Bool {
+        let (coming, closed) = state.withLock { state -> (Int, [Exchange?]) in
+            // Those that were shut down and are not closed yet give theirs back soon.
+            let coming = state.table.connections.count - state.table.count
+            let closed = (coming..<max(coming, Self.descriptorStep)).compactMap { _ in
+                state.table.oldestSilent.map { shut($0, &state) }
+            }
+            if !closed.isEmpty { state.most = min(state.most, max(1, state.table.count)) }
+            return (coming, closed)
+        }
+        for exchange in closed { exchange?.abandon() }
+        return coming + closed.count > 0
+    }
 
-    /// Notes whether a connection may give way to a new one.
-    func setSilent(_ number: Int, _ isSilent: Bool) {
-        state.withLock { $0.table.setSilent(number, isSilent) }
+    private static let descriptorStep = 16
+    /// Held by the one worker that looks for free descriptors, since looking takes some.
+    private let looking = Mutex(())
+
+    /// Notes whether a connection may give way to a new one; see `ConnectionTable.setSilent`.
+    func setSilent(_ number: Int, _ isSilent: Bool, isKnown: Bool = false) {
+        state.withLock { $0.table.setSilent(number, isSilent, isKnown: isKnown) }
     }
 
     /// Notes that an exchange begins.

@@ -18,6 +18,10 @@ enum UserDocument {
     /// How the IDs of such documents begin.
     static let prefix = "org.couchdb.user:"
 
+    /// The longest that a user may make an account, in bytes: it is read for each request in the user's name, also where the
+    /// password is wrong, before any other client is served.
+    private static let longest = 64 << 10
+
     /// Checks a document and hashes the password in it.
     ///
     /// - Parameters:
@@ -51,7 +55,15 @@ enum UserDocument {
             throw HTTPFailure.forbidden(
                 "No system roles (starting with underscore) in users db.")
         }
-        if !user.isAdmin { try checkKept(body, of: base) }
+        if !user.isAdmin {
+            try checkKept(body, of: base)
+            guard received.body.byteCount <= longest else {
+                throw HTTPFailure(
+                    413, "document_too_large",
+                    "An account may be \(longest / 1_024) kB long; keep other data in another database."
+                ).ofDocument
+            }
+        }
         guard let password = body["password"] else { return received }
         var changes: NameMap<JSONValue?> = ["password": JSONValue?.none]
         if !password.isNull {

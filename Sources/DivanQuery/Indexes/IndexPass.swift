@@ -219,6 +219,8 @@ struct IndexPass {
     private func write(
         _ batch: inout IndexBatch, _ builds: inout [IndexName: Build], _ report: inout Report
     ) throws {
+        // A map function that was broken off has not failed.
+        try CancellationFlag.check()
         var failures: [[IndexingFailure]] = []
         var written: [Written?] = []
         // What is written in a batch is not committed yet, and may never be.

@@ -122,13 +122,16 @@ package actor CheckpointKeeper {
         return stored
     }
 
-    /// Writes the checkpoint that stands once more, which shows whether the target of a push can write.
+    /// Writes the checkpoint that the target of a push has once more, which shows whether it can write.
     ///
-    /// - Throws: `ReplicationError` when it cannot. One that takes no checkpoint, or has a newer one, shows nothing else.
+    /// - Throws: `ReplicationError` when it cannot. One that takes no checkpoints cannot show it.
     func prove() async throws {
         guard isPush, isKept else { return }
+        // What it has now: a conflict then says that another run has just written.
+        let stored = try await remote.checkpoint(id)
         do {
-            remoteRevision = try await remote.write(checkpoint, id, revision: remoteRevision)
+            remoteRevision = try await remote.write(
+                stored?.checkpoint ?? checkpoint, id, revision: stored?.revision)
         } catch let error as ReplicationError {
             guard let status = error.status, Self.refusals.contains(status) || status == 409 else {
                 throw error

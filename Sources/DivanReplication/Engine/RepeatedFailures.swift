@@ -10,7 +10,7 @@ internal import Synchronization
 /// server fail. At the last of the tries that `RetryPolicy` allows it therefore counts as refused for good, until it
 /// changes: the checkpoint passes it. That the server can write at all must be known first: it has taken other documents
 /// with the last try, or it takes the checkpoint (`needProof`), and then fails over the document once more. A server that
-/// could write nothing for a while gets everything later.
+/// could write nothing for a while gets everything later; one that takes no checkpoints cannot show that it can.
 ///
 /// State: how often each revision has failed, guarded by the mutex.
 package final class RepeatedFailures: Sendable {

@@ -21,7 +21,7 @@ public enum AccessRemoval: Sendable, Hashable {
 ///
 /// Conflicts that they make are ended by a resolver, if there is one. Its decision cannot be part of the
 /// transaction that stores the revisions, since it is the app's code; so the documents to decide about
-/// are noted in that transaction, in the local document `pull-conflicts-<ID>`, and the note is
+/// are noted in that transaction, in the local document `_divan/pull-conflicts-<ID>`, and the note is
 /// emptied as they are resolved. A crash in between loses nothing: the next run begins with the note.
 package struct Reception: Sendable {
     /// What changes give as their source: the other end's name.

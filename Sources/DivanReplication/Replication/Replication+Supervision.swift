@@ -226,8 +226,8 @@ struct Ends {
         }
     }
 
-    /// The local document that notes conflicts to be resolved.
-    private static func note(_ id: ReplicationID) -> String { "pull-conflicts-\(id.text)" }
+    /// The local document that notes conflicts to be resolved. No client of a listener gets at what begins with `_divan/`.
+    private static func note(_ id: ReplicationID) -> String { "_divan/pull-conflicts-\(id.text)" }
 
     /// Where it begins without a checkpoint.
     private static func start(_ replication: Replication, _ settings: ReplicationConfiguration)

@@ -20,6 +20,25 @@ import Testing
         }
     }
 
+    @Test func `a map function that is broken off has not failed`() throws {
+        let database = try Database.inMemory()
+        try database.save(MutableDocument(["n": 1], id: "a"))
+        let (flag, isBroken) = (CancellationFlag(), DivanTestSupport.Flag())
+        let view = database.view(named: "v")
+        view.setMap(version: "1") { document, emit in
+            if !isBroken.isSet {
+                isBroken.set()
+                flag.cancel()
+                try flag.check()
+            }
+            emit(document["n"], nil)
+        }
+        #expect(throws: (any Error).self) { try flag.carried { try view.updateIndex() } }
+        #expect(isBroken.isSet)
+        try view.updateIndex()
+        #expect(try view.totalRows == 1)
+    }
+
     /// What a fresh build gives, from the documents alone.
     private static func check(_ database: Database, _ comment: Comment) throws {
         let view = KnownView.define(on: database)

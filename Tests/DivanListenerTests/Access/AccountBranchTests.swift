@@ -335,4 +335,18 @@ import Testing
         #expect([401, 403].contains(answer.status), "\(answer.text)")
         #expect(try site.manager.database(named: "_users").documentCount == 1)
     }
+
+    @Test func `a user makes the own account no longer than what each request may read`() throws {
+        let site = try Self.site()
+        site.send("PUT", Self.path, Self.account(), Self.root)
+        func status(_ count: Int, _ user: HTTPHeaders) -> Int {
+            let rev = site.send("GET", Self.path, "", Self.root).json["_rev"]?.string ?? ""
+            let note = JSONValue.string(String(repeating: "x", count: count))
+            let body = Self.account("eve", "e", roles: ["staff"], ["note": note])
+            return site.send("PUT", Self.path + "?rev=" + rev, body, user).status
+        }
+        #expect(status(10_000, Self.eve) == 201)
+        #expect(status(70_000, Self.eve) == 413)
+        #expect(status(70_000, Self.root) == 201)
+    }
 }

@@ -97,7 +97,7 @@ import Testing
         return table
     }
 
-    @Test func `where no other is silent, the oldest of the largest network gives way`() {
+    @Test func `where no other is silent, a stranger of the network with most of them gives way`() {
         var table = table(["a", "b", "a", "a", "b", "c"])
         #expect(table.victim(for: 5, isOwn: false, sparing: []) == 0)
         for number in 0..<5 { table.setSilent(number, false) }
@@ -107,6 +107,15 @@ import Testing
         table.setSilent(5, false)
         #expect(table.victim(for: 3, isOwn: false, sparing: []) == 3)
         #expect(table.victim(for: 5, isOwn: false, sparing: ["a"]) == 5)
+        // Whose client is known stays.
+        table.setSilent(0, false, isKnown: true)
+        #expect(table.victim(for: 5, isOwn: false, sparing: []) == 1)
+        table.setSilent(2, false, isKnown: true)
+        table.setSilent(3, false, isKnown: true)
+        #expect(table.victim(for: 5, isOwn: false, sparing: []) == 1)
+        table.setSilent(1, false, isKnown: true)
+        #expect(table.victim(for: 5, isOwn: false, sparing: []) == 5)
+        for number in [0, 1, 2, 3] { table.setSilent(number, false) }
         // Beyond the share of its network it is one of the same.
         table.setSilent(2, true)
         table.setSilent(1, true)

@@ -92,6 +92,22 @@ import Testing
         #expect(try served.status("GET", "/db/a", [Self.basic("eve", "q")]) == 401)
     }
 
+    @Test(arguments: ["/_session", "//_session", "/%5Fsession"])
+    func `guesses from elsewhere lock no one out, however the target is spelt`(target: String)
+        throws
+    {
+        let served = try Served { $0.limits.passwordAttempts = 3 }
+        func status(_ password: String, from host: UInt8) throws -> Int? {
+            let client = try RawClient(port: served.port, from: host)
+            let form = "Content-Type: application/x-www-form-urlencoded"
+            client.request("POST", target, [form], Array("name=ann&password=\(password)".utf8))
+            return client.answer()?.status
+        }
+        for _ in 0..<5 { #expect(try status("guess", from: 2) != 200) }
+        #expect(try status("secret", from: 2) != 200)
+        #expect(try status("secret", from: 1) == 200)
+    }
+
     // MARK: - Connections
 
     @Test func `a new client is served although silent ones have all connections`() throws {

@@ -168,7 +168,7 @@ import Testing
     @Test func `a conflict that a one-shot pull of an earlier version has noted is ended`()
         async throws
     {
-        let note = "pull-conflicts-\(id(isContinuous: false).text)"
+        let note = "_divan/pull-conflicts-\(id(isContinuous: false).text)"
         let first = try here.put("a", ["n": 1], parent: nil)
         try here.put("a", ["n": 2], parent: first.revisionID)
         try here.put("a", ["n": 3], parent: first.revisionID, options: .allowConflict)
