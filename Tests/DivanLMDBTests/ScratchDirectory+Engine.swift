@@ -19,18 +19,6 @@ extension ScratchDirectory {
     }
 }
 
-/// Puts `count` rows of 100 bytes into a store.
-func fill(_ engine: LMDBEngine, _ count: Int) throws -> Store {
-    let store = engine.store(StoreName("rows", .integer))
-    try engine.write { writer in
-        for number in 0..<count {
-            let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 100)
-            try writer.set(value.span, forKey: Int64(number), in: store)
-        }
-    }
-    return store
-}
-
 /// A copy of lent bytes.
 func bytes(_ span: Span<UInt8>) -> [UInt8] {
     span.withUnsafeBufferPointer { Array($0) }

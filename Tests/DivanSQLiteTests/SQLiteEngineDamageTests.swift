@@ -2,6 +2,7 @@
 
 import DivanSQLite
 import DivanStorage
+import DivanStorageConformance
 import DivanTestSupport
 import Foundation
 import Testing

@@ -15,15 +15,3 @@ extension ScratchDirectory {
         return try SQLiteEngine(directory: path, options: options)
     }
 }
-
-/// Puts `count` rows of 100 bytes into a store.
-func fill(_ engine: SQLiteEngine, _ count: Int) throws -> Store {
-    let store = engine.store(StoreName("rows", .integer))
-    try engine.write { writer in
-        for number in 0..<count {
-            let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 100)
-            try writer.set(value.span, forKey: Int64(number), in: store)
-        }
-    }
-    return store
-}

@@ -100,7 +100,7 @@ package final class ChangeHub: Sendable {
 
     /// Calls `handler` for all that is committed from now on, until the token is removed or released.
     ///
-    /// The handler may read, write, close the database, follow and cancel; others wait meanwhile.
+    /// The handler may read, write, close the database, follow and remove tokens; others wait meanwhile.
     package func follow(_ handler: @escaping Handler) -> ListenerToken {
         add(Follower(handler: handler, documentID: nil))
     }

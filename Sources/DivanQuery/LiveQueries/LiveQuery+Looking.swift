@@ -4,7 +4,7 @@ internal import Dispatch
 internal import DivanDatabase
 internal import DivanModel
 internal import DivanSystem
-public import Observation
+internal import Observation
 internal import Synchronization
 
 // What runs on the live query's queue.
@@ -165,5 +165,3 @@ extension LiveQuery {
         state.withLock { $0.source }.difference(from: old, to: new)
     }
 }
-
-extension LiveQuery: Observable {}

@@ -4,7 +4,7 @@ internal import Dispatch
 internal import DivanDatabase
 internal import DivanModel
 internal import DivanSystem
-internal import Observation
+public import Observation
 internal import Synchronization
 
 /// A query that stays active: it gives its rows at once, and again whenever they have changed.
@@ -229,6 +229,8 @@ public final class LiveQuery<Rows: Sendable>: Sendable {
         queue.asyncAfter(deadline: deadline) { [weak self] in self?.look(number) }
     }
 }
+
+extension LiveQuery: Observable {}
 
 extension LiveQuery.State {
     /// Numbers the next look, and tells how long it must wait.

@@ -5,12 +5,13 @@ import Foundation
 import Testing
 
 /// A listener whose process may have few descriptors.
-@Suite(.serialized) struct DescriptorLimitTests {
-    @Test(
-        .enabled(
-            if: Machine.has("/usr/bin/prlimit") && Machine.has("/proc/self/fd"), "It needs prlimit."
-        ))
-    func `connections give way while there are descriptors left for databases`() throws {
+@Suite(
+    .serialized,
+    .enabled(
+        if: Machine.has("/usr/bin/prlimit") && Machine.has("/proc/self/fd"), "It needs prlimit.")
+)
+struct DescriptorLimitTests {
+    @Test func `connections give way while there are descriptors left for databases`() throws {
         let most = 256
         let served = try ServedDatabase(descriptors: most)
         let silent = (0..<400).compactMap { _ in served.client.open() }
@@ -28,11 +29,7 @@ import Testing
         #expect((most / 2..<most).contains(served.descriptors), "\(served.descriptors)")
     }
 
-    @Test(
-        .enabled(
-            if: Machine.has("/usr/bin/prlimit") && Machine.has("/proc/self/fd"), "It needs prlimit."
-        ))
-    func `silent connections give way to the files of databases`() throws {
+    @Test func `silent connections give way to the files of databases`() throws {
         let served = try ServedDatabase(descriptors: 256)
         let silent = (0..<400).compactMap { _ in served.client.open() }
         defer { for descriptor in silent { close(descriptor) } }
@@ -48,11 +45,8 @@ import Testing
         #expect(served.isAlive)
     }
 
-    @Test(
-        .enabled(
-            if: Machine.has("/usr/bin/prlimit") && Machine.has("/proc/self/fd"), "It needs prlimit."
-        ))
-    func `connections give way while files have the descriptors that they might have`() throws {
+    @Test func `connections give way while files have the descriptors that they might have`() throws
+    {
         let most = 256
         let served = try ServedDatabase(descriptors: most)
         let before = served.descriptors

@@ -65,17 +65,9 @@ private struct OddEnds {
         pages = 1 + self.random.below(8)
     }
 
-    /// Small, so that a few documents already make several units, fetches and stores.
     var limits: ReplicationEngine.Limits {
-        var limits = ReplicationEngine.Limits()
-        limits.page = 3
-        limits.units = 3
-        limits.revisionsPerFetch = 2
-        limits.fetches = 2
-        limits.revisionsPerStore = 2
-        limits.stores = 2
+        var limits = ReplicationEngine.Limits.small
         limits.readyBytes = 100
-        limits.changesPerCheckpoint = 4
         return limits
     }
 

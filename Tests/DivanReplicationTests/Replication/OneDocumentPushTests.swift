@@ -40,23 +40,7 @@ import Testing
 
     /// Runs one push to its end, all reports of it.
     private func push() async throws -> [ReplicationEngine.Report] {
-        let peer = HTTPPeer(server, for: here)
-        let local = LocalPeer(here)
-        let keeper = CheckpointKeeper(
-            ReplicationID(.init(localUUID: here.privateUUID, remoteURL: server.name, isPush: true)),
-            local: local, remote: peer, isPush: true, incarnation: here.testIncarnation)
-        let worker = ReplicationWorker(source: local, target: peer, keeper: keeper)
-        var engine = ReplicationEngine(since: try await keeper.load(), isContinuous: false)
-        var open = engine.start()
-        while let action = open.popLast() {
-            if case .finish(let failure) = action {
-                if let failure { throw failure }
-                break
-            }
-            guard let event = try await worker.perform(action) else { continue }
-            open = engine.handle(event) + open
-        }
-        return engine.takeReports()
+        try await server.push(from: here)
     }
 
     private func errors(_ outcomes: [PutOutcome]) -> [String: ReplicationError] {

@@ -112,22 +112,7 @@ import Testing
 
     /// Runs one push to its end.
     private func push() async throws -> [ReplicationEngine.Report] {
-        let peer = HTTPPeer(server, for: here)
-        let keeper = CheckpointKeeper(
-            ReplicationID(.init(localUUID: here.privateUUID, remoteURL: server.name, isPush: true)),
-            local: LocalPeer(here), remote: peer, isPush: true, incarnation: here.testIncarnation)
-        let worker = ReplicationWorker(source: LocalPeer(here), target: peer, keeper: keeper)
-        var engine = ReplicationEngine(since: try await keeper.load(), isContinuous: false)
-        var open = engine.start()
-        while let action = open.popLast() {
-            if case .finish(let failure) = action {
-                if let failure { throw failure }
-                break
-            }
-            guard let event = try await worker.perform(action) else { continue }
-            open = engine.handle(event) + open
-        }
-        return engine.takeReports()
+        try await server.push(from: here)
     }
 
     // MARK: - What is never here to be sent

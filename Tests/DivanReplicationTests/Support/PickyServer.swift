@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Divan
 import DivanReplication
 import Synchronization
 
@@ -37,5 +38,29 @@ final class PickyServer: WireConnection {
             return CouchStandIn.answer(answer.status, Array(answer.body.utf8))
         }
         return try await inner.respond(to: request)
+    }
+}
+
+extension PickyServer {
+    /// Runs one push from a database to its end.
+    ///
+    /// - Returns: What became of the documents.
+    func push(from here: Database) async throws -> [ReplicationEngine.Report] {
+        let (local, peer) = (LocalPeer(here), HTTPPeer(self, for: here))
+        let keeper = CheckpointKeeper(
+            ReplicationID(.init(localUUID: here.privateUUID, remoteURL: name, isPush: true)),
+            local: local, remote: peer, isPush: true, incarnation: here.testIncarnation)
+        let worker = ReplicationWorker(source: local, target: peer, keeper: keeper)
+        var engine = ReplicationEngine(since: try await keeper.load(), isContinuous: false)
+        var open = engine.start()
+        while let action = open.popLast() {
+            if case .finish(let failure) = action {
+                if let failure { throw failure }
+                break
+            }
+            guard let event = try await worker.perform(action) else { continue }
+            open = engine.handle(event) + open
+        }
+        return engine.takeReports()
     }
 }

@@ -15,16 +15,10 @@ enum Flaw: CaseIterable {
     case storesNothing
 }
 
-/// Drives an engine one action at a time, in an order drawn from a seed: so a run repeats exactly.
-struct SequentialRun {
-    /// Where documents come from and go to.
-    let source: Database
-    let target: Database
-    /// Whether the local database, which keeps the incarnation, is the source.
-    var isPush = true
-    var limits: ReplicationEngine.Limits = {
-        // Small, so that a few documents already make several units, fetches and stores.
-        var limits = ReplicationEngine.Limits()
+extension ReplicationEngine.Limits {
+    /// So small that a few documents already make several units, fetches and stores.
+    static var small: Self {
+        var limits = Self()
         limits.page = 3
         limits.units = 3
         limits.revisionsPerFetch = 2
@@ -33,7 +27,17 @@ struct SequentialRun {
         limits.stores = 2
         limits.changesPerCheckpoint = 4
         return limits
-    }()
+    }
+}
+
+/// Drives an engine one action at a time, in an order drawn from a seed: so a run repeats exactly.
+struct SequentialRun {
+    /// Where documents come from and go to.
+    let source: Database
+    let target: Database
+    /// Whether the local database, which keeps the incarnation, is the source.
+    var isPush = true
+    var limits = ReplicationEngine.Limits.small
     /// One request in so many fails; 0 for none.
     var faults = 0
     /// One event in so many is the last one: the process dies; 0 for none.
