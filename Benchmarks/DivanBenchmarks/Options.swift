@@ -14,6 +14,8 @@ struct Options {
           --plot FILE           draw how LMDB compares with SQLite, as SVG
           --curves              10,000, 100,000 and 1,000,000 documents: size and memory only
           --results FILE        where the JSON lines are appended (default results.jsonl)
+          --commit NAME         the commit that is measured, for the results
+          --keep NAME           make this run results/NAME.jsonl, and write the tables of the docs
           --help                this text
         """
 
@@ -22,6 +24,7 @@ struct Options {
     var runs = 5
     var floorsOnly = false
     var results = "results.jsonl"
+    var commit: String?
     var plot: String?
     var curves = false
 
@@ -48,6 +51,8 @@ struct Options {
                 curves = true
             case "--results":
                 results = try value(of: argument, &rest)
+            case "--commit":
+                commit = try value(of: argument, &rest)
             default:
                 throw RunFailure(description: "unknown option \(argument)\n\(Self.usage)")
             }

@@ -3,13 +3,15 @@
 import Foundation
 
 /// One line of the table and of the results: a workload on an engine, beside the floors.
-struct Row: Encodable {
+struct Row {
     var work: String
     var engine: String
     var perCPUSecond: Double?
     var wallPerSecond: Double?
     var peakRSSMegabytes: Double
     var diskMegabytes: Double
+    /// What is told of a size, in megabytes.
+    var size: Double?
     /// The plain floor's figure, in the same unit, and what this engine is of it.
     var floorPerCPUSecond: Double?
     var ratio: Double?
@@ -23,20 +25,6 @@ struct Row: Encodable {
     var p99: Double?
     /// The documents in the database.
     var documents: Int?
-
-    enum CodingKeys: String, CodingKey {
-        case work, engine, ratio, documents
-        case perCPUSecond = "per_cpu_second"
-        case wallPerSecond = "wall_per_second"
-        case peakRSSMegabytes = "peak_rss_mb"
-        case diskMegabytes = "disk_mb"
-        case floorPerCPUSecond = "floor_per_cpu_second"
-        case layoutFloorPerCPUSecond = "layout_floor_per_cpu_second"
-        case layoutRatio = "layout_ratio"
-        case wallRatio = "wall_ratio"
-        case p50 = "p50_ms"
-        case p99 = "p99_ms"
-    }
 
     /// The rows of a workload measured in operations a second.
     static func rows(
@@ -80,6 +68,7 @@ struct Row: Encodable {
                 work: work, engine: engine,
                 peakRSSMegabytes: rounded(found.peakAnonymousMegabytes, 10),
                 diskMegabytes: rounded(found.diskMegabytes, 10),
+                size: rounded(size(found), 10),
                 ratio: plain.map { rounded(size(found) / $0, 1000) },
                 layoutRatio: layout.map { rounded(size(found) / $0, 1000) })
         }
@@ -108,15 +97,11 @@ extension Row {
     var line: String {
         func figure(_ number: Double?) -> String {
             guard let number else { return "-" }
-            // An opening and a look-up are told better by how long they take than by how many fit
-            // in a second; work on text by its bytes.
-            return switch work {
-            case _ where Self.isTime(work): String(format: "%.3f ms", 1000 / number)
-            case "property_lookup": String(format: "%.0f ns", 1e9 / number)
-            case "live_property": String(format: "%.0f ns", 1e9 / number)
-            case _ where work.hasPrefix("json_") || work.hasPrefix("attachment_"):
-                String(format: "%.3f GB", number / 1e9)
-            default: String(format: "%.0f", number)
+            return switch unit {
+            case .milliseconds: String(format: "%.3f ms", unit.figure(number))
+            case .nanoseconds: String(format: "%.0f ns", unit.figure(number))
+            case .gigabytes: String(format: "%.3f GB", unit.figure(number))
+            case .operations, .megabytes: String(format: "%.0f", number)
             }
         }
         return Self.pad(work, 28) + Self.pad(engine, 18) + Self.right(figure(perCPUSecond), 12)
@@ -127,11 +112,6 @@ extension Row {
             + Self.right(String(format: "%.1f", diskMegabytes), 9)
             + Self.right(p50.map { String(format: "%.3f", $0) } ?? "-", 9)
             + Self.right(p99.map { String(format: "%.3f", $0) } ?? "-", 9)
-    }
-
-    /// Work that is told by how long one operation takes.
-    private static func isTime(_ work: String) -> Bool {
-        ["open", "reduce_", "index_update"].contains { work.hasPrefix($0) }
     }
 
     private static func pad(_ text: String, _ width: Int) -> String {

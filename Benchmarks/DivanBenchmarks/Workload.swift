@@ -168,6 +168,11 @@ struct Engine: Sendable {
     /// Whether it is Divan, on one engine or another.
     var isDivan: Bool { name == Self.divan || name == Self.divanOnLMDB }
 
+    /// The program that an engine is, or is a part of.
+    static func program(of name: String) -> String {
+        [plainFloor, layoutFloor, plainLMDBFloor].contains(name) ? "Floor" : "DivanRunner"
+    }
+
     /// The plain floor that an engine's figures are compared with.
     static func plainFloor(of name: String) -> String {
         name == divanOnLMDB || name == plainLMDBFloor ? plainLMDBFloor : plainFloor

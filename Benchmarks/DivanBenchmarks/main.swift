@@ -10,7 +10,9 @@ guard !arguments.contains("--help") else {
 do {
     let options = try Options(arguments)
     let programs = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
-    print("machine: \(machineLine())")
+    let facts = RunFacts(
+        commit: options.commit, machine: machineLine(), runs: options.runs)
+    print("machine: \(facts.machine)")
     var rows: [Row] = []
     for count in options.curves ? [10_000, 100_000, 1_000_000] : [options.count] {
         var options = options
@@ -25,7 +27,7 @@ do {
             return row
         }
     }
-    try append(rows, to: options.results)
+    try append(rows, of: facts, to: options.results)
     if let path = options.plot, let plot = Plot(rows) {
         try plot.svg.write(toFile: path, atomically: true, encoding: .utf8)
     }
@@ -35,12 +37,10 @@ do {
 }
 
 /// Appends one JSON line for each row, so that earlier results stay.
-func append(_ rows: [Row], to path: String) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+func append(_ rows: [Row], of run: RunFacts, to path: String) throws {
     var text = Data((try? String(contentsOfFile: path, encoding: .utf8))?.utf8 ?? "".utf8)
     for row in rows {
-        text += try encoder.encode(row)
+        text += Data(try row.resultLine(of: run).utf8)
         text.append(UInt8(ascii: "\n"))
     }
     try text.write(to: URL(fileURLWithPath: path))
