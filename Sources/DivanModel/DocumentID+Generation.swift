@@ -20,6 +20,7 @@ extension DocumentID {
     public static func generated(
         using random: inout some RandomNumberGenerator, millisecondsSince1970 milliseconds: UInt64
     ) -> DocumentID {
+        // New documents get theirs from `IDGenerator` of DivanDatabase, which also counts within a millisecond.
         // time (48) | version 0111 (4) | random (12) ‖ variant 10 (2) | random (62)
         let high = milliseconds << 16 | 0x7000 | random.next() & 0x0fff
         let low = 0x8000_0000_0000_0000 | random.next() >> 2

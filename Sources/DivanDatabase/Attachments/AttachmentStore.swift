@@ -195,7 +195,7 @@ package final class AttachmentStore: Sendable {
     func makeTemporary() throws(SystemError) -> FileHandle {
         let folder = Self.temporaryFolder(in: try makeFolders())
         while true {
-            let name = SeededRandom.shared.uuid()
+            let name = IDGenerator.shared.uuid()
             let file = try FileHandle(path: folder + "/" + name, [.read, .write, .new])
             // A process that removes leftovers may have been faster than the lock. Then this one starts over.
             if try file.tryLock(exclusive: true), file.isLinked { return file }

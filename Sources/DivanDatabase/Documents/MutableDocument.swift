@@ -106,7 +106,7 @@ public final class MutableDocument: Sendable {
     private init(id: String?, _ properties: EditableProperties) {
         state = Mutex(
             State(
-                id: id ?? SeededRandom.shared.documentID().text, hasGeneratedID: id == nil,
+                id: id ?? IDGenerator.shared.documentID().text, hasGeneratedID: id == nil,
                 properties: properties, hasChanges: true))
     }
 

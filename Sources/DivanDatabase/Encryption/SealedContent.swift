@@ -75,8 +75,18 @@ enum SealedContent {
             associated: [UInt8] = []
         ) -> [UInt8] {
             var drawn: [UInt8] = []
-            if self == .drawn { drawn.append(bigEndian64: SeededRandom.drawn()) }
+            if self == .drawn { drawn.append(bigEndian64: Self.drawnBits()) }
             return cipher.seal(bytes, nonce: nonce(number, drawn), associated: associated) + drawn
+        }
+
+        /// The random part of a nonce, drawn from the operating system each time, so that copies of a running process draw
+        /// others.
+        ///
+        /// The clock is mixed in, for a virtual machine that cannot tell its system that it was copied, whose random bytes
+        /// then are copied, too.
+        private static func drawnBits() -> UInt64 {
+            var system = SystemRandomNumberGenerator()
+            return system.next() ^ UInt64(truncatingIfNeeded: WallClock.nanosecondsOfSecond)
         }
 
         /// Opens what was sealed; nil when it is not genuine.

@@ -14,6 +14,6 @@ package enum ContentNames {
 
     /// A random name of 32 hexadecimal digits, drawn from the operating system.
     package static func random() -> String {
-        SeededRandom.shared.uuid().filter { $0 != "-" }
+        IDGenerator.shared.uuid().filter { $0 != "-" }
     }
 }

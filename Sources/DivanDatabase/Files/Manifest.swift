@@ -43,20 +43,20 @@ package struct Manifest: Equatable, Sendable {
     package init(engine: String) {
         generation = 1
         self.engine = engine
-        publicUUID = SeededRandom.shared.uuid()
-        privateUUID = SeededRandom.shared.uuid()
-        incarnation = SeededRandom.shared.uuid()
+        publicUUID = IDGenerator.shared.uuid()
+        privateUUID = IDGenerator.shared.uuid()
+        incarnation = IDGenerator.shared.uuid()
         place = ""
     }
 
     mutating func renewUUIDs() {
-        publicUUID = SeededRandom.shared.uuid()
-        privateUUID = SeededRandom.shared.uuid()
+        publicUUID = IDGenerator.shared.uuid()
+        privateUUID = IDGenerator.shared.uuid()
     }
 
     /// Begins a new life, in the directory where the data lie now.
     mutating func beginLife(in place: String) {
-        incarnation = SeededRandom.shared.uuid()
+        incarnation = IDGenerator.shared.uuid()
         self.place = place
     }
 

@@ -12,7 +12,7 @@ extension Database {
     ///
     /// Nothing is stored until it is saved.
     public func makeDocument() -> LiveDocument {
-        live.document(SeededRandom.shared.documentID(), in: self)
+        live.document(IDGenerator.shared.documentID(), in: self)
     }
 
     /// The live document of an ID: always the same object, as long as the app holds it.

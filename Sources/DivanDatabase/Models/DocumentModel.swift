@@ -86,7 +86,7 @@ public struct ModelIdentity: Codable, Hashable, Sendable {
     }
 
     /// The identity of a new document, with a generated ID.
-    public init() { id = SeededRandom.shared.documentID().text }
+    public init() { id = IDGenerator.shared.documentID().text }
 
     /// The identity of a new document with an ID of the app's choice.
     public init(id: String) { self.id = id }

@@ -95,7 +95,7 @@ package struct RevisionRow {
         }
         let high = try reader.bigEndian64(row)
         let low = try reader.bigEndian64(row)
-        return DocumentID(unchecked: UUIDText.text(high, low))
+        return DocumentID(unchecked: HexadecimalText.uuid(high, low))
     }
 
     /// A row without its document's ID: what a reader needs that came from the document.
@@ -146,7 +146,7 @@ package struct RevisionRow {
         flags: Flags, id: DocumentID, revision: RevisionID, to row: inout [UInt8]
     ) {
         id.text.withSpan { id in
-            if let bits = UUIDText.bits(of: id) {
+            if let bits = HexadecimalText.uuid(id) {
                 row.append(flags.union(.compactID).rawValue)
                 row.append(bigEndian64: bits.high)
                 row.append(bigEndian64: bits.low)

@@ -59,7 +59,7 @@ final class Accounts: Sendable {
     var isEmpty: Bool { given.isEmpty && state.withLock { $0.file.users.isEmpty } }
 
     /// What is kept of a user.
-    private func account(_ name: String) -> AccountsFile.User? {
+    func account(_ name: String) -> AccountsFile.User? {
         if let key = given[name] {
             return AccountsFile.User(
                 salt: [], key: key, iterations: 0, roles: [ListenerUser.adminRole])
@@ -109,7 +109,8 @@ final class Accounts: Sendable {
         Secrets.sign(Array("\(name)\0\(password)\0".utf8) + account.key, key: memoryKey)
     }
 
-    private func refresh() {
+    /// Reads the file anew if it has changed.
+    func refresh() {
         guard let path else { return }
         state.withLock { state in
             guard AccountsFile.stamp(path) != state.file.stamp,
@@ -120,61 +121,8 @@ final class Accounts: Sendable {
         }
     }
 
-    // MARK: - Cookies
-
-    /// The header field that gives a user a cookie.
-    ///
-    /// - Parameters:
-    ///   - name: The user's name.
-    ///   - secure: Whether it goes through TLS.
-    ///   - isCrossSite: Whether a browser is to send it for pages of other sites, too; over TLS only.
-    ///   - now: Seconds since 1970.
-    /// - Returns: The value of `Set-Cookie`.
-    func cookie(
-        for name: String, secure: Bool, isCrossSite: Bool = false, now: Int64 = Accounts.now
-    ) -> String {
-        let end = now + Self.sessionSeconds
-        var bytes = Array("\(name):\(end):".utf8)
-        bytes += Secrets.sign(bytes, key: signingKey(name))
-        let token = String(
-            Base64.encode(bytes).compactMap {
-                $0 == "+" ? "-" : $0 == "/" ? "_" : $0 == "=" ? nil : $0
-            })
-        let flags = secure ? "; Secure" : ""
-        return "AuthSession=\(token); Version=1; Max-Age=\(Self.sessionSeconds); Path=/; "
-            + "HttpOnly; SameSite=\(secure && isCrossSite ? "None" : "Lax")\(flags)"
-    }
-
-    /// The user of a cookie; nil when it is forged or has ended.
-    func user(cookie token: String, now: Int64 = Accounts.now) -> (ListenerUser, end: Int64)? {
-        refresh()
-        var text = String(token.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        while text.utf8.count % 4 != 0 { text += "=" }
-        guard let bytes = Base64.decode(text), bytes.count > 33 else { return nil }
-        let body = Array(bytes[..<(bytes.count - 32)])
-        // `name:end:`; a name may contain colons, also at its ends.
-        guard body.last == UInt8(ascii: ":"),
-            let colon = body.dropLast().lastIndex(of: UInt8(ascii: ":")),
-            let name = String(validating: body[..<colon], as: UTF8.self),
-            let end = Int64(
-                String(decoding: body[(colon + 1)...].dropLast(), as: UTF8.self), radix: 10),
-            end > now
-        else { return nil }
-        guard let account = account(name),
-            Secrets.areEqual(
-                Secrets.sign(body, key: signingKey(name)), Array(bytes[(bytes.count - 32)...]))
-        else { return nil }
-        return (ListenerUser(name: name, roles: account.roles, method: "cookie"), end)
-    }
-
-    /// A fresh cookie for a user whose own is no longer new; nil when there is no need.
-    func renewal(for user: ListenerUser, secure: Bool, isCrossSite: Bool) -> String? {
-        guard user.wantsRenewal, let name = user.name else { return nil }
-        return cookie(for: name, secure: secure, isCrossSite: isCrossSite)
-    }
-
     /// The key of a user's cookies: it changes with the password, which so ends all sessions.
-    private func signingKey(_ name: String) -> [UInt8] {
+    func signingKey(_ name: String) -> [UInt8] {
         state.withLock { $0.file.secret } + (account(name)?.key ?? [])
     }
 

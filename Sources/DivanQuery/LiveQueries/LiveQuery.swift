@@ -197,51 +197,11 @@ public final class LiveQuery<Rows: Sendable>: Sendable {
         _ = old
         if isRunning { follow(source, epoch) }
     }
-
-    // MARK: - Hearing of changes
-
-    private func note(_ change: HubChange) {
-        // Only a handle was closed.
-        if change.documentIDs.isEmpty, state.withLock({ $0.source }).isClosed { return end() }
-        schedule { $0.add(change) }
-    }
-
-    /// Runs the query, whatever changed.
-    func fetchAgain() {
-        if state.withLock({ $0.source }).isClosed { return end() }
-        schedule { $0 = .everything }
-    }
-
-    private func schedule(_ add: (inout LivePending) -> Void) {
-        let next = state.withLock { state -> (Int, Duration)? in
-            guard state.phase == .running else { return nil }
-            add(&state.pending)
-            return state.look == nil ? state.scheduleLook() : nil
-        }
-        if let (number, delay) = next { look(number, after: delay) }
-    }
-
-    func look(_ number: Int, after delay: Duration) {
-        let nanoseconds = Int(clamping: delay.components.attoseconds / 1_000_000_000)
-        let seconds = Int(clamping: delay.components.seconds)
-        guard delay > .zero else { return queue.async { [weak self] in self?.look(number) } }
-        let deadline = DispatchTime.now() + .seconds(seconds) + .nanoseconds(nanoseconds)
-        queue.asyncAfter(deadline: deadline) { [weak self] in self?.look(number) }
-    }
 }
 
 extension LiveQuery: Observable {}
 
 extension LiveQuery.State {
-    /// Numbers the next look, and tells how long it must wait.
-    mutating func scheduleLook() -> (Int, Duration) {
-        nextLook += 1
-        look = nextLook
-        guard let lastLook else { return (nextLook, .zero) }
-        let pause = pending.isRemote ? interval * 2 : interval
-        return (nextLook, max(.zero, pause - (ContinuousClock.now - lastLook)))
-    }
-
     fileprivate func checkInvariants() {
         precondition(pending.isEmpty || look != nil, "invariant 1")
         precondition(look.map { $0 <= nextLook } ?? true, "invariant 1")

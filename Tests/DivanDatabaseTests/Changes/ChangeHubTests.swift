@@ -217,7 +217,7 @@ import Testing
             let hub = database.core.hub
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for worker in 0..<2 {
-                    var own = DivanTestSupport.SeededRandom(seed: random.next(), UInt64(worker))
+                    var own = SeededRandom(seed: random.next(), UInt64(worker))
                     group.addTask { try Self.work(on: database, &own) }
                 }
                 for _ in 0..<50 {
@@ -246,7 +246,7 @@ import Testing
     }
 
     /// Follows, lets go, writes, and pauses, by chance.
-    private static func work(on database: Database, _ random: inout DivanTestSupport.SeededRandom)
+    private static func work(on database: Database, _ random: inout SeededRandom)
         throws
     {
         var tokens: [ListenerToken] = []

@@ -33,7 +33,7 @@ import Testing
 
     private static func act(
         _ id: String, _ database: Database, _ clock: TestClock,
-        _ reference: inout [String: Date?], _ random: inout DivanTestSupport.SeededRandom
+        _ reference: inout [String: Date?], _ random: inout SeededRandom
     ) throws {
         let exists = reference.keys.contains(id)
         switch random.below(10) {

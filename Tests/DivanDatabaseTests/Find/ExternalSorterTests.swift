@@ -8,7 +8,7 @@ import Testing
 
 /// Sorting gives the same order whether or not it has to write to a file.
 @Suite struct ExternalSorterTests {
-    private static func items(_ count: Int, _ random: inout DivanTestSupport.SeededRandom)
+    private static func items(_ count: Int, _ random: inout SeededRandom)
         -> [ExternalSorter.Item]
     {
         (0..<count).map { number in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
-import struct DivanTestSupport.SeededRandom
+import DivanTestSupport
 import enum DivanTestSupport.Soak
 import Testing
 

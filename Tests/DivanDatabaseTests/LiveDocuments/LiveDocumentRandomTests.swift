@@ -55,7 +55,7 @@ import Testing
 
     /// Changes a document in batches inside a batch, some of which are undone, then undoes all.
     private func expectFreshInBatch(
-        _ document: LiveDocument, _ random: inout DivanTestSupport.SeededRandom, _ round: Int
+        _ document: LiveDocument, _ random: inout SeededRandom, _ round: Int
     ) throws {
         var numbers = random
         #expect(throws: Whim()) {

@@ -2,7 +2,6 @@
 
 import Divan
 import func DivanTestSupport.eventually
-import struct DivanTestSupport.SeededRandom
 import enum DivanTestSupport.Soak
 import Testing
 

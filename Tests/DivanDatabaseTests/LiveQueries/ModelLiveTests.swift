@@ -4,7 +4,7 @@ import Divan
 import DivanJSON
 import func DivanTestSupport.eventually
 import class DivanTestSupport.Flag
-import struct DivanTestSupport.SeededRandom
+import DivanTestSupport
 import enum DivanTestSupport.Soak
 import Observation
 import Synchronization

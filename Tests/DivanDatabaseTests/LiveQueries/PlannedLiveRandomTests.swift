@@ -2,7 +2,7 @@
 
 import Divan
 import func DivanTestSupport.eventually
-import struct DivanTestSupport.SeededRandom
+import DivanTestSupport
 import enum DivanTestSupport.Soak
 import Testing
 

@@ -48,12 +48,12 @@ import Testing
 private struct TwoParts {
     let database: Database
     var whole = RevisionTree()
-    var random: DivanTestSupport.SeededRandom
+    var random: SeededRandom
     var last = ""
     private static let id = "doc"
     private var count = 0
 
-    init(depth: Int, limit: Int, random: DivanTestSupport.SeededRandom) throws {
+    init(depth: Int, limit: Int, random: SeededRandom) throws {
         database = try Database.inMemory()
         try database.setMaxRevTreeDepth(depth)
         try database.setRevisionLimit(limit)

@@ -13,8 +13,8 @@ internal import Synchronization
 /// Document IDs follow UUIDv7: 48 bits of milliseconds, then random bits, so that documents made
 /// one after another lie beside each other on disk. Within one millisecond the 12 bits after the
 /// version count upwards, which keeps the order of creation in the usual case.
-final class SeededRandom: Sendable {
-    static let shared = SeededRandom()
+final class IDGenerator: Sendable {
+    static let shared = IDGenerator()
 
     private struct State {
         var words: (UInt64, UInt64, UInt64, UInt64)
@@ -50,7 +50,7 @@ final class SeededRandom: Sendable {
             let low = Self.next(&state.words) >> 2 | 0x8000_0000_0000_0000
             return (high, low)
         }
-        return DocumentID(unchecked: UUIDText.text(high, low))
+        return DocumentID(unchecked: HexadecimalText.uuid(high, low))
     }
 
     /// A random UUID (version 4), drawn from the operating system.
@@ -58,16 +58,7 @@ final class SeededRandom: Sendable {
         var system = SystemRandomNumberGenerator()
         let high = system.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = system.next() >> 2 | 0x8000_0000_0000_0000
-        return UUIDText.text(high, low)
-    }
-
-    /// 64 bits for a nonce, drawn from the operating system each time, so that copies of a running process draw others.
-    ///
-    /// The clock is mixed in, for a virtual machine that cannot tell its system that it was copied, whose random bytes then
-    /// are copied, too.
-    static func drawn() -> UInt64 {
-        var system = SystemRandomNumberGenerator()
-        return system.next() ^ UInt64(truncatingIfNeeded: WallClock.nanosecondsOfSecond)
+        return HexadecimalText.uuid(high, low)
     }
 
     private static func next(_ s: inout (UInt64, UInt64, UInt64, UInt64)) -> UInt64 {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanJSON
+
+// What a view's rows reduce to: in all, by key, or by the beginnings of keys (CouchDB's `group` and `group_level`).
+extension IndexRun {
+    func reduce(
+        _ index: IndexReader, _ ranges: [RowRange], _ reducer: any ViewReducer
+    ) throws -> [QueryRow] {
+        guard let value = try self.value(index, ranges, reducer) else { return [] }
+        return windowed([made(.null, value)])
+    }
+
+    /// What the rows of ranges reduce to; nil when there are none.
+    private func value(
+        _ index: IndexReader, _ ranges: [RowRange], _ reducer: any ViewReducer
+    ) throws -> JSONValue? {
+        var parts: [PackedValue] = []
+        let flag = CancellationFlag.current
+        for range in ranges {
+            if !reducer.isStored {
+                try index.forEachRow(in: range) { _, value in
+                    try flag?.check()
+                    parts.append(RowValue.decode(value))
+                    return true
+                }
+            } else if let value = try index.reduce(range, with: reducer).value {
+                parts.append(value)
+            }
+        }
+        guard let first = parts.first else { return nil }
+        do {
+            let isWhole = parts.count == 1 && reducer.isStored
+            return reducer.result(try isWhole ? first : reducer.rereduce(parts))
+        } catch {
+            throw ReductionFailure("\(error)")
+        }
+    }
+
+    private func made(_ key: JSONValue, _ value: JSONValue?) -> QueryRow {
+        QueryRow(
+            .made(.init(key: key, value: value, documentID: nil, core: snapshot.core)))
+    }
+
+    /// The groups of a range: each is found from its first row, and skipped as a whole.
+    func groups(_ index: IndexReader, _ range: RowRange) throws -> [QueryRow] {
+        var groups: [QueryRow] = []
+        var rest = range
+        // Without a filter no more groups than wanted need be reduced.
+        let isWindowed = query.filter != nil || query.sort != nil
+        let wanted = isWindowed ? Int.max : query.skip + (query.limit ?? .max / 2)
+        while groups.count < wanted, let key = try firstKey(index, rest) {
+            let (group, name) = group(of: key)
+            let inside = group.clamped(to: range)
+            let value = try reducer.flatMap { try self.value(index, [inside], $0) }
+            groups.append(made(name, value))
+            if query.descending {
+                rest.upper = inside.lower
+            } else {
+                guard let end = group.upper else { break }
+                rest.lower = end
+            }
+        }
+        return groups
+    }
+
+    private func firstKey(_ index: IndexReader, _ range: RowRange) throws -> JSONValue? {
+        var first: JSONValue?
+        try index.forEachRow(in: range, descending: query.descending) { key, _ in
+            first = try RowKey.emittedKey(in: key, coder)
+            return false
+        }
+        return first
+    }
+
+    /// The rows that are in one group with a key, and the group's key, which is written as in the first
+    /// of its rows.
+    private func group(of key: JSONValue) -> (rows: RowRange, key: JSONValue) {
+        if case .level(let level) = query.grouping, case .array(let items) = key,
+            items.count >= level
+        {
+            var prefix: [UInt8] = []
+            coder.appendPrefix(of: items.prefix(level), to: &prefix)
+            return (RowRange(prefix: prefix), .array(Array(items.prefix(level))))
+        }
+        return (QueryRanges(query: query, coder: coder).equal(to: key), key)
+    }
+}
