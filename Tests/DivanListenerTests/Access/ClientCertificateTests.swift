@@ -82,14 +82,12 @@ private struct Certificates {
         _ certificates: ListenerClientCertificates,
         _ edit: (inout ListenerOptions) -> Void = { _ in }
     ) throws -> Listener {
-        var options = ListenerOptions()
-        options.access = .users(["pat": "secret"])
-        options.tls = tls
-        options.clientCertificates = certificates
-        edit(&options)
-        let listener = Listener(site.manager, options)
-        try listener.start()
-        return listener
+        try site.listen { options in
+            options.access = .users(["pat": "secret"])
+            options.tls = tls
+            options.clientCertificates = certificates
+            edit(&options)
+        }
     }
 
     /// The status and the body of a `GET` by who shows a certificate.

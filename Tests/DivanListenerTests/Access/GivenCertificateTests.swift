@@ -55,15 +55,12 @@ import Testing
         // The listener shows its certificate and the one between, as a server does.
         try Data((text("server.pem") + text("between.pem")).utf8)
             .write(to: folder.appending(path: "chain.pem"))
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        options.tls = try ListenerTLS(
+        let tls = try ListenerTLS(
             keyFile: folder.appending(path: "server.key"),
             certificateFile: folder.appending(path: "chain.pem"))
         let database = try site.manager.database(named: "notes")
         try database.put("a", ["n": 1], parent: nil)
-        let listener = Listener(site.manager, options)
-        try listener.start()
+        let listener = try site.listen { $0.tls = tls }
         defer { listener.stop() }
         let url = "https://127.0.0.1:\(try #require(listener.port))/notes"
         let here = try Database.inMemory()

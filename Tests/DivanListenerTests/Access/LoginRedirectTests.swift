@@ -11,25 +11,6 @@ import Testing
 
 /// `POST /_session?next=`: where a browser is led when its user has signed in.
 @Suite struct LoginRedirectTests {
-    /// A listener in a folder of its own that goes with it.
-    private final class Served {
-        let site: TestSite
-        let listener: Listener
-
-        init(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws {
-            site = try TestSite()
-            var options = ListenerOptions()
-            options.access = .users(["ann": "secret"])
-            edit(&options)
-            listener = Listener(site.manager, options)
-            try listener.start()
-        }
-
-        deinit { listener.stop() }
-
-        func client() throws -> RawClient { try RawClient(port: try #require(listener.port)) }
-    }
-
     private static let form = "Content-Type: application/x-www-form-urlencoded"
 
     private static func login(_ password: String = "secret") -> [UInt8] {
@@ -42,7 +23,7 @@ import Testing
     func `a sign-in leads to the path that it names, unless that is too long`(
         length: Int, status: Int
     ) throws {
-        let served = try Served()
+        let served = try ServedSite { $0.access = .users(["ann": "secret"]) }
         let next = "/" + String(repeating: "x", count: length - 1)
         let client = try served.client()
         client.request("POST", "/_session?next=\(next)", [Self.form], Self.login())
@@ -72,7 +53,10 @@ import Testing
     }
 
     @Test func `an answer that has no room for the path to go to is no redirect`() throws {
-        let served = try Served { $0.limits.head = 4_096 }
+        let served = try ServedSite {
+            $0.access = .users(["ann": "secret"])
+            $0.limits.head = 4_096
+        }
         let next = "/" + String(repeating: "x", count: 2_000)
         let client = try served.client()
         client.request(

@@ -59,11 +59,10 @@ import Testing
         let site = try TestSite()
         let there = try site.manager.database(named: "a+b")
         try Self.put(there)
-        var options = ListenerOptions()
-        options.host = host
-        options.access = .users(["ann": "secret"])
-        let listener = Listener(site.manager, options)
-        try listener.start()
+        let listener = try site.listen {
+            $0.host = host
+            $0.access = .users(["ann": "secret"])
+        }
         defer { listener.stop() }
         let url = try #require(listener.url(of: there))
         let isAlone = LocalAddresses.all.allSatisfy { $0.isLoopback || $0.isIPv6 }

@@ -28,18 +28,15 @@ import Testing
     private func listen(
         _ identity: ListenerTLS, host: String = "127.0.0.1", port: UInt16 = 0
     ) throws -> Listener {
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        options.host = host
-        options.port = port
-        options.tls = identity
-        options.authorization.request = { [requests] _, _, _ in
-            requests.add()
-            return true
+        try site.listen { options in
+            options.host = host
+            options.port = port
+            options.tls = identity
+            options.authorization.request = { [requests] _, _, _ in
+                requests.add()
+                return true
+            }
         }
-        let listener = Listener(site.manager, options)
-        try listener.start()
-        return listener
     }
 
     private func pull(_ url: String, _ trust: TrustPolicy, isContinuous: Bool = false) async

@@ -25,10 +25,7 @@ import Testing
         site = try TestSite()
         there = try site.manager.database(named: "notes")
         here = try Database.inMemory(named: "here")
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        listener = Listener(site.manager, options)
-        try listener.start()
+        listener = try site.listen()
     }
 
     private var url: URL { get throws { try #require(listener.url(of: there)) } }

@@ -32,10 +32,7 @@ import Testing
     func `a document edited many times offline meets a listener without a conflict`(
         _ edits: Int
     ) async throws {
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        let listener = Listener(site.manager, options)
-        try listener.start()
+        let listener = try site.listen()
         defer { listener.stop() }
         let url = try #require(listener.url(of: there))
         try edit(there, 3)

@@ -12,14 +12,12 @@ import Testing
 
 /// Feeds that have much to tell, beside clients that want something else.
 @Suite struct FeedLoadTests {
-    /// A listener of a database with a document, and with a filter that waits until its gate is open.
-    private struct Served {
-        let site: TestSite
+    /// A site with a document, and with a filter that waits until its gate is open.
+    private struct Gated {
+        let served: ServedSite
         let gate = Gate()
         /// How many threads have come to the gate.
         let arrived = Counter()
-        let listener: Listener
-        let port: UInt16
 
         /// Starts it.
         ///
@@ -28,36 +26,30 @@ import Testing
             _ edit: (_ options: inout ListenerOptions, _ wait: @escaping @Sendable () -> Bool) ->
                 Void = { _, _ in }
         ) throws {
-            site = try TestSite()
-            let database = try site.manager.database(named: "db")
-            _ = try database.put("first", ["a": 1], parent: nil)
             let wait: @Sendable () -> Bool = { [gate, arrived] in
                 arrived.add()
                 return gate.wait()
             }
+            served = try ServedSite { edit(&$0, wait) }
+            let database = served.database
+            _ = try database.put("first", ["a": 1], parent: nil)
             database.setFilter(named: "waits") { _, _ in wait() }
             database.setFilter(named: "passes") { _, _ in true }
-            var options = ListenerOptions()
-            options.access = .everybodyOnLoopback
-            edit(&options, wait)
-            listener = Listener(site.manager, options)
-            try listener.start()
-            port = try #require(listener.port)
         }
 
         func stop() {
             gate.open()
-            listener.stop()
+            served.listener.stop()
         }
     }
 
     @Test func `documents are read, listed and saved while every worker of feeds is busy`() throws {
         // A filter would have threads of its own; the app's reading function is asked by the feeds' own ones.
-        let served = try Served { options, wait in
+        let gated = try Gated { options, wait in
             options.authorization.reading = { _, _, document in document.id != "first" || wait() }
         }
-        defer { served.stop() }
-        let port = served.port
+        defer { gated.stop() }
+        let port = gated.served.port
         // More feeds than there are workers of any kind.
         let count = ListenerLimits().workers + max(2, ProcessInfo.processInfo.activeProcessorCount)
         let feeds = try (0..<count).map { _ in
@@ -66,7 +58,7 @@ import Testing
             return feed
         }
         for feed in feeds { #expect(feed.read(until: "\r\n\r\n") != nil) }
-        eventually { served.arrived.value >= 2 }
+        eventually { gated.arrived.value >= 2 }
 
         let client = try RawClient(port: port)
         client.request("PUT", "/db/second", [], Array("{}".utf8))
@@ -77,28 +69,28 @@ import Testing
         let list = try #require(client.answer())
         #expect(String(decoding: list.body, as: UTF8.self).contains("second"))
         // Most feeds have waited for a thread all the time.
-        #expect(served.arrived.value < count)
-        served.gate.open()
+        #expect(gated.arrived.value < count)
+        gated.gate.open()
         for feed in feeds { #expect(feed.read(until: "\"id\":\"second\"") != nil) }
     }
 
     @Test func `little waits to be sent of a feed that nothing is read of`() throws {
         let told = Counter()
-        let served = try Served { options, _ in
+        let gated = try Gated { options, _ in
             options.authorization.reading = { _, _, _ in
                 told.add()
                 return true
             }
         }
-        defer { served.stop() }
+        defer { gated.stop() }
         // A kilobyte each: more in all than the system would take.
         let text = JSONValue.string(String(repeating: "y", count: 1_000))
-        try served.site.manager.database(named: "db").write { transaction in
+        try gated.served.database.write { transaction in
             for number in 0..<6_000 {
                 _ = try transaction.put("d\(number)", ["text": text], parent: nil)
             }
         }
-        let feed = try RawClient(port: served.port, room: 4_096)
+        let feed = try gated.served.client(room: 4_096)
         feed.request("GET", "/db/_changes?feed=continuous&include_docs=true&heartbeat=60000")
         #expect(feed.read(until: "\r\n\r\n") != nil)
         // Nothing more is told once so many looks have seen the same.
@@ -113,10 +105,10 @@ import Testing
     }
 
     @Test func `an attachment arrives whole on a connection that was a feed's before`() throws {
-        let served = try Served()
-        defer { served.stop() }
+        let gated = try Gated()
+        defer { gated.stop() }
         let content = (0..<(4 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 4) }
-        let client = try RawClient(port: served.port, room: 64 << 10)
+        let client = try gated.served.client(room: 64 << 10)
         client.request("PUT", "/db/second/file", ["Content-Type: text/plain"], content)
         #expect(client.answer()?.status == 201)
         client.request("GET", "/db/_changes?feed=longpoll&since=0")
@@ -132,15 +124,15 @@ import Testing
     func `a filter that blocks holds up neither feeds without it nor other requests`(mode: String)
         throws
     {
-        let served = try Served()
-        defer { served.stop() }
-        let port = served.port
+        let gated = try Gated()
+        defer { gated.stop() }
+        let port = gated.served.port
         let blocked = try (0..<20).map { _ in
             let feed = try RawClient(port: port)
             feed.request("GET", "/db/_changes?feed=\(mode)&filter=waits&heartbeat=60000")
             return feed
         }
-        eventually { served.arrived.value >= 2 }
+        eventually { gated.arrived.value >= 2 }
         for query in ["", "&filter=passes", "&filter=_design", "&filter=_doc_ids&doc_ids=[]"] {
             let feed = try RawClient(port: port)
             feed.request("GET", "/db/_changes?feed=continuous&timeout=100" + query)
@@ -151,7 +143,7 @@ import Testing
         let client = try RawClient(port: port)
         client.request("GET", "/db/_all_docs")
         #expect(client.answer()?.status == 200)
-        served.gate.open()
+        gated.gate.open()
         for feed in blocked { #expect(feed.read(until: "\"id\":\"first\"") != nil) }
     }
 

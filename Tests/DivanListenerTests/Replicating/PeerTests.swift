@@ -24,15 +24,6 @@ import Testing
         here = try Database.inMemory(named: "here")
     }
 
-    private func listen(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws -> Listener {
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        edit(&options)
-        let listener = Listener(site.manager, options)
-        try listener.start()
-        return listener
-    }
-
     private func url(_ listener: Listener) throws -> URL { try #require(listener.url(of: there)) }
 
     /// Documents of all kinds: plain, edited, deleted, in conflict, with attachments.
@@ -78,7 +69,7 @@ import Testing
         try fill(there, 1_500)
         let identity = site.folder.appending(path: "identity.pem")
         let tls = isSecure ? try ListenerTLS.selfSigned(keptAt: identity) : nil
-        let listener = try listen { $0.tls = tls }
+        let listener = try site.listen { $0.tls = tls }
         defer { listener.stop() }
         #expect(try url(listener).scheme == (isSecure ? "https" : "http"))
         let pull = try here.pull(from: try url(listener)) {
@@ -102,7 +93,7 @@ import Testing
         try fill(there, 300)
         let identity = site.folder.appending(path: "identity.pem")
         let tls = try ListenerTLS.selfSigned(keptAt: identity)
-        let listener = try listen { $0.tls = tls }
+        let listener = try site.listen { $0.tls = tls }
         defer { listener.stop() }
         let asked = Mutex<[String]>([])
         let pull = here.makePullReplication(from: try url(listener)) {
@@ -130,7 +121,7 @@ import Testing
 
     @Test func `a peer that lets nobody write is pulled from, once and for ever`() async throws {
         try fill(there, 30)
-        let listener = try listen { $0.readOnly = true }
+        let listener = try site.listen { $0.readOnly = true }
         defer { listener.stop() }
         let once = here.makePullReplication(from: try url(listener))
         once.start()
@@ -154,7 +145,7 @@ import Testing
 
     @Test func `a replication leaves by the interface that is set`() async throws {
         try fill(there, 3)
-        let listener = try listen()
+        let listener = try site.listen()
         defer { listener.stop() }
         let pull = here.makePullReplication(from: try url(listener)) {
             $0.networkInterface = "lo"
@@ -175,7 +166,7 @@ import Testing
         let tls = try ListenerTLS.selfSigned(keptAt: site.folder.appending(path: "identity.pem"))
         let other = site.folder.appending(path: "other.pem")
         _ = try ListenerTLS.selfSigned(keptAt: other)
-        let listener = try listen { $0.tls = tls }
+        let listener = try site.listen { $0.tls = tls }
         defer { listener.stop() }
         let pull = try here.makePullReplication(from: try url(listener)) {
             $0.trust = .pinnedCertificates([try PEM.certificate(of: other)])
@@ -194,7 +185,7 @@ import Testing
         there.setFilter(named: "app/byOwner") { document, parameters in
             document["owner"].value == parameters["name"]
         }
-        let listener = try listen()
+        let listener = try site.listen()
         defer { listener.stop() }
         let pull = here.makePullReplication(from: try url(listener)) {
             $0.filter = "app/byOwner"
@@ -213,7 +204,7 @@ import Testing
         for (n, kind) in ["task", "note", "task", "note"].enumerated() {
             try there.put("d\(n)", ["type": .string(kind)], parent: nil)
         }
-        let listener = try listen()
+        let listener = try site.listen()
         defer { listener.stop() }
         let pull = here.makePullReplication(from: try url(listener)) {
             $0.isContinuous = isContinuous
@@ -242,7 +233,7 @@ import Testing
         for (n, owner) in ["ann", "bob", "ann"].enumerated() {
             try there.put("d\(n)", ["owner": .string(owner)], parent: nil)
         }
-        let listener = try listen { options in
+        let listener = try site.listen { options in
             options.access = .users(["ann": "secret"])
             options.authorization.reading = { user, _, document in
                 user.isNamed(document.string(forKey: "owner"))
@@ -258,7 +249,7 @@ import Testing
     }
 
     @Test func `peers that both write converge, and several do with one listener`() async throws {
-        let listener = try listen { $0.access = .users(["ann": "secret"]) }
+        let listener = try site.listen { $0.access = .users(["ann": "secret"]) }
         defer { listener.stop() }
         let address = "http://ann:secret@127.0.0.1:\(try #require(listener.port))/notes"
         let others = try (0..<3).map { try Database.inMemory(named: "peer\($0)") }
@@ -280,7 +271,7 @@ import Testing
     }
 
     @Test func `the steps of the first program work against a listener`() async throws {
-        let listener = try listen()
+        let listener = try site.listen()
         defer { listener.stop() }
         let folder = site.folder.appending(path: "app")
         let manager = try Manager(directory: folder)
@@ -308,7 +299,7 @@ import Testing
     func `a client that asks again and again by longpoll misses nothing of a storm of writes`()
         async throws
     {
-        let listener = try listen()
+        let listener = try site.listen()
         defer { listener.stop() }
         let port = try #require(listener.port)
         let database = there
@@ -348,7 +339,7 @@ import Testing
         async throws
     {
         try there.put("a", [:], parent: nil)
-        let listener = try listen { $0.access = .users(["ann": "secret"]) }
+        let listener = try site.listen { $0.access = .users(["ann": "secret"]) }
         defer { listener.stop() }
         let port = try #require(listener.port)
         let answers: [Int] = try await withCheckedThrowingContinuation { continuation in
@@ -396,7 +387,7 @@ import Testing
             limit: Int?
         ) async throws
     {
-        let listener = try listen { $0.limits.attachment = 90_000 }
+        let listener = try site.listen { $0.limits.attachment = 90_000 }
         defer { listener.stop() }
         let saved = try here.put(
             "a", ["n": 1], parent: nil,
@@ -445,7 +436,7 @@ import Testing
     }
 
     @Test func `what was left out is not purged here`() async throws {
-        let listener = try listen()
+        let listener = try site.listen()
         defer { listener.stop() }
         let push = here.makePushReplication(to: try url(listener)) {
             $0.oversizedAttachments = .leaveOut()
@@ -479,7 +470,7 @@ import Testing
         }
         try save(there, "pulled")
         try save(here, "pushed")
-        let listener = try listen()
+        let listener = try site.listen()
         defer { listener.stop() }
         for replication in [
             here.makePullReplication(from: try url(listener)),

@@ -190,10 +190,7 @@ import Testing
         async throws
     {
         let other = try TestSite()
-        var options = ListenerOptions()
-        options.access = .users(["ann": "secret"])
-        let listener = Listener(other.manager, options)
-        try listener.start()
+        let listener = try other.listen { $0.access = .users(["ann": "secret"]) }
         defer { listener.stop() }
         let url = "http://127.0.0.1:\(try #require(listener.port))/there"
         let signedIn: JSONValue = [

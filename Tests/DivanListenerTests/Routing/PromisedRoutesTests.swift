@@ -94,14 +94,6 @@ import Testing
 
     // MARK: - Listeners
 
-    private func listen() throws -> Listener {
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        let listener = Listener(site.manager, options)
-        try listener.start()
-        return listener
-    }
-
     /// Whether a database has heard of a document, deleted or not.
     private func knows(_ id: String, _ database: Database) throws -> Bool {
         try database.revisionTree(of: id) != nil
@@ -119,7 +111,7 @@ import Testing
         let put = site.send(
             "PUT", "/db/a/note", Array("hello".utf8), ["Content-Type": "text/plain"])
         #expect(put.status == 201)
-        let listener = try listen()
+        let listener = try site.listen()
         defer { listener.stop() }
         let client = try RawClient(port: try #require(listener.port))
         client.request("HEAD", "/db/a/note")
@@ -136,7 +128,7 @@ import Testing
     @Test func `a first pull leaves deleted documents out, and later ones bring deletions`()
         async throws
     {
-        let listener = try listen()
+        let listener = try site.listen()
         defer { listener.stop() }
         _ = try put("kept")
         try deleteNew("gone")
@@ -159,7 +151,7 @@ import Testing
     @Test func `a listener that is let go stops`() throws {
         let port: UInt16
         do {
-            let listener = try listen()
+            let listener = try site.listen()
             port = try #require(listener.port)
             let client = try RawClient(port: port)
             client.request("GET", "/_up")

@@ -11,33 +11,11 @@ import Testing
 
 /// What strangers can do to a listener on a socket: nothing that others notice.
 @Suite struct EdgeTests {
-    /// A listener in a folder of its own that goes with it.
-    private final class Served {
-        let site = try? TestSite()
-        let listener: Listener
-        var port: UInt16 { listener.port ?? 0 }
-
-        init(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws {
-            let site = try #require(site)
-            var options = ListenerOptions()
+    /// A site with a user who has a password.
+    private func serve(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws -> ServedSite {
+        try ServedSite { options in
             options.access = .users(["ann": "secret"])
             edit(&options)
-            _ = try site.manager.database(named: "db")
-            listener = Listener(site.manager, options)
-            try listener.start()
-        }
-
-        deinit { listener.stop() }
-
-        func client() throws -> RawClient { try RawClient(port: port) }
-
-        /// The status of one request on a connection of its own.
-        func status(_ method: String, _ target: String, _ headers: [String], _ body: [UInt8] = [])
-            throws -> Int?
-        {
-            let client = try client()
-            client.request(method, target, headers, body)
-            return client.answer()?.status
         }
     }
 
@@ -51,7 +29,7 @@ import Testing
 
     @Test(arguments: [[], ["Cookie: x"], ["Cookie: AuthSession=YW5uOjk5OTk5OTk5OTk6eA"]])
     func `a stranger's long body is refused before it comes`(headers: [String]) throws {
-        let served = try Served()
+        let served = try serve()
         let client = try served.client()
         let head = ["PUT /db/a HTTP/1.1", "Host: localhost", "Content-Length: 200000"] + headers
         client.write(head.joined(separator: "\r\n") + "\r\n\r\n")
@@ -59,7 +37,7 @@ import Testing
     }
 
     @Test func `a stranger's long body without a declared length is broken off`() throws {
-        let served = try Served()
+        let served = try serve()
         let client = try served.client()
         client.write("PUT /db/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         client.write("30d40\r\n")
@@ -68,20 +46,20 @@ import Testing
     }
 
     @Test func `a wrong password gets 401 however long the body, and keeps nothing of it`() throws {
-        let served = try Served()
+        let served = try serve()
         #expect(try served.status("PUT", "/db/a", [Self.basic("ann", "no")], Self.long) == 401)
         #expect(try served.status("PUT", "/db/a", ["Authorization: x"], Self.long) == 401)
     }
 
     @Test func `the first request of a user may have a long body`() throws {
-        let served = try Served()
+        let served = try serve()
         let body = Array("{\"a\":\"\(String(repeating: "x", count: 200_000))\"}".utf8)
         #expect(try served.status("PUT", "/db/a", [Self.basic("ann", "secret")], body) == 201)
     }
 
     @Test func `a user whose password is hashed may have a long body at once`() throws {
-        let served = try Served()
-        let path = (served.site?.manager.directory.path ?? "") + "/listener.json"
+        let served = try serve()
+        let path = served.site.manager.directory.path + "/listener.json"
         var file = try AccountsFile.load(path)
         file.users["eve"] = AccountsFile.User(password: "p", roles: ["_admin"], iterations: 10)
         #expect(file.write(to: path))
@@ -95,9 +73,9 @@ import Testing
     func `guesses from elsewhere lock no one out, however the target is spelt`(target: String)
         throws
     {
-        let served = try Served { $0.limits.passwordAttempts = 3 }
+        let served = try serve { $0.limits.passwordAttempts = 3 }
         func status(_ password: String, from host: UInt8) throws -> Int? {
-            let client = try RawClient(port: served.port, from: host)
+            let client = try served.client(from: host)
             let form = "Content-Type: application/x-www-form-urlencoded"
             client.request("POST", target, [form], Array("name=ann&password=\(password)".utf8))
             return client.answer()?.status
@@ -110,7 +88,7 @@ import Testing
     // MARK: - Connections
 
     @Test func `a new client is served although silent ones have all connections`() throws {
-        let served = try Served { $0.limits.connections = 8 }
+        let served = try serve { $0.limits.connections = 8 }
         let silent = try (0..<8).map { _ in try served.client() }
         for _ in 0..<4 { #expect(try served.status("GET", "/_up", []) == 200) }
         withExtendedLifetime(silent) {}
@@ -121,7 +99,7 @@ import Testing
         throws
     {
         let answered = Counter()
-        let served = try Served { options in
+        let served = try serve { options in
             options.limits.connections = 8
             options.responseHeaders = ["X-Padding": String(repeating: "x", count: 2_000)]
             options.authorization.request = { _, _, _ in
@@ -131,7 +109,7 @@ import Testing
         }
         let request = "GET /_up HTTP/1.1\r\nHost: localhost\r\n\r\n"
         let greedy = try (0..<8).map { number in
-            let client = try RawClient(port: served.port, from: UInt8(2 + number), room: 4_096)
+            let client = try served.client(from: UInt8(2 + number), room: 4_096)
             client.write(String(repeating: request, count: 4_000))
             return client
         }
@@ -148,13 +126,13 @@ import Testing
     }
 
     @Test func `one address has no more than its share of the connections`() throws {
-        let served = try Served { $0.limits.connectionsPerAddress = 4 }
+        let served = try serve { $0.limits.connectionsPerAddress = 4 }
         let silent = try (0..<20).map { _ in try served.client() }
         eventually { served.listener.connectionCount <= 4 }
         #expect(try served.status("GET", "/_up", []) == 200)
         // The first ones gave way.
         #expect(silent[0].isClosed())
-        let trusted = try Served { options in
+        let trusted = try serve { options in
             options.limits.connectionsPerAddress = 4
             options.limits.trustedProxies = ["127.0.0.1"]
         }
@@ -168,7 +146,7 @@ import Testing
     @Test func `a connection on which no request comes is closed sooner than one between requests`()
         throws
     {
-        let served = try Served { $0.limits.firstRequest = .zero }
+        let served = try serve { $0.limits.firstRequest = .zero }
         let silent = try served.client()
         let busy = try served.client()
         busy.request("GET", "/_up")

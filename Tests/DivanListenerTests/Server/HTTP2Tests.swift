@@ -20,10 +20,7 @@ import Testing
         let content = [UInt8](repeating: 7, count: 200_000)
         for n in 0..<250 { try there.put("d\(n)", ["n": .integer(Int64(n))], parent: nil) }
         try there.put("a", [:], parent: nil, attachments: ["a": .bytes(content)])
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        let listener = Listener(site.manager, options)
-        try listener.start()
+        let listener = try site.listen()
         defer { listener.stop() }
         let identity = site.folder.appending(path: "identity.pem")
         _ = try ListenerTLS.selfSigned(keptAt: identity)

@@ -15,12 +15,8 @@ import Testing
         let site = try TestSite()
         let database = try site.manager.database(named: "db")
         try database.put("x", ["a": 1], parent: nil)
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
         // Bodies that do not end are waited for no longer than this.
-        options.limits.bodyGrace = .seconds(2)
-        let listener = Listener(site.manager, options)
-        try listener.start()
+        let listener = try site.listen { $0.limits.bodyGrace = .seconds(2) }
         defer { listener.stop() }
         try script.run(with: RawInterpreter(port: try #require(listener.port)))
     }

@@ -21,11 +21,8 @@ import Testing
         there = try site.manager.database(named: "notes")
         for n in 0..<5 { try there.save(MutableDocument(["n": .integer(Int64(n))], id: "d\(n)")) }
         let identity = site.folder.appending(path: "identity.pem")
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        options.tls = try ListenerTLS.selfSigned(keptAt: identity)
-        listener = Listener(site.manager, options)
-        try listener.start()
+        let tls = try ListenerTLS.selfSigned(keptAt: identity)
+        listener = try site.listen { $0.tls = tls }
         pin = try PEM.certificate(of: identity)
     }
 

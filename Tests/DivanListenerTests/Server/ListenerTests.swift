@@ -9,30 +9,8 @@ import Testing
 @testable import DivanListener
 
 @Suite struct ListenerTests {
-    /// A listener in a folder of its own that goes with it.
-    private final class Served {
-        let site: TestSite
-        let listener: Listener
-        let database: Database
-        var port: UInt16 { listener.port ?? 0 }
-
-        init(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws {
-            site = try TestSite()
-            var options = ListenerOptions()
-            options.access = .everybodyOnLoopback
-            edit(&options)
-            listener = Listener(site.manager, options)
-            database = try site.manager.database(named: "db")
-            try listener.start()
-        }
-
-        deinit { listener.stop() }
-
-        func client() throws -> RawClient { try RawClient(port: port) }
-    }
-
     @Test func `a connection serves one request after the other`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         let client = try served.client()
         for _ in 0..<3 {
             client.request("GET", "/")
@@ -46,7 +24,7 @@ import Testing
     }
 
     @Test func `an encoded slash reaches the router as it was written`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         let client = try served.client()
         client.request("PUT", "/db/a%2Fb", [], Array("{\"n\":1}".utf8))
         #expect(client.answer()?.status == 201)
@@ -54,7 +32,7 @@ import Testing
     }
 
     @Test func `HEAD has the header of GET and no body`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         try served.database.save(MutableDocument(["n": 1], id: "d"))
         let client = try served.client()
         client.request("HEAD", "/db/d")
@@ -66,7 +44,7 @@ import Testing
     }
 
     @Test func `HEAD of a database says whether it is there, without a body`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         let client = try served.client()
         // The first step of CouchDB's replicator. Anything behind the head would spoil the next answer.
         for (path, status) in [("/db", 200), ("/missing", 404), ("/db", 200)] {
@@ -80,7 +58,7 @@ import Testing
     }
 
     @Test func `a commit of the app wakes a waiting longpoll`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         let clients = try (0..<3).map { _ in try served.client() }
         for client in clients {
             client.request("GET", "/db/_changes?feed=longpoll&since=now")
@@ -93,7 +71,7 @@ import Testing
     }
 
     @Test func `a longpoll that nothing happens to ends at its timeout`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         let client = try served.client()
         client.request("GET", "/db/_changes?feed=longpoll&since=now&timeout=50")
         let answer = try #require(client.answer())
@@ -103,7 +81,7 @@ import Testing
     }
 
     @Test func `a continuous feed beats while nothing happens`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         let client = try served.client()
         client.request("GET", "/db/_changes?feed=continuous&heartbeat=1000")
         #expect(client.read(until: "\r\n\r\n") != nil)
@@ -113,7 +91,7 @@ import Testing
     }
 
     @Test func `a big attachment goes in and out in pieces`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         var content = [UInt8](repeating: 0, count: 9 << 20)
         for index in content.indices {
             content[index] = UInt8(truncatingIfNeeded: index &* 31 >> 3)
@@ -128,7 +106,7 @@ import Testing
     }
 
     @Test func `a chunked body is taken like any other`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         let client = try served.client()
         client.write(
             "PUT /db/d HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -138,7 +116,7 @@ import Testing
     }
 
     @Test func `stopping ends connections, waiting feeds among them`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         let waiting = try served.client()
         waiting.request("GET", "/db/_changes?feed=continuous&since=now")
         #expect(waiting.read(until: "\r\n\r\n") != nil)
@@ -153,7 +131,7 @@ import Testing
     }
 
     @Test func `a feed whose client is gone is noticed`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         var client: RawClient? = try served.client()
         client?.request("GET", "/db/_changes?feed=continuous&since=now&heartbeat=1000000")
         #expect(client?.read(until: "\r\n\r\n") != nil)
@@ -165,7 +143,7 @@ import Testing
 
     @Test(arguments: [0, 3_000, 6_500, 7_500])
     func `a change with the longest ID is answered whatever else its head holds`(rest: Int) throws {
-        let served = try Served()
+        let served = try ServedSite()
         let client = try served.client()
         let id = String(repeating: "k", count: 4_096)
         let fields = ["X-Long: " + String(repeating: "x", count: rest)]
@@ -179,7 +157,7 @@ import Testing
     }
 
     @Test func `too long a head, body or path is refused and others are served`() throws {
-        let served = try Served { options in
+        let served = try ServedSite { options in
             options.limits.requestBody = 1_000
             options.limits.jsonBody = 500
         }
@@ -201,7 +179,7 @@ import Testing
     @Test func `clients that send nothing, or half a head, are closed, and others are served`()
         throws
     {
-        let served = try Served { $0.limits.idle = .seconds(1) }
+        let served = try ServedSite { $0.limits.idle = .seconds(1) }
         let silent = try (0..<20).map { _ in try served.client() }
         let slow = try (0..<20).map { _ in try served.client() }
         for client in slow { client.write("GET /db HTTP/1.1\r\nHost: loc") }
@@ -218,7 +196,7 @@ import Testing
     @Test func `a body that comes too slowly is broken off, and a slow one that does not is taken`()
         throws
     {
-        let served = try Served { options in
+        let served = try ServedSite { options in
             options.limits.bodyGrace = .seconds(1)
             options.limits.slowestBody = 1
         }
@@ -240,7 +218,7 @@ import Testing
     }
 
     @Test func `a client that stops reading is let go of, and others are served`() throws {
-        let served = try Served { $0.limits.idle = .seconds(1) }
+        let served = try ServedSite { $0.limits.idle = .seconds(1) }
         let database = try served.site.manager.database(named: "db")
         let big = AttachmentContent.bytes([UInt8](repeating: 1, count: 16 << 20))
         try database.put("big", [:], parent: nil, attachments: ["a": big])
@@ -256,7 +234,7 @@ import Testing
     @Test func `a client that takes an answer too slowly is let go of, however alive it seems`()
         throws
     {
-        let served = try Served { options in
+        let served = try ServedSite { options in
             options.limits.bodyGrace = .seconds(1)
             options.limits.slowestAnswer = 1 << 30
         }
@@ -289,7 +267,7 @@ import Testing
     }
 
     @Test func `a port that is taken is an error`() throws {
-        let served = try Served()
+        let served = try ServedSite()
         var options = ListenerOptions()
         options.access = .everybodyOnLoopback
         options.port = served.port
@@ -311,7 +289,7 @@ import Testing
     }
 
     @Test func `many clients write and read while the app writes`() async throws {
-        let served = try Served()
+        let served = try ServedSite()
         let port = served.port
         let database = served.database
         let writing = Task.detached {

@@ -26,30 +26,25 @@ struct LoadTests {
     private static let json = "Content-Type: application/json"
 
     /// A listener with two users, one of whom has a password that is hashed, and a database.
-    private final class Served: Sendable {
-        let site: TestSite
-        let listener: Listener
-        let port: UInt16
+    private final class Loaded: Sendable {
+        let served: ServedSite
         let cookie: String
         let number = Atomic(0)
         let uploads = Atomic(0)
 
         init(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws {
-            site = try TestSite()
-            _ = try site.manager.database(named: "db").put("first", ["a": 1], parent: nil)
-            var options = ListenerOptions()
-            options.access = .users(["ann": "secret"])
-            // The guesses of a test are to be hashed, all of them.
-            options.limits.passwordAttempts = .max
-            edit(&options)
-            let path = site.manager.directory.path + "/listener.json"
+            served = try ServedSite { options in
+                options.access = .users(["ann": "secret"])
+                // The guesses of a test are to be hashed, all of them.
+                options.limits.passwordAttempts = .max
+                edit(&options)
+            }
+            _ = try served.database.put("first", ["a": 1], parent: nil)
+            let path = served.site.manager.directory.path + "/listener.json"
             var file = try AccountsFile.load(path)
             file.users["eve"] = AccountsFile.User(password: "right", roles: ["_admin"])
             #expect(file.write(to: path))
-            listener = Listener(site.manager, options)
-            try listener.start()
-            port = try #require(listener.port)
-            let client = try RawClient(port: port)
+            let client = try served.client()
             client.request(
                 "POST", "/_session", [json], Array(#"{"name":"ann","password":"secret"}"#.utf8))
             let header = try #require(client.answer()?.header)
@@ -57,16 +52,12 @@ struct LoadTests {
             cookie = "Cookie: AuthSession=\(token)"
         }
 
-        deinit { listener.stop() }
-
         /// Sends a request on a connection of its own; nil when it is not answered.
         func status(
             _ method: String, _ target: String, _ headers: [String], _ body: [UInt8] = [],
             from host: UInt8 = 1
         ) -> Int? {
-            guard let client = try? RawClient(port: port, from: host) else { return nil }
-            client.request(method, target, headers, body)
-            return client.answer()?.status
+            try? served.status(method, target, headers, body, from: host)
         }
 
         /// How long the second slowest of a hundred requests of the good client takes.
@@ -95,7 +86,7 @@ struct LoadTests {
     /// Does something again and again, on so many threads, while a closure runs; then the listener is stopped, which ends
     /// what still waits.
     private func beside<T>(
-        _ count: Int, of served: Served,
+        _ count: Int, of loaded: Loaded,
         _ load: @escaping @Sendable (_ thread: Int, _ round: Int) -> Void, _ body: () throws -> T
     ) rethrows -> T {
         let (stop, done) = (Flag(), DispatchGroup())
@@ -112,7 +103,7 @@ struct LoadTests {
         }
         defer {
             stop.set()
-            served.listener.stop()
+            loaded.served.listener.stop()
             done.wait()
         }
         return try body()
@@ -124,9 +115,9 @@ struct LoadTests {
     {
         // Each of them has two descriptors, since both ends are in this process.
         let most = min(4_096, Descriptors.limit / 4)
-        let served = try Served { $0.limits.connections = most }
+        let loaded = try Loaded { $0.limits.connections = most }
         let silent = try (0..<(most + 100)).map { number in
-            let client = try RawClient(port: served.port, from: UInt8(clamping: 2 + number % 50))
+            let client = try loaded.served.client(from: UInt8(clamping: 2 + number % 50))
             // Every other one has begun a request that never ends.
             if number % 2 == 0 {
                 client.write("POST /_session HTTP/1.1\r\nHost: localhost\r\n")
@@ -134,27 +125,27 @@ struct LoadTests {
             }
             return client
         }
-        let slowest = served.slowest()
+        let slowest = loaded.slowest()
         #expect(slowest < Self.bound, "\(slowest)")
-        #expect(served.listener.connectionCount > most - 50)
+        #expect(loaded.served.listener.connectionCount > most - 50)
         withExtendedLifetime(silent) {}
     }
 
     @Test func `a good client is answered at once beside those who guess passwords`() throws {
-        let served = try Served()
+        let loaded = try Loaded()
         // Guesses of a known name and of many others, from two addresses, more than may wait.
-        let slowest = beside(80, of: served) { thread, round in
+        let slowest = beside(80, of: loaded) { thread, round in
             let name = thread % 4 == 0 ? "eve" : "n\(thread)-\(round)"
-            let status = served.status(
+            let status = loaded.status(
                 "GET", "/db/first", [Self.basic(name, "\(round)")],
                 from: thread % 2 == 0 ? 2 : 3)
             // One that is told to come again does so soon.
             if status == 503 { usleep(20_000) }
         } _: {
-            let slowest = served.slowest()
+            let slowest = loaded.slowest()
             // A password that must be hashed waits for one guess of each of the other addresses.
             let first = ContinuousClock().measure {
-                #expect(served.status("GET", "/db/first", [Self.basic("eve", "right")]) == 200)
+                #expect(loaded.status("GET", "/db/first", [Self.basic("eve", "right")]) == 200)
             }
             #expect(first < .seconds(10), "\(first)")
             return slowest
@@ -163,8 +154,8 @@ struct LoadTests {
     }
 
     @Test func `a good client is answered at once beside feeds that nothing is read of`() throws {
-        let served = try Served()
-        let database = try served.site.manager.database(named: "db")
+        let loaded = try Loaded()
+        let database = loaded.served.database
         try database.write { transaction in
             for number in 0..<2_000 {
                 let text = JSONValue.string(String(repeating: "y", count: 500))
@@ -172,32 +163,32 @@ struct LoadTests {
             }
         }
         let feeds = try (0..<200).map { _ in
-            let feed = try RawClient(port: served.port, room: 4_096)
+            let feed = try loaded.served.client(room: 4_096)
             let target = "/db/_changes?feed=continuous&include_docs=true&heartbeat=1000"
-            feed.request("GET", target, [served.cookie])
+            feed.request("GET", target, [loaded.cookie])
             return feed
         }
-        let slowest = served.slowest()
+        let slowest = loaded.slowest()
         #expect(slowest < Self.bound, "\(slowest)")
         withExtendedLifetime(feeds) {}
     }
 
     @Test func `a good client is answered at once beside large uploads`() throws {
-        let served = try Served()
+        let loaded = try Loaded()
         let content = [UInt8](repeating: 7, count: 5 << 20)
         let list = String(repeating: #"{"a":[1,2,3],"b":"text"},"#, count: 2_000)
         let text = String(repeating: "x", count: 2 << 20)
         let document = Array(#"{"list":[\#(list)0],"text":"\#(text)"}"#.utf8)
-        let slowest = beside(4, of: served) { thread, round in
+        let slowest = beside(4, of: loaded) { thread, round in
             let isAttachment = thread % 2 == 0
-            let status = served.status(
+            let status = loaded.status(
                 "PUT", isAttachment ? "/db/a\(thread)-\(round)/file" : "/db/j\(thread)-\(round)",
-                [served.cookie], isAttachment ? content : document)
-            if status == 201 { served.uploads.add(1, ordering: .relaxed) }
+                [loaded.cookie], isAttachment ? content : document)
+            if status == 201 { loaded.uploads.add(1, ordering: .relaxed) }
         } _: {
-            served.slowest()
+            loaded.slowest()
         }
         #expect(slowest < Self.bound, "\(slowest)")
-        #expect(served.uploads.load(ordering: .relaxed) > 0)
+        #expect(loaded.uploads.load(ordering: .relaxed) > 0)
     }
 }

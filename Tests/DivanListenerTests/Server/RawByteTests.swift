@@ -11,41 +11,17 @@ import Testing
 
 /// Heads with bytes that are no UTF-8: none of them is taken for another one.
 @Suite struct RawByteTests {
-    /// A listener in a folder of its own that goes with it.
-    private final class Served {
-        let site: TestSite
-        let listener: Listener
-
-        init(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws {
-            site = try TestSite()
-            try site.manager.database(named: "db").put("x", ["a": 1], parent: nil)
-            var options = ListenerOptions()
-            options.access = .everybodyOnLoopback
-            edit(&options)
-            listener = Listener(site.manager, options)
-            try listener.start()
-        }
-
-        deinit { listener.stop() }
-
-        /// The answer to a request of which `~` stands for a byte.
-        func answer(_ method: String, _ target: String, _ fields: [String], _ byte: UInt8 = 0xFF)
-            throws -> (status: Int, header: String, json: JSONValue)
-        {
-            let client = try RawClient(port: try #require(listener.port))
-            let lines = ["\(method) \(target) HTTP/1.1"] + fields
-            let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
-            client.write(text.utf8.map { $0 == UInt8(ascii: "~") ? byte : $0 })
-            let answer = try #require(client.answer())
-            let body = String(decoding: answer.body, as: UTF8.self)
-            return (answer.status, answer.header, (try? JSONParser.parse(body)) ?? .null)
-        }
+    /// A site with one document.
+    private func serve(_ edit: (inout ListenerOptions) -> Void = { _ in }) throws -> ServedSite {
+        let served = try ServedSite(edit)
+        try served.database.put("x", ["a": 1], parent: nil)
+        return served
     }
 
     private static let host = "Host: localhost"
 
     @Test func `a target that is no UTF-8 is refused, whatever it would change`() throws {
-        let served = try Served()
+        let served = try serve()
         for (method, target) in [
             ("GET", "/db/~"), ("PUT", "/db/~"), ("GET", "/~"), ("GET", "/db/x?rev=~"),
             ("PUT", "/db/_local/~"), ("GET", "http://localhost/db/~"), ("DELETE", "/db/a~b/c"),
@@ -71,7 +47,7 @@ import Testing
     func `bytes that are no UTF-8 in a field that is used are refused by its name`(name: String)
         throws
     {
-        let served = try Served()
+        let served = try serve()
         for value in ["~", "a~b", "\u{FFFD}~"] {
             let answer = try served.answer("GET", "/db/x", [Self.host, "\(name): \(value)"])
             #expect(answer.status == 400, "\(name)")
@@ -82,12 +58,12 @@ import Testing
     }
 
     @Test func `a host that is no UTF-8 is refused`() throws {
-        let answer = try Served().answer("GET", "/db/x", ["Host: localhost~"])
+        let answer = try serve().answer("GET", "/db/x", ["Host: localhost~"])
         #expect(answer.status == 400 && answer.json["reason"]?.string?.contains("Host") == true)
     }
 
     @Test func `bytes that are no UTF-8 in a field without a meaning are left out`() throws {
-        let served = try Served()
+        let served = try serve()
         for field in ["User-Agent: ~", "Via: a~", "Y: ~~~"] {
             let answer = try served.answer("GET", "/db/x", [Self.host, field, "Accept: */*"])
             #expect(answer.status == 200 && answer.json["a"] == 1, "\(field)")
@@ -95,7 +71,7 @@ import Testing
     }
 
     @Test func `fields that are left out count for the length of the head`() throws {
-        let served = try Served { $0.limits.head = 4_096 }
+        let served = try serve { $0.limits.head = 4_096 }
         let field = "Y: " + String(repeating: "~", count: 4_090)
         #expect(try served.answer("GET", "/db/x", [Self.host, field]).status == 431)
     }
@@ -115,5 +91,20 @@ import Testing
         #expect(names.count > 12)
         for name in names { #expect(ReceivedFields.isUsed(name), "\(name)") }
         for name in Guardian.credentialFields { #expect(ReceivedFields.isUsed(name), "\(name)") }
+    }
+}
+
+extension ServedSite {
+    /// The answer to a request of which `~` stands for a byte.
+    fileprivate func answer(
+        _ method: String, _ target: String, _ fields: [String], _ byte: UInt8 = 0xFF
+    ) throws -> (status: Int, header: String, json: JSONValue) {
+        let client = try client()
+        let lines = ["\(method) \(target) HTTP/1.1"] + fields
+        let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
+        client.write(text.utf8.map { $0 == UInt8(ascii: "~") ? byte : $0 })
+        let answer = try #require(client.answer())
+        let body = String(decoding: answer.body, as: UTF8.self)
+        return (answer.status, answer.header, (try? JSONParser.parse(body)) ?? .null)
     }
 }

@@ -214,10 +214,7 @@ import Testing
         let site = try TestSite()
         let source = try site.manager.database(named: "source")
         _ = try site.manager.database(named: "target")
-        var options = ListenerOptions()
-        options.access = .everybodyOnLoopback
-        let first = Listener(site.manager, options)
-        try first.start()
+        let first = try site.listen()
         site.send(
             "PUT", "/_replicator/r", #"{"source":"source","target":"target","continuous":true}"#)
         try source.save(MutableDocument([:], id: "a"))
@@ -226,8 +223,7 @@ import Testing
         // The router of the test has followed the document, too; it ends with this.
         site.router.site.end()
         try source.save(MutableDocument([:], id: "b"))
-        let second = Listener(site.manager, options)
-        try second.start()
+        let second = try site.listen()
         await eventually { site.send("GET", "/target/b").status == 200 }
         #expect(state(site, "r") == nil)
         second.stop()
