@@ -17,7 +17,7 @@ internal import DivanStorage
 ///     purge         every purge up to here is in it
 ///     partials      whether its partial reductions are up to date
 ///     failures      documents that its map function failed for
-package struct IndexRecord: Equatable {
+package struct IndexRecord: Equatable, Sendable {
     /// Which stores it has.
     package var number: UInt64
     /// What it was built with: another one builds it anew.
@@ -35,7 +35,8 @@ package struct IndexRecord: Equatable {
     /// How many documents its map function failed for.
     package var failures: UInt64 = 0
 
-    init(number: UInt64, signature: String, version: String, seed: UInt64) {
+    /// Makes the record of an index that has nothing in it.
+    package init(number: UInt64, signature: String, version: String, seed: UInt64) {
         self.number = number
         self.signature = signature
         self.version = version

@@ -89,9 +89,7 @@ public struct FullTextQuery: Sendable {
         let definition = index.definition
         let isCurrent = try core.read { snapshot in
             guard let record = try snapshot.indexRecord(definition.name) else { return false }
-            return try record.signature.hasSameBytes(as: definition.signature)
-                && snapshot.state().mark.isReached(
-                    by: DatabaseMark(sequence: record.lastSequence, purge: record.lastPurge))
+            return try record.isMade(by: definition) && !record.isOutdated(in: snapshot.state())
         }
         return isCurrent ? nil : try ScannedIndex(core, definition)
     }
@@ -108,7 +106,7 @@ public struct FullTextQuery: Sendable {
         }
         // Another definition's rows would be read in a wrong way.
         guard let record = try snapshot.indexRecord(index.indexName),
-            record.signature.hasSameBytes(as: index.definition.signature)
+            record.isMade(by: index.definition)
         else { return FullTextResult([], sequence: 0) }
         var result = try rows(plan, FullTextRun(snapshot.reader(of: record), coder), snapshot)
         result.sequence = record.lastSequence

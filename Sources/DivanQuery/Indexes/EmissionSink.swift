@@ -3,10 +3,8 @@
 internal import DivanDatabase
 internal import DivanIndex
 internal import DivanJSON
-internal import DivanModel
 
-/// Collects what a map function emits for one document after another, in the form in which it is
-/// stored.
+/// Takes what a map function emits for a document, and puts it in the form in which it is stored.
 ///
 /// Only the thread that maps the documents uses it. The first emission that breaks a limit is kept
 /// as the document's failure; the map function is not told.
@@ -16,19 +14,10 @@ final class EmissionSink {
     /// The largest value, in bytes of its packed form.
     static let largestValue = 8 << 20
 
-    /// The outcome of mapping a document.
-    enum Ending {
-        /// It is in the batch, with its rows, if it has any.
-        case kept
-        /// It has no rows and is not in the batch.
-        case leftOut
-        /// It is in the batch without rows, since what it emits is wrong, or the map function threw.
-        case failed(any Error)
-    }
-
     private let coder: RowKeyCoder
-    /// The rows of all documents so far.
-    private var batch = EmissionBatch()
+    /// The caller's emissions while a map function runs, else empty ones, in which no document is begun: a
+    /// row that is emitted then is dropped.
+    private var emissions = EmissionBatch()
     private var failure: EmissionFailure?
 
     /// The time that encoding took, if that is measured.
@@ -40,40 +29,17 @@ final class EmissionSink {
         self.coder = coder
     }
 
-    /// Adds a document that the map function does not see.
-    func addWithoutRows(_ id: Span<UInt8>) -> Ending {
-        batch.begin(id)
-        batch.end()
-        return .kept
-    }
-
-    /// Begins the document that the map function is called with next.
-    func begin(_ id: Span<UInt8>) {
-        failure = nil
-        batch.begin(id)
-    }
-
-    /// Ends the document whose map function has returned.
+    /// Adds the rows of a document to emissions in which it was begun.
     ///
-    /// - Parameter leavesOut: Whether the document is left out if it has emitted nothing.
-    /// - Returns: What became of it.
-    func end(leavingOutEmpty leavesOut: Bool) -> Ending {
-        if let failure { return end(failedWith: failure) }
-        if leavesOut { return batch.endLeavingOutEmpty() ? .kept : .leftOut }
-        batch.end()
-        return .kept
-    }
-
-    /// Ends the document whose map function has thrown.
-    func end(failedWith error: any Error) -> Ending {
-        batch.endWithoutRows()
-        return .failed(error)
-    }
-
-    /// Hands over the rows.
-    func takeBatch() -> EmissionBatch {
-        defer { batch = EmissionBatch() }
-        return batch
+    /// - Throws: What the map function throws, or the first of its emissions that breaks a limit.
+    func collect(
+        _ document: Document, by definition: IndexDefinition, into emissions: inout EmissionBatch
+    ) throws {
+        failure = nil
+        swap(&self.emissions, &emissions)
+        defer { swap(&self.emissions, &emissions) }
+        try definition.map(document, self)
+        if let failure { throw failure }
     }
 
     func emit(_ key: Fragment, _ value: PackedValue?) {
@@ -91,7 +57,7 @@ final class EmissionSink {
     }
 
     /// Adds a row of a property index.
-    func emitKey(_ append: (inout [UInt8]) -> Void) { batch.appendKey(append) }
+    func emitKey(_ append: (inout [UInt8]) -> Void) { emissions.appendKey(append) }
 
     func fail(_ failure: EmissionFailure) { self.failure = self.failure ?? failure }
 
@@ -103,7 +69,7 @@ final class EmissionSink {
         defer { if let began { encoding += ContinuousClock.now - began } }
         guard (value?.bytes.count ?? 0) <= Self.largestValue else { return fail(.valueTooLarge) }
         var keySize = 0
-        batch.append(value) { bytes, forms in
+        emissions.append(value) { bytes, forms in
             let start = bytes.count
             key(&bytes, &forms)
             keySize = bytes.count - start + forms.bytes.count

@@ -80,40 +80,14 @@ final class IndexDefinition: Sendable {
         text.utf8.reduce(into: "x") { $0 += ($1 < 16 ? "0" : "") + String($1, radix: 16) }
     }
 
-    /// Collects what one document emits; nothing for a tombstone or a document that is not mapped.
+    /// Whether the map function sees a document.
     ///
     /// - Parameters:
     ///   - id: The document's ID, as an index has it (``RowDocumentID``).
-    ///   - document: The document; nil for a tombstone.
-    ///   - sink: Where its rows go.
-    ///   - leavesOut: Whether the document is left out if it emits nothing.
-    /// - Returns: What became of it.
-    func collect(
-        _ id: Span<UInt8>, _ document: Document?, in sink: EmissionSink,
-        leavingOutEmpty leavesOut: Bool = false
-    ) -> EmissionSink.Ending {
-        guard let document, isMapped(id, document) else {
-            if leavesOut { return .leftOut }
-            return sink.addWithoutRows(id)
-        }
-        sink.begin(id)
-        do { try map(document, sink) } catch { return sink.end(failedWith: error) }
-        return sink.end(leavingOutEmpty: leavesOut)
-    }
-
-    private func isMapped(_ id: Span<UInt8>, _ document: Document) -> Bool {
+    ///   - document: The document.
+    /// - Returns: False for design documents, and for documents of another type.
+    func maps(_ id: Span<UInt8>, _ document: Document) -> Bool {
         guard !DocumentID.isDesign(id) else { return false }
         return documentType.map { $0.hasSameBytes(as: document["type"].string) } ?? true
-    }
-}
-
-extension Snapshot {
-    /// Whether an index has all that the snapshot has, as its definition makes it.
-    func isUpToDate(_ record: IndexRecord, _ definition: IndexDefinition) throws -> Bool {
-        guard record.signature.hasSameBytes(as: definition.signature), record.hasPartials else {
-            return false
-        }
-        let state = try state()
-        return record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
     }
 }

@@ -6,7 +6,7 @@ internal import DivanModel
 
 /// Which indexes a pass feeds together.
 ///
-/// All that are behind begin together, and each document is read once for all of them. Their rows share
+/// All that are outdated begin together, and each document is read once for all of them. Their rows share
 /// the memory for rows that wait, so the more indexes there are, the fewer documents come to a write, and
 /// each write goes through the whole of an index. So once a piece has told how large the rows will
 /// be, they go on in groups:
@@ -28,7 +28,7 @@ struct IndexGroups {
         var remaining: UInt64 = 0
     }
 
-    /// The groups that are behind; the first one is being fed.
+    /// The groups of outdated indexes; the first one is being fed.
     private var groups: [Group]
 
     init(_ definitions: [IndexDefinition]) { groups = [Group(definitions: definitions)] }
@@ -45,19 +45,19 @@ struct IndexGroups {
     /// Divides the indexes that are fed, if that is cheaper than going on with all of them.
     ///
     /// - Parameters:
-    ///   - batch: The batch that has been mapped for them.
+    ///   - part: What has been mapped for them.
     ///   - last: The sequence that they are to reach.
     ///   - memory: The memory that waiting rows may take.
-    mutating func divide(by batch: IndexBatch, through last: SequenceNumber, memory: Int) {
-        let reached = batch.mapped.lastSequence
-        guard let current, current.count > 1, reached > batch.start, last > reached
+    mutating func divide(by part: IndexPart, through last: SequenceNumber, memory: Int) {
+        let reached = part.lastSequence
+        guard let current, current.count > 1, reached > part.start, last > reached
         else { return }
-        let share = Double(last - batch.start) / Double(reached - batch.start)
+        let share = Double(last - part.start) / Double(reached - part.start)
         var sizes: [IndexName: Double] = [:]
-        for (index, mapped) in zip(batch.indexes, batch.mapped.outcomes) {
-            sizes[index.definition.name] = share * Double(mapped.emissions.size)
+        for (index, rows) in zip(part.indexes, part.rows) {
+            sizes[index.definition.name] = share * Double(rows.emissions.size)
         }
-        let documents = share * Double(batch.mapped.bytes)
+        let documents = share * Double(part.bytes)
         let best = (2 * documents * Double(memory)).squareRoot()
         let largest = best > 2 * Double(memory) ? best : 0.9 * Double(memory)
         var divided = [Group(definitions: [])]
@@ -65,7 +65,7 @@ struct IndexGroups {
         for definition in current {
             let own = sizes[definition.name] ?? 0
             if size > 0, size + own > largest {
-                divided.append(Group(definitions: [], remaining: last - batch.start))
+                divided.append(Group(definitions: [], remaining: last - part.start))
                 size = 0
             }
             divided[divided.count - 1].definitions.append(definition)

@@ -4,121 +4,188 @@ internal import DivanDatabase
 internal import DivanIndex
 internal import DivanModel
 
-/// A part of the feed that was read at once, and what has been mapped of it on the way.
+/// A part of the feed: documents that follow each other, and what each index's map made of them.
+///
+/// A part is read in one snapshot, mapped, and added to the part before it. So all parts of one write become
+/// one part, whose rows wait until memory is full:
+///
+///     read            read            read
+///     map             map             map
+///     part    +       part     +      part     =     the part that is written
+///     purges, bound                                  purges and bound of the first
 struct IndexPart: Sendable {
-    /// An index that documents are mapped for.
-    struct Index: Sendable {
-        var definition: IndexDefinition
-        /// How far it has seen the feed.
-        var lastSequence: SequenceNumber
-        /// Up to which sequence documents of the feed cannot have rows in it.
-        var newThrough: SequenceNumber = 0
-
-        /// Whether a document cannot have rows in it, so that it is left out if it emits none. A document
-        /// that is consulted may have been brought by another row, as it stood then.
-        func isNew(_ item: IndexFeed.Item) -> Bool {
-            item.sequence <= newThrough && !item.isConsulted
-        }
+    /// A row that stands for a document.
+    struct Item: Sendable {
+        var sequence: SequenceNumber
+        /// Whether the row only pointed to the document, so that other rows may bring it again.
+        var isConsulted = false
     }
 
-    /// What was read; without documents, if all indexes have been mapped.
-    let feed: IndexFeed
-    private let indexes: [Index]
-    /// The outcomes of the indexes that were lent the bodies.
-    private let outcomes: [MappedFeed.Outcome?]
+    /// The indexes that it is for, as they stood when it was read.
+    private(set) var indexes: [OutdatedIndex]
+    /// The sequence that it follows.
+    let start: SequenceNumber
+    /// Where the snapshot of the first part ended.
+    let bound: SequenceNumber
+    /// Documents purged whole, by purge sequence, in order; some may exist again.
+    var purged: [(purge: UInt64, id: DocumentID)] = []
+    /// Every purge up to here is in it.
+    let lastPurge: UInt64
+    var items: [Item] = []
+    /// By index.
+    var rows: [Rows]
+    /// Every change up to here is in it.
+    var lastSequence: SequenceNumber
+    /// Where the database stood when the last part was read.
+    private(set) var seen: SequenceNumber
+    /// The bytes of the bodies of the documents.
+    var bytes = 0
+    /// The documents of the items until they are mapped, nil for tombstones; none if no index needs them.
+    var documents: [(id: DocumentID, document: Document?)] = []
 
-    /// Reads a part, in a snapshot of its own.
-    init(
-        _ core: DatabaseCore, for indexes: [Index], after sequence: SequenceNumber, purge: UInt64?,
-        through bound: SequenceNumber?, count: Int, bytes: Int
-    ) throws {
-        var lent = LentMapping(indexes)
-        feed = try core.read {
-            try $0.indexFeed(
-                after: sequence, purge: purge, through: bound, count: count, bytes: bytes,
-                lendingTo: &lent)
-        }
+    /// Makes one without documents.
+    init(_ indexes: [OutdatedIndex], after start: SequenceNumber, in state: DatabaseState) {
         self.indexes = indexes
-        outcomes = lent.outcomes(of: indexes.count)
+        self.start = start
+        bound = state.lastSequence
+        lastPurge = state.lastPurge
+        rows = Array(repeating: Rows(), count: indexes.count)
+        lastSequence = start
+        seen = state.lastSequence
     }
 
-    /// Maps its documents for the indexes that want them.
-    func mapped() -> MappedFeed {
-        var mapped = MappedFeed(indexes: indexes.count)
-        mapped.lastSequence = feed.lastSequence
-        mapped.seen = feed.state.lastSequence
-        mapped.bytes = feed.bytes
-        for (place, outcome) in outcomes.enumerated() {
-            if let outcome { mapped.outcomes[place] = outcome }
-        }
-        if !feed.documents.isEmpty { mapDocuments(&mapped) }
-        mapped.items = feed.items
-        return mapped
+    /// The same before any document: what the parts of a write are added to.
+    var emptied: IndexPart {
+        var part = self
+        (part.items, part.documents, part.bytes) = ([], [], 0)
+        part.rows = Array(repeating: Rows(), count: indexes.count)
+        (part.lastSequence, part.seen) = (start, bound)
+        return part
     }
 
-    /// Maps each document for one index after the other, while it is in the processor's caches.
-    private func mapDocuments(_ mapped: inout MappedFeed) {
-        var targets = indexes.indices.filter { outcomes[$0] == nil }.map {
-            MapTarget(place: $0, index: indexes[$0])
+    /// The same with its documents mapped for the indexes that need them.
+    func mapped() -> IndexPart {
+        guard !documents.isEmpty else { return self }
+        var mapper = IndexMapper(indexes, areLent: false)
+        for (number, item) in items.enumerated() {
+            let (id, document) = documents[number]
+            mapper.map(document, id, item)
         }
-        var id: [UInt8] = []
-        for (number, item) in feed.items.enumerated() {
-            let (documentID, document) = feed.documents[number]
-            id.removeAll(keepingCapacity: true)
-            RowDocumentID.append(documentID, to: &id)
-            for target in targets.indices {
-                targets[target].map(id.span, document, item, number)
-            }
+        var part = self
+        part.documents = []
+        mapper.finish(into: &part.rows)
+        return part
+    }
+
+    /// Adds the part that follows.
+    mutating func append(_ other: IndexPart) {
+        for index in rows.indices { rows[index].append(other.rows[index], offset: items.count) }
+        items += other.items
+        lastSequence = other.lastSequence
+        seen = max(seen, other.seen)
+        bytes += other.bytes
+    }
+
+    /// Keeps only the indexes of some definitions.
+    mutating func narrow(to definitions: [IndexDefinition]) {
+        let names = Set(definitions.map(\.name))
+        let kept = indexes.indices.filter { names.contains(indexes[$0].definition.name) }
+        rows = kept.map { rows[$0] }
+        indexes = kept.map { indexes[$0] }
+    }
+
+    // MARK: - Memory
+
+    /// Fewer documents are not worth a piece.
+    private static let leastCount = 64
+    /// What a document is assumed to emit into an index before that is known: most emit a tenth.
+    private static let supposedSize = 1_024
+
+    /// About how much memory it takes.
+    var size: Int {
+        rows.reduce(items.count * MemoryLayout<Item>.stride) { $0 + $1.emissions.size }
+    }
+
+    /// Makes room for what is left of the feed, as far as memory allows, if its documents emit what the
+    /// first ones do. Room that is not used costs no memory, but moving the content each time that it
+    /// grows costs twice as much.
+    mutating func makeRoom(memory: Int) {
+        let done = lastSequence - min(lastSequence, start)
+        let left = bound - min(bound, lastSequence)
+        guard done > 0, left > 0, size > 0 else { return }
+        let factor = min(Double(left) / Double(done), Double(memory) / Double(size)) * 1.1 + 1
+        items.reserveCapacity(Int(Double(items.count) * factor))
+        for index in rows.indices { rows[index].makeRoom(times: factor) }
+    }
+
+    /// How many documents the next piece may have, so that what they emit fits into memory.
+    func nextCount(memory: Int) -> Int {
+        guard size > 0 else { return IndexPiece.largestCount }
+        let fitting = max(0, memory - size) / max(1, size / max(1, items.count))
+        return min(IndexPiece.largestCount, max(Self.leastCount, fitting))
+    }
+
+    /// How many documents the first piece may have, when nothing is known of what they emit.
+    static func firstCount(_ indexes: Int, memory: Int) -> Int {
+        min(1_024, max(leastCount, memory / (max(1, indexes) * supposedSize)))
+    }
+
+    // MARK: - Writing
+
+    /// The documents that an index gets rows of, each once, as the last row that brought it says; nil for
+    /// all of them.
+    func places(_ index: Int) -> [Int]? {
+        guard items.contains(where: \.isConsulted) else { return nil }
+        // Purged documents follow them.
+        return rows[index].emissions.lastPlaces(amongFirst: rows[index].positions.count)
+    }
+
+    /// Adds the purged documents to those that an index gets rows of, without rows.
+    mutating func addPurged(to index: Int) {
+        guard !purged.isEmpty else { return }
+        // A document purged before the index last looked may be back, and its rows right.
+        let known = indexes[index].record.lastPurge
+        rows[index].emissions.addMissing(purged.filter { $0.purge > known }.map(\.id))
+    }
+
+    /// The documents that the map function of an index failed for.
+    func failures(_ index: Int, _ places: [Int]?) throws -> [IndexingFailure] {
+        guard !rows[index].failures.isEmpty else { return [] }
+        let written = places.map { Set($0) }
+        return try rows[index].failures.filter { written?.contains($0.place) ?? true }.map {
+            IndexingFailure(
+                documentID: try rows[index].emissions.documentID($0.place).text, reason: $0.reason)
         }
-        for target in targets { mapped.outcomes[target.place] = target.finished() }
     }
 }
 
-/// One index that documents are mapped for, and what has been made for it.
-private struct MapTarget {
-    /// Which of the part's indexes it is.
-    let place: Int
-    private let index: IndexPart.Index
-    private let sink: EmissionSink
-    private var outcome = MappedFeed.Outcome()
-
-    init(place: Int, index: IndexPart.Index) {
-        self.place = place
-        self.index = index
-        sink = EmissionSink(index.definition.coder)
-    }
-
-    mutating func map(
-        _ id: Span<UInt8>, _ document: Document?, _ item: IndexFeed.Item, _ position: Int
-    ) {
-        guard item.sequence > index.lastSequence else { return }
-        let isNew = index.isNew(item)
-        sink.isMeasuring = outcome.isSampleNext
-        let ending: EmissionSink.Ending
-        if sink.isMeasuring {
-            let began = ContinuousClock.now
-            ending = index.definition.collect(id, document, in: sink, leavingOutEmpty: isNew)
-            outcome.mapping += ContinuousClock.now - began
-        } else {
-            ending = index.definition.collect(id, document, in: sink, leavingOutEmpty: isNew)
+extension IndexPart {
+    /// Stops the program where invariant 3 of ``IndexPass`` does not hold; for tests.
+    func checkInvariants() {
+        precondition(indexes.count == rows.count)
+        precondition(start <= bound && lastSequence <= bound, "invariant 3")
+        // Each document comes once for each row of the feed, in its order.
+        let sequences = items.map(\.sequence)
+        precondition(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 }, "invariant 3")
+        precondition(sequences.first.map { $0 > start } ?? true, "invariant 3")
+        precondition(sequences.last.map { $0 <= lastSequence } ?? true, "invariant 3")
+        precondition(seen >= bound, "invariant 3")
+        let purges = purged.map(\.purge)
+        precondition(zip(purges, purges.dropFirst()).allSatisfy { $0 < $1 }, "invariant 3")
+        precondition(purges.last.map { $0 <= lastPurge } ?? true, "invariant 3")
+        for (index, rows) in zip(indexes, rows) {
+            let positions = rows.positions
+            precondition(
+                zip(positions, positions.dropFirst()).allSatisfy { $0 < $1 }, "invariant 3")
+            precondition(positions.allSatisfy(items.indices.contains), "invariant 3")
+            precondition(
+                positions.allSatisfy { sequences[$0] > index.record.lastSequence }, "invariant 3")
+            // Purged documents follow those of the feed.
+            precondition(
+                rows.emissions.count >= positions.count
+                    && rows.emissions.count <= positions.count + purged.count, "invariant 3")
+            precondition(rows.count >= positions.count, "invariant 3")
+            precondition(rows.failures.allSatisfy { $0.place < positions.count }, "invariant 3")
         }
-        if case .failed(let error) = ending {
-            outcome.failures.append((outcome.positions.count, "\(error)"))
-        }
-        if case .leftOut = ending {
-            outcome.note(position, isKept: false)
-        } else {
-            outcome.note(position, isKept: true)
-        }
-    }
-
-    /// The outcomes of mapping the documents.
-    func finished() -> MappedFeed.Outcome {
-        var outcome = outcome
-        outcome.emissions = sink.takeBatch()
-        outcome.encoding = sink.encoding
-        outcome.mapping -= sink.encoding
-        outcome.scaleSamples()
-        return outcome
     }
 }

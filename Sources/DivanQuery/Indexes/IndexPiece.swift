@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import DivanDatabase
 internal import DivanModel
 internal import FoundationEssentials
@@ -41,7 +42,7 @@ final class IndexPiece: Sendable {
     /// The first part: with the purges, and where the database stood.
     let first: IndexPart
     private let core: DatabaseCore
-    private let indexes: [IndexPart.Index]
+    private let indexes: [OutdatedIndex]
     private let bound: SequenceNumber
     private let rest: Mutex<Rest>
 
@@ -65,6 +66,13 @@ final class IndexPiece: Sendable {
         var end = SequenceNumber.max
     }
 
+    /// What the threads have made.
+    private struct Work {
+        /// In any order.
+        var parts: [IndexPart] = []
+        var failure: (any Error)?
+    }
+
     /// Reads the first part.
     ///
     /// - Parameters:
@@ -76,7 +84,7 @@ final class IndexPiece: Sendable {
     ///   - count: How many documents at most.
     /// - Throws: `DatabaseError`.
     init(
-        _ core: DatabaseCore, for indexes: [IndexPart.Index], after sequence: SequenceNumber,
+        _ core: DatabaseCore, for indexes: [OutdatedIndex], after sequence: SequenceNumber,
         purge: UInt64?, through bound: SequenceNumber? = nil, count: Int = largestCount
     ) throws {
         self.core = core
@@ -85,15 +93,60 @@ final class IndexPiece: Sendable {
         first = try IndexPart(
             core, for: indexes, after: sequence, purge: purge, through: bound,
             count: min(count, Self.partCount), bytes: min(bytes, Self.partBytes))
-        self.bound = bound ?? first.feed.state.lastSequence
+        self.bound = bound ?? first.bound
         rest = Mutex(
             Rest(
-                start: first.feed.lastSequence, count: count - first.feed.items.count,
-                bytes: bytes - first.feed.bytes))
+                start: first.lastSequence, count: count - first.items.count,
+                bytes: bytes - first.bytes))
+    }
+
+    // MARK: - Mapping
+
+    /// Its documents, mapped.
+    func mapped() throws -> IndexPart {
+        var part = first.emptied
+        try map(adding: &part)
+        return part
+    }
+
+    /// Maps its documents, on all cores, and adds them to those before.
+    func map(adding whole: inout IndexPart) throws {
+        let work = Mutex(Work())
+        let threads = mostThreads
+        if threads == 1 {
+            map(true, work)
+        } else {
+            DispatchQueue.concurrentPerform(iterations: threads) { map($0 == 0, work) }
+        }
+        var parts = try work.withLock { work in
+            if let failure = work.failure { throw failure }
+            defer { work.parts = [] }
+            return work.parts
+        }
+        // The last one is taken out first, so that each part is freed when it has been added.
+        parts.sort { $0.start > $1.start }
+        while let part = parts.popLast(), part.start < end { whole.append(part) }
+    }
+
+    /// What one thread does; one of them begins with the part that has been read.
+    private func map(_ isFirst: Bool, _ work: borrowing Mutex<Work>) {
+        do {
+            if isFirst { add(first, to: work) }
+            while work.withLock({ $0.failure == nil }), var stretch = claim() {
+                while let part = try read(&stretch) { add(part, to: work) }
+            }
+        } catch {
+            work.withLock { $0.failure = error }
+        }
+    }
+
+    private func add(_ part: IndexPart, to work: borrowing Mutex<Work>) {
+        let mapped = MapGuard.$isMapping.withValue(true) { part.mapped() }
+        work.withLock { $0.parts.append(mapped) }
     }
 
     /// How many threads have something to do.
-    var mostThreads: Int {
+    private var mostThreads: Int {
         let length = rest.withLock { $0.count <= 0 || $0.bytes <= 0 ? 0 : bound - $0.start }
         // No other thread sees what this one sees in a batch or a read of its own.
         guard length > 0, !core.isInTransaction, !core.isInRead else { return 1 }
@@ -102,8 +155,10 @@ final class IndexPiece: Sendable {
         )
     }
 
+    // MARK: - Reading
+
     /// The sequence up to which what was read counts.
-    var end: SequenceNumber { rest.withLock { $0.end } }
+    private var end: SequenceNumber { rest.withLock { $0.end } }
 
     /// The next stretch; nil when the piece is complete.
     func claim() -> Stretch? {
@@ -125,9 +180,9 @@ final class IndexPiece: Sendable {
         let part = try IndexPart(
             core, for: indexes, after: stretch.after, purge: nil, through: stretch.through,
             count: Self.partCount, bytes: Self.partBytes)
-        stretch.after = part.feed.lastSequence
-        stretch.found += part.feed.items.count
-        rest.withLock { $0.bytes -= part.feed.bytes }
+        stretch.after = part.lastSequence
+        stretch.found += part.items.count
+        rest.withLock { $0.bytes -= part.bytes }
         return part
     }
 
@@ -148,18 +203,18 @@ final class IndexPiece: Sendable {
     /// - Parameter stretches: Stretches that were claimed and not ended.
     func checkInvariants(_ stretches: [Stretch] = []) {
         rest.withLock { rest in
-            precondition(first.feed.items.count <= Self.partCount, "invariant 2")
+            precondition(first.items.count <= Self.partCount, "invariant 2")
             precondition(rest.count >= 0 && rest.length > 0, "invariant 2")
             precondition(
-                rest.start <= max(bound, first.feed.lastSequence)
-                    && rest.start >= first.feed.lastSequence, "invariant 2")
+                rest.start <= max(bound, first.lastSequence)
+                    && rest.start >= first.lastSequence, "invariant 2")
             for stretch in stretches {
                 precondition(stretch.found <= stretch.length, "invariant 2")
                 precondition(stretch.through <= rest.start, "invariant 2")
             }
             guard rest.end != .max else { return }
             precondition(rest.bytes <= 0 && rest.end < rest.start, "invariant 3")
-            precondition(rest.end >= first.feed.lastSequence, "invariant 3")
+            precondition(rest.end >= first.lastSequence, "invariant 3")
         }
     }
 }

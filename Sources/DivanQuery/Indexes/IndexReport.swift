@@ -45,11 +45,10 @@ extension Database {
                 guard let record = try snapshot.indexRecord(name),
                     let kind = IndexReport.Kind(rawValue: name.kind.rawValue)
                 else { return nil }
-                let mark = DatabaseMark(sequence: record.lastSequence, purge: record.lastPurge)
                 return IndexReport(
                     kind: kind, name: name.name, version: record.version,
                     rows: try snapshot.reader(of: record).count(),
-                    lastSequence: record.lastSequence, isCurrent: state.mark.isReached(by: mark),
+                    lastSequence: record.lastSequence, isCurrent: !record.isOutdated(in: state),
                     failures: Int(clamping: record.failures))
             }
         }

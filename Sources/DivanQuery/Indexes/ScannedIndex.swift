@@ -31,23 +31,24 @@ final class ScannedIndex: Sendable {
         signature = definition.signature
         engine = try KnownEngines.scratch()
         stores = IndexStores(number: 1, engine: engine)
+        var index = OutdatedIndex(unstored: definition)
+        index.record.lastPurge = try core.read { try $0.state() }.lastPurge
         var failures: [IndexingFailure] = []
-        var mark = DatabaseMark(sequence: 0, purge: try core.read { try $0.state() }.lastPurge)
         var isAtEnd = false
         while !isAtEnd {
             try CancellationFlag.check()
-            let piece = try IndexPiece(
-                core, for: [IndexPart.Index(definition: definition, lastSequence: mark.sequence)],
-                after: mark.sequence, purge: mark.purge)
-            var mapped = MappedFeed(indexes: 1)
-            try IndexMapping(piece: piece).run(adding: &mapped)
-            try Self.write(
-                mapped, piece.first.feed.purged, definition, to: stores, of: engine, &failures)
-            mark = DatabaseMark(sequence: mapped.lastSequence, purge: piece.first.feed.lastPurge)
+            let mark = index.record.mark
+            var part = try IndexPiece(
+                core, for: [index], after: mark.sequence, purge: mark.purge
+            ).mapped()
+            try Self.write(&part, to: stores, of: engine, &failures)
+            (index.record.lastSequence, index.record.lastPurge) = (
+                part.lastSequence, part.lastPurge
+            )
             // See IndexPass, invariant 4.
-            isAtEnd = mapped.lastSequence >= mapped.seen
+            isAtEnd = part.lastSequence >= part.seen
         }
-        self.mark = mark
+        mark = index.record.mark
         self.failures = Array(failures.prefix(IndexPass.Report.mostFailures))
         try Self.reduce(definition, stores, engine)
     }
@@ -55,27 +56,19 @@ final class ScannedIndex: Sendable {
     deinit { engine.close() }
 
     private static func write(
-        _ mapped: MappedFeed, _ purged: [(purge: UInt64, id: DocumentID)],
-        _ definition: IndexDefinition, to stores: IndexStores, of engine: any StorageEngine,
+        _ part: inout IndexPart, to stores: IndexStores, of engine: any StorageEngine,
         _ failures: inout [IndexingFailure]
     ) throws {
+        part.addPurged(to: 0)
+        // A document that is consulted may have come twice, as it stands both times.
+        let places = part.places(0)
+        failures += try part.failures(0, nil)
         try engine.write(durably: false) { writer in
             var target = IndexWriter(
-                stores, seed: seed, reducer: definition.reducer, writer)
+                stores, seed: seed, reducer: part.indexes[0].definition.reducer, writer)
             target.keepsPartials = false
             target.tellsRows = false
-            let outcome = mapped.outcomes[0]
-            var emissions = outcome.emissions
-            emissions.addMissing(purged.map(\.id))
-            for failure in outcome.failures {
-                let id = try emissions.documentID(failure.place)
-                failures.append(IndexingFailure(documentID: id.text, reason: failure.reason))
-            }
-            // A document that is consulted may have come twice, as it stands both times.
-            let places =
-                mapped.items.contains(where: \.isConsulted)
-                ? emissions.lastPlaces(amongFirst: outcome.positions.count) : nil
-            _ = try target.replace(with: &emissions, at: places) { _ in false }
+            _ = try target.replace(with: &part.rows[0].emissions, at: places) { _ in false }
         }
     }
 

@@ -56,8 +56,7 @@ extension PlannedQuery {
         return try maps.allSatisfy { map in
             // This does not wait for an index that was deleted meanwhile.
             guard let record = try snapshot.indexRecord(map.index.indexName) else { return true }
-            return record.signature.hasSameBytes(as: map.definition.signature)
-                && record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
+            return record.isMade(by: map.definition) && !record.isOutdated(in: state)
         }
     }
 
@@ -65,12 +64,10 @@ extension PlannedQuery {
         let state = try snapshot.state()
         let indexes = try maps.compactMap { map -> IndexAccess? in
             guard let record = try snapshot.indexRecord(map.index.indexName),
-                record.signature.hasSameBytes(as: map.definition.signature)
+                record.isMade(by: map.definition),
+                // An outdated index is used only by a query that accepts old results.
+                !record.isOutdated(in: state) || !updatesIndexes
             else { return nil }
-            // An index that is behind is used only by a query that accepts old results.
-            let isCurrent =
-                record.lastSequence >= state.lastSequence && record.lastPurge >= state.lastPurge
-            guard isCurrent || !updatesIndexes else { return nil }
             return IndexAccess(map: map, record: record, ranges: [.all])
         }
         let documents = state.liveDocuments + (includesDeleted ? state.deletedDocuments : 0)

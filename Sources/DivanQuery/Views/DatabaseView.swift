@@ -139,11 +139,14 @@ public final class DatabaseView: Sendable {
     /// - Throws: `.invalidQuery` when no map function is set.
     package func emits(for document: Document) throws -> Bool {
         let definition = try definition()
-        let sink = EmissionSink(definition.coder)
         var id: [UInt8] = []
         RowDocumentID.append(document.id, to: &id)
-        _ = definition.collect(id.span, document, in: sink)
-        return sink.takeBatch().rowCount > 0
+        guard definition.maps(id.span, document) else { return false }
+        var emissions = EmissionBatch()
+        emissions.begin(id.span)
+        let sink = EmissionSink(definition.coder)
+        do { try sink.collect(document, by: definition, into: &emissions) } catch { return false }
+        return emissions.rowCount > 0
     }
 
     var indexName: IndexName { IndexName(.view, name) }
@@ -197,7 +200,7 @@ public final class DatabaseView: Sendable {
 
     // MARK: - The index
 
-    /// Brings the index up to date, with those of all other views that are behind.
+    /// Brings the index up to date, with all other outdated views.
     ///
     /// Queries do so by themselves. It works in pieces, between which other threads read and write;
     /// what was done stays done when it is stopped.
@@ -237,13 +240,11 @@ public final class DatabaseView: Sendable {
     /// Whether documents have changed since the index was last brought up to date.
     public var isStale: Bool {
         get throws {
-            let signature = try? definition().signature
+            let definition = try? definition()
             return try core.read { snapshot in
                 guard let record = try snapshot.indexRecord(indexName) else { return true }
-                let state = try snapshot.state()
-                return !record.signature.hasSameBytes(as: signature ?? record.signature)
-                    || record.lastSequence < state.lastSequence
-                    || record.lastPurge < state.lastPurge
+                let isMade = definition.map(record.isMade) ?? true
+                return try !isMade || record.isOutdated(in: snapshot.state())
             }
         }
     }
@@ -270,14 +271,11 @@ public final class DatabaseView: Sendable {
     func scan() throws -> ScannedIndex? {
         let definition = try definition()
         if isOneShot { return try ScannedIndex(core, definition, isOneShot: true) }
-        let (mark, record) = try core.read { snapshot in
-            (try snapshot.state().mark, try snapshot.indexRecord(indexName))
+        let (now, record) = try core.read { snapshot in
+            (try snapshot.state(), try snapshot.indexRecord(indexName))
         }
-        if let record, record.signature.hasSameBytes(as: definition.signature),
-            mark.isReached(by: DatabaseMark(sequence: record.lastSequence, purge: record.lastPurge))
-        {
-            return nil
-        }
+        if let record, record.isMade(by: definition), !record.isOutdated(in: now) { return nil }
+        let mark = now.mark
         let known = state.withLock(\.scanned)
         // Inside a read, what is newer than its snapshot would be wrong, too.
         if let known, known.signature.hasSameBytes(as: definition.signature),

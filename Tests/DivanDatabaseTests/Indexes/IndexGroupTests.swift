@@ -8,7 +8,7 @@ import Testing
 @testable import DivanDatabase
 @testable import DivanQuery
 
-/// Many indexes that are behind at once share the memory for rows that wait.
+/// Many indexes that are outdated at once share the memory for rows that wait.
 struct IndexGroupTests {
     private static let documents = 2_000
 
@@ -55,7 +55,7 @@ struct IndexGroupTests {
         ).run()
         for (place, view) in views.enumerated() {
             // The first piece tells how large the rows are, and only the first group keeps it.
-            let first = IndexBatch.firstCount(views.count, memory: memory)
+            let first = IndexPart.firstCount(views.count, memory: memory)
             #expect(calls.count(place) >= Self.documents)
             #expect(calls.count(place) <= Self.documents + first)
             #expect(try !view.isStale)

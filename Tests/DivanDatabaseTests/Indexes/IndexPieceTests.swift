@@ -51,14 +51,14 @@ struct IndexPieceTests {
         #expect(pieces.allSatisfy { $0.bytes < 8 << 20 })
     }
 
-    @Test func `a batch of pieces tells the feed, whatever was written and read`() throws {
+    @Test func `the parts of a write tell the feed, whatever was written and read`() throws {
         for round in Soak.rounds(test: 12, soak: 1_000) {
             var random = Soak.random(round: round, salt: 0xBA7C)
             let memory = [200_000, 1 << 20, 32 << 20][random.below(3)]
             let database = try sandbox.database("\(round)") { $0.indexingMemory = memory }
             defer { database.close() }
             for _ in 0...random.below(6) { try change(database, &random) }
-            var behind: [IndexBatch.Behind] = []
+            var outdated: [OutdatedIndex] = []
             for number in 0...random.below(3) {
                 let view = database.view(named: "view \(number)")
                 view.setMap(version: "1") { document, emit in
@@ -72,34 +72,39 @@ struct IndexPieceTests {
                             definition.name, signature: definition.signature,
                             version: definition.version)
                 }
-                behind.append(IndexBatch.Behind(definition: definition, record: record))
+                outdated.append(OutdatedIndex(definition: definition, record: record))
             }
             for _ in 0...random.below(6) { try change(database, &random) }
-            let start = behind.map(\.record.lastSequence).min() ?? 0
+            let start = outdated.map(\.record.lastSequence).min() ?? 0
             let first = try IndexPiece(
-                database.core, for: behind.map(\.mapping), after: start,
-                purge: behind.map(\.record.lastPurge).min(), count: 1 + random.below(2_000))
-            var batch = IndexBatch(behind, first.first.feed, after: start)
-            batch.checkInvariants()
-            try batch.add(first)
-            batch.checkInvariants()
-            if random.oneIn(2) { batch.narrow(to: behind.dropLast().map(\.definition)) }
-            batch.makeRoom(memory: memory)
-            while batch.mapped.lastSequence < batch.bound {
+                database.core, for: outdated, after: start,
+                purge: outdated.map(\.record.lastPurge).min(), count: 1 + random.below(2_000))
+            var part = first.first.emptied
+            part.checkInvariants()
+            try first.map(adding: &part)
+            part.checkInvariants()
+            if random.oneIn(2) { part.narrow(to: outdated.dropLast().map(\.definition)) }
+            part.makeRoom(memory: memory)
+            while part.lastSequence < part.bound {
                 // A later part stands in a later snapshot.
                 if random.oneIn(3) { try save(5..<20, in: database) }
                 let piece = try IndexPiece(
-                    database.core, for: batch.indexes.map(\.mapping),
-                    after: batch.mapped.lastSequence, purge: nil, through: batch.bound,
-                    count: batch.nextCount(memory: memory))
-                if random.oneIn(2) { try claim(piece, &random) } else { try batch.add(piece) }
+                    database.core, for: part.indexes, after: part.lastSequence, purge: nil,
+                    through: part.bound, count: part.nextCount(memory: memory))
+                if random.oneIn(2) {
+                    try claim(piece, &random)
+                } else {
+                    try piece.map(adding: &part)
+                }
                 piece.checkInvariants()
-                batch.checkInvariants()
+                part.checkInvariants()
             }
-            for position in batch.indexes.indices {
-                batch.addPurged(after: batch.indexes[position].record.lastPurge, to: position)
-            }
-            batch.checkInvariants()
+            for place in part.indexes.indices { part.addPurged(to: place) }
+            part.checkInvariants()
+            let pass = IndexPass(core: database.core, definitions: outdated.map(\.definition))
+            let state = try database.core.read { try $0.state() }
+            _ = try pass.run()
+            try pass.checkInvariants(from: state)
         }
     }
 
@@ -165,18 +170,14 @@ struct IndexPieceTests {
                 documentID: id, revisionID: try RevisionID("1-a"), sequence: 1, isDeleted: false,
                 body: packed, store: 0)
             for (map, lent) in zip(maps, lents) {
-                let sink = EmissionSink(map.coder)
-                var rowID: [UInt8] = []
-                RowDocumentID.append(id, to: &rowID)
-                guard case .kept = map.collect(rowID.span, document, in: sink) else {
-                    Issue.record("round \(round) failed: \(body)")
-                    continue
-                }
-                var batch = EmissionBatch()
-                batch.begin(id)
-                packed.withBytes { lent($0, &batch) }
-                batch.end()
-                #expect(batch.bytes == sink.takeBatch().bytes, "round \(round): \(body)")
+                var (ofDocument, ofBody) = (EmissionBatch(), EmissionBatch())
+                ofDocument.begin(id)
+                try EmissionSink(map.coder).collect(document, by: map, into: &ofDocument)
+                ofDocument.end()
+                ofBody.begin(id)
+                packed.withBytes { lent($0, &ofBody) }
+                ofBody.end()
+                #expect(ofBody.bytes == ofDocument.bytes, "round \(round): \(body)")
             }
         }
     }
@@ -222,38 +223,37 @@ struct IndexPieceTests {
     }
 
     /// All pieces from the first change on, for an index of documents and one of lent bodies.
-    private func pieces(of database: Database) throws -> [MappedFeed] {
+    private func pieces(of database: Database) throws -> [IndexPart] {
         let view = database.view(named: "all")
         view.setMap(version: "1") { document, emit in emit(document["n"], nil) }
         let definitions = [
             try view.definition(), try PropertyIndexMap(PropertyIndex(on: "n")).definition,
         ]
         let last = try database.core.read { try $0.state() }.lastSequence
-        var pieces: [MappedFeed] = []
+        var pieces: [IndexPart] = []
         var sequence: SequenceNumber = 0
         while sequence < last {
             let piece = try IndexPiece(
-                database.core,
-                for: definitions.map { IndexPart.Index(definition: $0, lastSequence: 0) },
-                after: sequence, purge: nil)
-            var mapped = MappedFeed(indexes: definitions.count)
-            try IndexMapping(piece: piece).run(adding: &mapped)
-            #expect(mapped.lastSequence > sequence)
-            sequence = mapped.lastSequence
-            pieces.append(mapped)
+                database.core, for: definitions.map { OutdatedIndex(unstored: $0) },
+                after: sequence, purge: nil
+            ).mapped()
+            piece.checkInvariants()
+            #expect(piece.lastSequence > sequence)
+            sequence = piece.lastSequence
+            pieces.append(piece)
         }
         return pieces
     }
 
     /// Compares the documents of pieces with those that changes tell of.
-    private func expectFeed(_ pieces: [MappedFeed], of database: Database) throws {
+    private func expectFeed(_ pieces: [IndexPart], of database: Database) throws {
         let changes = try database.changes(since: 0).changes.map(\.id)
         for index in 0..<2 {
             let ids = try pieces.flatMap { piece in
-                let outcome = piece.outcomes[index]
-                #expect(outcome.positions == Array(piece.items.indices))
-                return try (0..<outcome.emissions.count).map {
-                    try outcome.emissions.documentID($0).text
+                let rows = piece.rows[index]
+                #expect(rows.positions == Array(piece.items.indices))
+                return try (0..<rows.emissions.count).map {
+                    try rows.emissions.documentID($0).text
                 }
             }
             #expect(ids == changes)

@@ -19,17 +19,15 @@ struct NewIndexTests {
         try save(0..<900, in: database)
         let view = Self.views(of: database)[1]
         for (newThrough, kept) in [(SequenceNumber.max, 300), (600, 500), (0, 900)] {
-            let index = IndexPart.Index(
-                definition: try view.definition(), lastSequence: 0, newThrough: newThrough)
+            var index = OutdatedIndex(unstored: try view.definition())
+            index.newThrough = newThrough
             let piece = try IndexPiece(database.core, for: [index], after: 0, purge: nil)
-            var mapped = MappedFeed(indexes: 1)
-            try IndexMapping(piece: piece).run(adding: &mapped)
-            let outcome = mapped.outcomes[0]
-            #expect(outcome.count == 900)
-            #expect(outcome.emissions.count == kept)
-            #expect(outcome.positions.count == kept)
-            for (place, position) in outcome.positions.enumerated() {
-                #expect(try outcome.emissions.documentID(place).text == "\(position)")
+            let rows = try piece.mapped().rows[0]
+            #expect(rows.count == 900)
+            #expect(rows.emissions.count == kept)
+            #expect(rows.positions.count == kept)
+            for (place, position) in rows.positions.enumerated() {
+                #expect(try rows.emissions.documentID(place).text == "\(position)")
             }
         }
     }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanStorage
+
+extension IndexPass {
+    /// What was written of one index.
+    struct Written {
+        /// Its record as it is now.
+        var record: IndexRecord
+        /// The rows that changed.
+        var changes: IndexWriter.Changes
+        /// Their keys; nil when no live query asks for them.
+        var keys: [[UInt8]]?
+        /// The documents that the map function failed for.
+        var failures: [IndexingFailure]
+        var duration: Duration
+    }
+
+    /// Writes the rows of all indexes in one transaction.
+    func write(
+        _ part: inout IndexPart, _ builds: inout [IndexName: OutdatedIndex], _ report: inout Report
+    ) throws {
+        // A map function that was broken off has not failed.
+        try CancellationFlag.check()
+        var written: [Written?] = []
+        // What is written in a batch is not committed yet, and may never be.
+        let isOwnTransaction = !core.isInTransaction
+        try core.write { context in
+            written = []
+            for place in part.indexes.indices {
+                written.append(try write(&part, place, context))
+            }
+        }
+        for (place, written) in written.enumerated() {
+            var index = part.indexes[place]
+            let (name, start) = (index.definition.name, index.record.place)
+            report.note(part.rows[place], written, of: name)
+            builds[name] = nil
+            guard let written else { continue }
+            index.record = written.record
+            index.newThrough = min(index.newThrough, part.bound)
+            builds[name] = index.newThrough > 0 ? index : nil
+            guard isOwnTransaction else { continue }
+            core.indexTouches.note(name, from: start, to: written.record.place, keys: written.keys)
+        }
+    }
+
+    /// Writes the rows of one index; nil when another writer has changed the index since.
+    private func write(
+        _ part: inout IndexPart, _ place: Int, _ context: WriteContext
+    ) throws -> Written? {
+        let began = ContinuousClock.now
+        let index = part.indexes[place]
+        let (writer, snapshot) = try context.transaction()
+        let name = index.definition.name
+        guard var record = try snapshot.indexRecord(name), record == index.record else {
+            return nil
+        }
+        let isBuild = record.lastSequence == 0
+        // The first write makes the partial reductions at once if it is the last one too, unless a reduce
+        // function of the app's would hold up other writers. Else they are made anew at the end.
+        if isBuild {
+            let reducer = index.definition.reducer
+            record.hasPartials =
+                part.lastSequence >= part.bound && (reducer == nil || reducer is any AddingReducer)
+        }
+        var target = IndexWriter(
+            IndexStores(number: record.number, engine: core.engine), seed: record.seed,
+            reducer: index.definition.reducer, writer)
+        target.keepsPartials = record.hasPartials
+        target.tellsRows = core.indexTouches.isFollowed(name)
+        part.addPurged(to: place)
+        let places = part.places(place)
+        let failures = try part.failures(place, places)
+        let changes: IndexWriter.Changes
+        do {
+            let (items, positions) = (part.items, part.rows[place].positions)
+            changes =
+                isBuild
+                ? try target.build(
+                    from: part.rows[place].emissions, at: places, reducing: record.hasPartials)
+                : try target.replace(with: &part.rows[place].emissions, at: places) {
+                    $0 < positions.count && index.isNew(items[positions[$0]])
+                }
+        } catch let error as IndexCorruption {
+            throw DatabaseError.damagedIndex(name.name, error)
+        }
+        record.failures += UInt64(failures.count)
+        record.lastSequence = max(record.lastSequence, part.lastSequence)
+        record.lastPurge = part.lastPurge
+        try context.setIndexRecord(record, of: name)
+        return Written(
+            record: record, changes: changes,
+            keys: target.tellsRows ? changes.rows.map(\.key) : nil, failures: failures,
+            duration: ContinuousClock.now - began)
+    }
+}
