@@ -16,8 +16,8 @@ extension Command {
                 expressions in the JSON form of Couchbase Lite 2, and says all of it.
                 One JSON object a line is printed, or with --table the fields in columns. --explain \
                 tells what was read instead. --live goes on: each time the result changes, all of it is printed \
-                as an array in one line, or as a table. The database is opened for reading only, and an index that \
-                is behind is left alone; with --update it is brought up to date first.
+                as an array in one line, or as a table. The database is opened for reading only, and an outdated \
+                index is left alone; with --update it is brought up to date first.
                 """,
             arguments: [
                 .database,

@@ -248,7 +248,7 @@ import Testing
         #expect(try query.run().map(\.id) == ["a", "b"])
     }
 
-    @Test func `a database that is read only is scanned where an index is behind`() throws {
+    @Test func `a database that is read only is scanned where an index is outdated`() throws {
         let sandbox = Sandbox()
         do {
             let database = try sandbox.database()

@@ -305,7 +305,7 @@ import Testing
         #expect(database.view(named: "phones") !== phones)
     }
 
-    @Test func `all views that are behind are brought up in one pass`() throws {
+    @Test func `all outdated views are brought up in one pass`() throws {
         let other = database.view(named: "other")
         other.setMap(version: "1") { document, emit in emit(document.id) }
         setMap()
@@ -322,7 +322,7 @@ import Testing
         other.setMap(version: "1") { document, emit in emit(document["name"], nil) }
         #expect(try phones.query().run().count == 3)
         #expect(try other.isStale)
-        // One that is behind takes along the others that are.
+        // An outdated one takes along the others.
         try database.create("dan", ["name": "Dan", "phones": ["4"]])
         #expect(try phones.query().run().count == 4)
         #expect(try !other.isStale)
