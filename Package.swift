@@ -228,7 +228,9 @@ let package = Package(
         ),
         .testTarget(
             name: "DivanStorageTests",
-            dependencies: ["DivanStorage", "DivanStorageConformance", "CChecksum"]
+            dependencies: [
+                "DivanStorage", "DivanStorageConformance", "DivanTestSupport", "CChecksum",
+            ]
         ),
         .testTarget(
             name: "DivanSQLiteTests",

@@ -40,8 +40,6 @@ public final class LMDBEngine: StorageEngine {
     private let identity: FileIdentity
     private let isClosed = Atomic(false)
     private let isSuspended = Atomic(false)
-    /// The outermost reads that run.
-    private let reads = Atomic(0)
 
     /// Opens the database in a directory, creating both when that is asked for.
     ///
@@ -113,34 +111,21 @@ public final class LMDBEngine: StorageEngine {
     private func tryWithSnapshot(
         _ whenClosed: Bool, _ body: (LMDBTransaction) throws -> Void
     ) throws -> Bool {
-        var isMapped = true
-        var isCounted = false
+        // Not before the transaction has been given back.
         defer { closeIfAsked() }
-        // Not before the transaction has been given back, since closing waits for this.
-        defer {
-            if isCounted { reads.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
-        }
-        // Counted before it is asked whether the engine is open: so either closing waits for this
-        // read, or the read sees that the engine is closed and borrows nothing.
-        func enter() throws {
-            if !isCounted {
-                reads.wrappingAdd(1, ordering: .sequentiallyConsistent)
-                isCounted = true
-            }
-            if !whenClosed { try checkOpen() }
-        }
-        try environment.readers.withTransaction(
-            making: { LMDBTransaction(environment) }, entering: enter
-        ) { transaction, isOutermost in
-            guard isOutermost else {
-                return try body(transaction)
-            }
-            isMapped = try transaction.beginReading()
-            guard isMapped else { return }
-            defer { transaction.endReading() }
+        let (transaction, isOutermost) = try environment.readers.borrow(
+            for: ObjectIdentifier(self), admitting: { if !whenClosed { try checkOpen() } },
+            making: { _ in LMDBTransaction(environment) })
+        guard isOutermost else {
             try body(transaction)
+            return true
         }
-        return isMapped
+        // One that never began, as when the file cannot be read, would keep the environment, which keeps the pool, alive.
+        defer { environment.readers.giveBack(keeping: transaction.isKept) }
+        guard try transaction.beginReading() else { return false }
+        defer { transaction.endReading() }
+        try body(transaction)
+        return true
     }
 
     /// Runs a read that was asked for inside this thread's write, which it is a part of.
@@ -156,7 +141,7 @@ public final class LMDBEngine: StorageEngine {
 
     /// Stops the reads that are running, which then throw `.interrupted`.
     package func interrupt() {
-        environment.readers.interrupt()
+        environment.readers.forEachLent(to: ObjectIdentifier(self)) { $0.interrupt() }
     }
 
     // MARK: - Writing
@@ -265,7 +250,7 @@ public final class LMDBEngine: StorageEngine {
             return
         }
         interrupt()
-        waitForReads(besides: 0)
+        environment.readers.drain(ObjectIdentifier(self))
         environment.writer.sync { _ in }
         EnvironmentRegistry.shared.suspend(identity)
     }
@@ -279,13 +264,6 @@ public final class LMDBEngine: StorageEngine {
         isSuspended.store(false, ordering: .sequentiallyConsistent)
     }
 
-    private func waitForReads(besides own: Int) {
-        // It is rare and short, so the reads do not count who waits for their end.
-        _ = poll(every: .microseconds(200)) {
-            reads.load(ordering: .sequentiallyConsistent) <= own
-        }
-    }
-
     /// Waits for the transactions that are running and closes. See `StorageEngine`.
     ///
     /// Called inside a read, it waits for all but that one, which goes on to its end.
@@ -296,7 +274,7 @@ public final class LMDBEngine: StorageEngine {
         if isSuspended.load(ordering: .sequentiallyConsistent) {
             return EnvironmentRegistry.shared.forget(identity)
         }
-        waitForReads(besides: environment.readers.isUsedByCurrentThread ? 1 : 0)
+        environment.readers.drain(ObjectIdentifier(self))
         if !environment.writer.isOwnedByCurrentThread {
             environment.writer.sync { _ in }
         }

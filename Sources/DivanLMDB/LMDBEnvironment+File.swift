@@ -129,7 +129,7 @@ extension LMDBEnvironment {
             return false
         }
         defer { readers.resume() }
-        readers.removeIdle()
+        for reader in readers.removeIdle() { reader.discard() }
         // SAFETY: no transaction of this process runs, and no other process has the file open.
         unsafe mdb_env_close(env)
         let renaming = Result { () throws -> Void in try FileSystem.rename(target, to: place.path) }

@@ -14,7 +14,7 @@ internal import Synchronization
 ///
 ///      engine ─┐
 ///      engine ─┴─ LMDBEnvironment ─┬─ writer    ConnectionQueue ── one write transaction
-///                                  ├─ readers   LMDBReaderPool ─── renewed read transactions
+///                                  ├─ readers   ReaderPool ─────── renewed read transactions
 ///                                  └─ MDB_env ──── main.mdb, main.mdb-lock
 ///
 /// ## Files
@@ -45,7 +45,7 @@ final class LMDBEnvironment: Sendable {
 
     let place: LMDBPlace
     let registry = StoreRegistry()
-    let readers: LMDBReaderPool
+    let readers: ReaderPool<LMDBTransaction>
     let writer = ConnectionQueue(label: "divan.lmdb.writer", LMDBWriter())
     // Safe because it changes only while no thread reads or writes; see above.
     nonisolated(unsafe) var env: OpaquePointer?
@@ -67,7 +67,7 @@ final class LMDBEnvironment: Sendable {
 
     init(_ place: LMDBPlace) throws {
         self.place = place
-        readers = LMDBReaderPool(limit: place.readerLimit)
+        readers = ReaderPool(limit: place.readerLimit)
         try open()
     }
 
@@ -111,7 +111,7 @@ final class LMDBEnvironment: Sendable {
             writer.transaction?.discard()
             writer.transaction = nil
         }
-        readers.removeIdle()
+        for reader in readers.removeIdle() { reader.discard() }
         // SAFETY: no transaction runs, and none begins without a handle.
         unsafe mdb_env_close(env)
         unsafe env = nil

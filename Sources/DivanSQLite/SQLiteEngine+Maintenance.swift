@@ -84,17 +84,7 @@ extension SQLiteEngine {
                 try connection.reserve(PageCodec.reserved)
             }
             try connection.execute("PRAGMA synchronous = FULL")
-            try readers.withTransaction { transaction, isOutermost in
-                if isOutermost {
-                    try transaction.beginReading()
-                }
-                defer {
-                    if isOutermost {
-                        transaction.endReading()
-                    }
-                }
-                try transaction.connection.copy(to: connection, progress: progress)
-            }
+            try withSnapshot { try $0.connection.copy(to: connection, progress: progress) }
         } catch {
             for suffix in ["", "-wal", "-shm", "-journal"] {
                 Files.removeFile(path + suffix)
@@ -138,9 +128,7 @@ extension SQLiteEngine {
     private func addStructureProblems(to problems: inout [String]) throws {
         var found: [String] = []
         var failure: StorageError?
-        try readers.withTransaction { transaction, _ in
-            failure = SQLiteEngine.checkStructure(transaction.connection, &found)
-        }
+        try withSnapshot { failure = SQLiteEngine.checkStructure($0.connection, &found) }
         if let failure {
             guard failure.code == .corrupted else { throw failure }
             found.append("\(failure) SQLite's own check did not finish.")

@@ -23,8 +23,10 @@ public final class SQLiteEngine: StorageEngine {
     let options: StorageOptions
     let registry = StoreRegistry()
     let writer: ConnectionQueue<SQLiteWriter>
-    let readers: ReaderPool
-    let isClosed = Atomic(false)
+    let readers: ReaderPool<SQLiteTransaction>
+    private let isClosed = Atomic(false)
+    /// Whether reads are refused until the engine resumes.
+    private let isSuspended = Atomic(false)
 
     /// Opens the database in a directory, creating both when that is asked for.
     ///
@@ -48,17 +50,11 @@ public final class SQLiteEngine: StorageEngine {
     init(place: DatabasePlace, options: StorageOptions) throws {
         self.place = place
         self.options = options
-        let registry = registry
         let first = try SQLiteEngine.openWriter(at: place, options: options)
         writer = ConnectionQueue(
             label: "divan.sqlite.writer",
             SQLiteWriter(SQLiteTransaction(connection: first, registry: registry)))
-        readers = ReaderPool(limit: options.readerLimit) { others in
-            SQLiteTransaction(
-                connection: try SQLiteEngine.openReader(
-                    at: place, options: options, others: others),
-                registry: registry)
-        }
+        readers = ReaderPool(limit: options.readerLimit)
     }
 
     deinit {
@@ -82,13 +78,35 @@ public final class SQLiteEngine: StorageEngine {
         if writer.isOwnedByCurrentThread, try readInsideWrite(body) {
             return
         }
-        try readers.withTransaction { transaction, isOutermost in
-            guard isOutermost else {
-                return try body(transaction)
-            }
-            try transaction.beginReading()
-            defer { transaction.endReading() }
-            try body(transaction)
+        try withSnapshot { try body($0) }
+    }
+
+    /// Runs `body` with this thread's read transaction, taking a snapshot if it is the outermost use.
+    func withSnapshot(_ body: (SQLiteTransaction) throws -> Void) throws {
+        let (transaction, isOutermost) = try readers.borrow(
+            for: ObjectIdentifier(self), admitting: checkOpen
+        ) { others in
+            SQLiteTransaction(
+                connection: try SQLiteEngine.openReader(
+                    at: place, options: options, others: others),
+                registry: registry)
+        }
+        guard isOutermost else {
+            return try body(transaction)
+        }
+        // A read that closes the engine ends after `close`, which has put away the other readers.
+        defer { readers.giveBack(keeping: !isClosed.load(ordering: .relaxed)) }
+        try transaction.beginReading()
+        defer { transaction.endReading() }
+        try body(transaction)
+    }
+
+    private func checkOpen() throws {
+        if isClosed.load(ordering: .sequentiallyConsistent) {
+            throw StorageError.closed()
+        }
+        if isSuspended.load(ordering: .sequentiallyConsistent) {
+            throw StorageError.suspended()
         }
     }
 
@@ -108,7 +126,7 @@ public final class SQLiteEngine: StorageEngine {
 
     /// Stops the reads that are running, which then throw `.interrupted`.
     package func interrupt() {
-        readers.forEachBusy { $0.connection.interrupt() }
+        readers.forEachLent(to: ObjectIdentifier(self)) { $0.connection.interrupt() }
     }
 
     // MARK: - Writing
@@ -176,10 +194,12 @@ public final class SQLiteEngine: StorageEngine {
     /// Gives up every lock and connection. See `StorageEngine`.
     public func suspend() throws {
         guard place.directory != nil, !isClosed.load(ordering: .acquiring) else { return }
-        guard !writer.isOwnedByCurrentThread else {
-            throw StorageError.misuse("suspend() was called inside a write.")
+        guard !writer.isOwnedByCurrentThread, !readers.isUsedByCurrentThread else {
+            throw StorageError.misuse("suspend() was called inside a transaction.")
         }
-        try readers.suspend { self.interrupt() }
+        isSuspended.store(true, ordering: .sequentiallyConsistent)
+        interrupt()
+        closeReaders()
         writer.sync { writer in
             writer.isSuspended = true
             writer.transaction = nil
@@ -197,17 +217,23 @@ public final class SQLiteEngine: StorageEngine {
             writer.transaction = SQLiteTransaction(connection: connection, registry: registry)
             writer.isSuspended = false
         }
-        readers.resume()
+        isSuspended.store(false, ordering: .sequentiallyConsistent)
+    }
+
+    /// Waits for the reads of other threads, and closes the connections that no thread uses then.
+    private func closeReaders() {
+        readers.drain(ObjectIdentifier(self))
+        readers.removeIdle()
     }
 
     /// Waits for the transactions that are running and closes. See `StorageEngine`.
     ///
     /// Called inside a read, it waits for all but that one, which goes on to its end.
     public func close() {
-        if isClosed.exchange(true, ordering: .acquiringAndReleasing) {
+        if isClosed.exchange(true, ordering: .sequentiallyConsistent) {
             return
         }
-        readers.close()
+        closeReaders()
         writer.sync { writer in
             writer.transaction = nil
             writer.isSuspended = false

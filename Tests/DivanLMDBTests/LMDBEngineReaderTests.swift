@@ -100,4 +100,20 @@ import Testing
             } == .interrupted)
         #expect(try engine.read { try $0.count(of: store) } == 100)
     }
+
+    @Test func `suspending an engine does not stop the reads of another one on the same file`()
+        throws
+    {
+        let (engine, other) = (try scratch.open(), try scratch.open())
+        defer { engine.close() }
+        defer { other.close() }
+        let store = try fill(engine, 100)
+        try engine.read { (reader: any StorageReader) throws -> Void in
+            let cursor = try reader.cursor(in: store)
+            var found = try cursor.seekToFirst()
+            #expect(try Running { try other.suspend() }.value() != nil)
+            while found { found = try cursor.next() }
+        }
+        #expect(StorageError.Code.thrown { try other.read { _ in } } == .suspended)
+    }
 }
