@@ -44,6 +44,27 @@ struct MessageTests {
         #expect(DNSName(labels: [[UInt8]](repeating: [65, 65, 65], count: 64)) == nil)
     }
 
+    @Test func `a name is made of labels that fit, or not at all`() {
+        for round in Soak.rounds(test: 5_000, soak: 500_000) {
+            var random = Soak.random(round: round, salt: 0xD45)
+            let labels = (0..<random.below(8)).map { _ in
+                (0..<random.below(random.oneIn(3) ? 70 : 12)).map { _ in
+                    UInt8(truncatingIfNeeded: random.next())
+                }
+            }
+            let length = labels.reduce(1) { $0 + 1 + $1.count }
+            let fits = length <= 255 && labels.allSatisfy { (1...63).contains($0.count) }
+            let name = DNSName(labels: labels)
+            #expect((name != nil) == fits)
+            guard let name else { continue }
+            name.checkInvariants()
+            name.parent.checkInvariants()
+            let longer = name.prefixed(by: String(repeating: "x", count: random.below(70)))
+            longer?.checkInvariants()
+            if let longer { #expect(longer.parent == name && longer.isBelow(name)) }
+        }
+    }
+
     @Test(
         arguments: [
             // A name that points at itself, one that points forwards, and one that ends nowhere.
@@ -84,6 +105,7 @@ struct MessageTests {
                 }
             }
             if let message = try? DNSMessage(bytes) {
+                message.checkInvariants(ofPacket: bytes.count)
                 #expect(try DNSMessage(message.bytes) == message)
                 for packet in message.packets { _ = try DNSMessage(packet) }
             }

@@ -85,6 +85,7 @@ struct SimulatedLink {
         let peer = PacketPeer(address: [192, 0, 2, 99], port: port)
         for host in responders.keys.sorted() {
             responders[host]?.receive(message, from: peer, at: now)
+            responders[host]?.checkInvariants()
         }
         for host in browsers.keys.sorted() { browsers[host]?.receive(message, at: now) }
         drain()
@@ -97,7 +98,10 @@ struct SimulatedLink {
         while let next = nextTime, next <= end {
             now = max(now, next)
             deliver()
-            for host in responders.keys.sorted() { responders[host]?.tick(at: now) }
+            for host in responders.keys.sorted() {
+                responders[host]?.tick(at: now)
+                responders[host]?.checkInvariants()
+            }
             for host in browsers.keys.sorted() {
                 browsers[host]?.tick(at: now)
                 browsers[host]?.checkInvariants()

@@ -13,6 +13,10 @@ internal import Synchronization
 /// goes half as fast as it could. Short content is hashed at once: a thread costs more than it saves.
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests what the line shows of 2 and 3. `ContentDigestTests` call it, and show the first by the digest
+/// of random pieces.
+///
 /// 1. Pieces are hashed in their order: the thread that holds the hasher takes the first piece that waits.
 /// 2. At most `room` pieces wait, so memory is bounded whatever the content's size.
 /// 3. No caller waits for a free thread: a worker that has not begun is not needed, since `update` and `finish`
@@ -59,6 +63,15 @@ final class ContentDigest: Sendable {
     func finish() -> [UInt8] {
         while hashNext() {}
         return hasher.withLock { $0.finish() }
+    }
+
+    /// Stops the program where an invariant does not hold between two calls; for tests, on the thread that calls.
+    func checkInvariants() {
+        line.withLock { line in
+            precondition(line.pieces.count <= Self.room, "invariant 2")
+            // What the caller has not hashed itself, a worker will.
+            precondition(line.pieces.isEmpty || line.hasWorker, "invariant 3")
+        }
     }
 
     /// Hashes the first piece that waits; false when none does.

@@ -27,6 +27,10 @@ internal import Synchronization
 /// and then after twice as long each time, up to five minutes.
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests what the state shows of 2 and 3, and the first by the queue itself: `ExpirationTimerRandomTests`
+/// call it.
+///
 /// 1. Passes and looks run on `queue`, one at a time.
 /// 2. While something can expire and this is not stopped, the timer is set for the first row behind
 ///    the last pass, or a look at it is on its way (`isLooking`).
@@ -112,6 +116,27 @@ package final class ExpirationTimer: Sendable {
 
     /// When the timer is set for; for tests.
     var deadline: ExpirationTime? { state.withLock { $0.deadline } }
+
+    /// Stops the program where an invariant does not hold; for tests, while no other thread writes.
+    func checkInvariants() {
+        // Behind the passes and looks that are on their way.
+        queue.sync {
+            let core = state.withLock { state in
+                precondition((state.core == nil) == state.isStopped, "invariant 3")
+                precondition(!state.isStopped || state.deadline == nil, "invariant 2")
+                precondition((state.source == nil) == (state.deadline == nil), "invariant 2")
+                precondition(state.watcher == nil || state.source != nil, "invariant 2")
+                precondition(state.idleTimer == nil || state.source == nil, "invariant 2")
+                precondition(!state.isStopped || state.idleTimer == nil, "invariant 2")
+                return state.isLooking ? nil : state.core
+            }
+            guard let core, let first = try? core.read({ try $0.nextExpiration() }) else { return }
+            let isSet = state.withLock { state in
+                state.isLooking || state.deadline.map { $0 <= first.time } ?? false
+            }
+            precondition(isSet, "invariant 2")
+        }
+    }
 
     // MARK: - On the queue
 

@@ -19,6 +19,10 @@
 /// Times are durations since any one moment. It does no I/O and knows no clock, so the tests run hours in milliseconds.
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests what the state shows of 1 and 3. `ResponderRandomTests` call it, and look for 1 and 2 in all that
+/// hosts say on a busy link.
+///
 /// 1. No record is said to be true before the probes are done.
 /// 2. A record is multicast at most once a second, but in answer to a probe.
 /// 3. What waits to be answered is bounded by the records of the service, whatever is asked. Answers to single hosts are at most
@@ -86,7 +90,7 @@ package struct Responder: Sendable {
 
     /// Begins to claim the name.
     package mutating func start(at now: Duration) {
-        phase = .probing(sent: 0)
+        (phase, pending, askers) = (.probing(sent: 0), [:], [])
         step = now + jitter.milliseconds(0...250)
     }
 
@@ -130,8 +134,15 @@ package struct Responder: Sendable {
                     .query(names.map { DNSQuestion($0, .any) }, proposed: records.unique)))
             phase = .probing(sent: sent + 1)
             step = now + .milliseconds(250)
-        case .probing: announce(1, at: now)
-        case .announcing(let sent): announce(sent + 1, at: now)
+        case .probing, .announcing:
+            // After a contradiction a record may have been sent in the second before.
+            let due = earliest(for: records.all, at: now)
+            guard due <= now else { return step = due }
+            if case .announcing(let sent) = phase {
+                announce(sent + 1, at: now)
+            } else {
+                announce(1, at: now)
+            }
         case .settled, .stopped: step = nil
         }
     }
@@ -143,8 +154,28 @@ package struct Responder: Sendable {
         step = count < 2 ? now + .seconds(1) : nil
     }
 
+    /// When all of these records may be multicast again.
+    private func earliest(for answers: [DNSRecord], at now: Duration) -> Duration {
+        answers.compactMap { lastSent[$0] }.max().map { max(now, $0 + .seconds(1)) } ?? now
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    func checkInvariants() {
+        switch phase {
+        case .probing, .stopped: precondition(pending.isEmpty, "invariant 1")
+        case .announcing, .settled: break
+        }
+        let isOurs = { (record: DNSRecord) in
+            records.all.contains(record) || record.type == .nsec
+        }
+        precondition(pending.keys.allSatisfy(isOurs), "invariant 3")
+        precondition(pending.count <= records.all.count + 2, "invariant 3")
+        precondition(askers.count <= 64, "invariant 3")
+        precondition(unicasts.count <= Self.unicastsPerSecond, "invariant 3")
+    }
+
     private mutating func multicast(_ answers: [DNSRecord], at now: Duration) {
-        for record in answers { lastSent[record] = now }
+        for record in answers { (lastSent[record], pending[record]) = (now, nil) }
         lastSent = lastSent.filter { now - $0.value < .seconds(1) }
         actions.append(
             .multicast(.response(answers, additional: records.companions(of: answers))))
@@ -282,12 +313,13 @@ extension Responder {
 
     private mutating func answerPending(at now: Duration) {
         guard pending.values.contains(where: { $0 <= now }) else { return }
-        // What would be due in a moment goes along.
-        let due = pending.filter { $0.value <= now + .milliseconds(20) }.keys
+        // What would be due in a moment goes along, unless it was sent within a second.
+        let due = pending.filter { record, due in
+            due <= now || due <= now + .milliseconds(20) && earliest(for: [record], at: now) == now
+        }.keys
         let answers = records.all.filter(due.contains) + due.filter { $0.type == .nsec }
-        for answer in answers { pending[answer] = nil }
-        if pending.isEmpty { askers = [] }
         multicast(answers, at: now)
+        if pending.isEmpty { askers = [] }
     }
 
     /// An old resolver is answered alone: with its identifier and question, for 10 seconds at most (RFC 6762, 6.7).

@@ -9,6 +9,9 @@
 /// upper and lower case of ASCII letters apart; nothing else is folded, so a composed and a decomposed é differ.
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests both; `MessageTests` call it for names that are made and for names that are read.
+///
 /// 1. A label has 1 to 63 bytes.
 /// 2. On the wire a name has at most 255 bytes, lengths and the final zero included.
 package struct DNSName: Sendable, CustomStringConvertible {
@@ -69,6 +72,13 @@ package struct DNSName: Sendable, CustomStringConvertible {
             }
         }
         return text
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    func checkInvariants() {
+        precondition(
+            labels.allSatisfy { (1...Self.longestLabel).contains($0.count) }, "invariant 1")
+        precondition(labels.reduce(1) { $0 + 1 + $1.count } <= Self.longest, "invariant 2")
     }
 
     /// Takes labels that are known to fit.

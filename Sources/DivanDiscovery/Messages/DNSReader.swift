@@ -15,6 +15,10 @@ package enum DNSFailure: Error, Equatable {
 /// Reads a packet that any machine on the network may have sent.
 ///
 /// ## Invariants
+///
+/// They are rules of any bytes: `MessageTests` show them with random and mutated packets, `DNSMessage.checkInvariants(ofPacket:)`
+/// tests the third for each.
+///
 /// 1. Nothing is read outside the packet.
 /// 2. A pointer of a name leads to before the part of the name that holds it, so that reading a name ends.
 /// 3. What is made is bounded by the packet: a record takes at least 11 bytes of it, and a name at most 255.
@@ -161,4 +165,10 @@ struct DNSReader {
 extension DNSMessage {
     /// Reads a packet.
     package init(_ bytes: [UInt8]) throws(DNSFailure) { self = try DNSReader.message(bytes) }
+
+    /// Stops the program where more was made of a packet than it holds; for tests.
+    func checkInvariants(ofPacket count: Int) {
+        precondition(12 + 5 * questions.count + 11 * records.count <= count, "invariant 3")
+        for name in questions.map(\.name) + records.map(\.name) { name.checkInvariants() }
+    }
 }

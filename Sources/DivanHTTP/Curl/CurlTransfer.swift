@@ -16,6 +16,10 @@ internal import Synchronization
 /// ```
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests what the state shows of 2, 3 and 4. `CurlTransferRandomTests` call it, with a task and a thread in
+/// the place of the loop. The others speak of libcurl: the suites of the transport show them.
+///
 /// 1. All state is in one mutex; no continuation is resumed and libcurl never called while it is held.
 /// 2. At most one task waits for the head, then one for a piece, and one for room in the upload.
 /// 3. `outcome` is set once; after that every wait ends and the callbacks stop the transfer.
@@ -242,5 +246,29 @@ extension CurlTransfer.State {
         }
         receivedBytes -= piece.count
         return piece
+    }
+}
+
+extension CurlTransfer {
+    /// Stops the program where an invariant does not hold; for tests.
+    ///
+    /// - Parameter handedOver: The most bytes that the loop hands over, or the task offers, at once.
+    func checkInvariants(handedOver: Int) {
+        state.withLock { state in
+            precondition(state.headWaiter == nil || state.pieceWaiter == nil, "invariant 2")
+            precondition(state.headWaiter == nil || !state.isHeadWhole, "invariant 2")
+            let waiting = state.pieces.dropFirst(state.firstPiece)
+            precondition(state.pieceWaiter == nil || waiting.isEmpty, "invariant 2")
+            precondition(waiting.reduce(0) { $0 + $1.count } == state.receivedBytes, "invariant 4")
+            precondition(state.receivedBytes <= Self.window + handedOver, "invariant 4")
+            guard state.outcome == nil else {
+                precondition(state.headWaiter == nil && state.pieceWaiter == nil, "invariant 3")
+                precondition(state.roomWaiter == nil && state.upload.isEmpty, "invariant 3")
+                return
+            }
+            let offered = state.upload.reduce(0) { $0 + $1.count } - state.uploadOffset
+            precondition(offered == state.uploadBytes, "invariant 4")
+            precondition(state.uploadBytes <= Self.window + handedOver, "invariant 4")
+        }
     }
 }

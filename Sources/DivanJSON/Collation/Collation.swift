@@ -45,6 +45,9 @@
 ///
 /// ## Invariants
 ///
+/// They are rules of two or three values. `CollationRowKeyTests` show the first with random values, `CollationOrderTests` the
+/// second, `CollationRuleTests` the others.
+///
 /// 1. The exact order is total: of two values exactly one of `<`, `==`, `>` holds, and `==` holds
 ///    only for identical values (objects: whatever the order of their keys).
 /// 2. Numbers compare by their exact value, whatever their representation: a 64-bit integer is

@@ -35,6 +35,9 @@
 ///
 /// ## Invariants
 ///
+/// They are rules of two values or of any bytes. `CollationRowKeyTests` show the first three with random values,
+/// `CollationCorruptionTests` the fourth with damaged bytes.
+///
 /// 1. The order of two encodings by bytes is ``ValueOrder/collate(_:_:)-(JSONValue,_)`` of the values:
 ///    they are equal if and only if the values collate as equal.
 /// 2. `decode` of an encoding, with its forms restored, is the identical value; an object comes back

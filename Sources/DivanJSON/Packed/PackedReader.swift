@@ -27,6 +27,10 @@ struct PackedNode {
 /// Reads packed bytes that may be corrupt.
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests the second and the third for each offset. `MemoryInvariantsTests` call it with any bytes, and show
+/// the first by bytes behind the end, which change nothing.
+///
 /// 1. `base` points at `count` readable bytes while the reader lives, which is within one
 ///    `withUnsafeBufferPointer` closure.
 /// 2. `node(at:limit:)` returns only nodes with `offset < start <= end <= limit`, where the limit is
@@ -146,10 +150,9 @@ struct PackedNode {
         let count = Int(fixed(at: position, width: width))
         let size = Int(fixed(at: position + width, width: width))
         position += 2 * width
-        // An entry takes a byte at least, so a count beyond the size is a lie.
-        guard count <= size, size <= limit - position else { return nil }
         let table = count > PackedTag.stride ? PackedTag.tableCount(count) * width : 0
-        guard table <= size else { return nil }
+        // An entry takes a byte at least, so a count beyond what the table leaves is a lie.
+        guard size <= limit - position, count <= size - table else { return nil }
         return PackedNode(
             tag: tag, offset: offset, start: position + table, end: position + size, count: count,
             tableWidth: width)
@@ -178,5 +181,22 @@ struct PackedNode {
         let entry = node.start - (blocks - block + 1) * node.tableWidth
         let start = node.start + Int(fixed(at: entry, width: node.tableWidth))
         return start < node.end ? start : nil
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    func checkInvariants() {
+        for limit in [count, count / 2] {
+            for offset in 0..<limit {
+                guard let node = node(at: offset, limit: limit) else { continue }
+                precondition(offset == node.offset && offset < node.start, "invariant 2")
+                precondition(node.start <= node.end && node.end <= limit, "invariant 2")
+                precondition(node.count >= 0 && node.count <= node.length, "invariant 3")
+                guard node.isArray || node.isObject else { continue }
+                for block in 0...PackedTag.tableCount(node.count) {
+                    let start = blockStart(block, of: node) ?? node.start
+                    precondition(node.start <= start && start <= node.end, "invariant 2")
+                }
+            }
+        }
     }
 }

@@ -15,9 +15,14 @@
 /// construction, and no code here describes an error.
 ///
 /// ## Invariants
+///
+/// A debug build runs `checkInvariants(at:)` before each value, in whatever packs a text; `MemoryInvariantsTests` pack random
+/// texts that end anywhere.
+///
 /// 1. `text` points at `end` readable bytes; every read is below `end`.
-/// 2. Before each value and key: `out + (end - position) + slack <= capacity`, so whatever the rest
-///    of the text holds as strings fits, with one word to spare. Strings never pack into more bytes
+/// 2. Before each value and key: `out + (end - position) + slack <= capacity`, or one byte more, by which
+///    an open head is longer than its bracket. So whatever the rest of the text holds as strings fits, with one word
+///    to spare. Strings never pack into more bytes
 ///    than their text with its quotes, but for long ones, which check again; numbers and heads of
 ///    containers may, so the room is checked before them.
 /// 3. `entries[..<entryCount]` belong to the objects that are open, innermost last.
@@ -119,6 +124,7 @@
     /// Packs one value.
     @inline(__always)
     mutating func value(_ place: Place, depth: Int) -> Place {
+        checkInvariants(at: place)
         guard place.position < end else { return .failed }
         // SAFETY: invariant 1.
         switch unsafe text[place.position] {
@@ -159,5 +165,13 @@
     @inline(__always)
     mutating func hasRoom(_ place: Place) -> Bool {
         place.out + (end - place.position) + Self.slack <= capacity
+    }
+
+    /// Stops a debug build where an invariant does not hold before a value.
+    @inline(__always)
+    private func checkInvariants(at place: Place) {
+        assert(0...end ~= place.position, "invariant 1")
+        assert(place.out + (end - place.position) + Self.slack <= capacity + 1, "invariant 2")
+        assert(0...entryCapacity ~= entryCount, "invariant 3")
     }
 }

@@ -6,6 +6,10 @@
 /// ``PackedTextParser`` put the tokens together, and know no pointers of the text.
 ///
 /// ## Invariants
+///
+/// `checkInvariants()` tests what the position shows of the second. `MemoryInvariantsTests` call it after each token, and show
+/// that bytes behind the end change nothing.
+///
 /// 1. `base` points at `end` readable bytes for as long as the scanner lives; it lives inside
 ///    one `withUnsafeBufferPointer` closure and is never stored.
 /// 2. `0 <= position <= end`, and no byte at or after `end` is ever read: `byte(at:)` is reached
@@ -94,6 +98,11 @@
             }
         }
         position += length
+    }
+
+    /// Stops the program where an invariant does not hold; for tests.
+    func checkInvariants() {
+        precondition(0...end ~= position, "invariant 2")
     }
 
     /// Checks that nothing but whitespace is left.

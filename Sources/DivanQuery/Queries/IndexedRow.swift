@@ -17,8 +17,11 @@ internal import DivanPlatform
 ///
 /// ## Invariants
 ///
+/// `checkInvariants()` tests the first, and the second where the key was not damaged: `IndexedRowTests` call it.
+///
 /// 1. `start < keyEnd < rowEnd <= end <= block.bytes.count`.
-/// 2. The key was walked through when the row was read, so it decodes.
+/// 2. The key was walked through when the row was read, so a document's ID follows it. What a sound index has decodes;
+///    a text or a number that is damaged inside is read as null.
 struct IndexedRow: Sendable {
     /// Bytes of rows, one after another.
     final class Block: Sendable {
@@ -86,6 +89,20 @@ struct IndexedRow: Sendable {
 
     private var bytes: ArraySlice<UInt8> { block.bytes[place.start..<place.end] }
 
+    /// Stops the program where an invariant does not hold; for tests.
+    ///
+    /// - Parameter isSound: Whether the row is as an index wrote it.
+    func checkInvariants(isSound: Bool = true) {
+        precondition(place.start < place.keyEnd && place.keyEnd < place.rowEnd, "invariant 1")
+        precondition(
+            place.rowEnd <= place.end && place.end <= block.bytes.count, "invariant 1")
+        guard isSound else { return }
+        let bytes = block.bytes
+        let rowKey = bytes.span.extracting(place.start..<place.rowEnd)
+        let isDecoded = (try? RowKey.emittedKey(in: rowKey, block.coder)) != nil
+        precondition(isDecoded && documentID != nil, "invariant 2")
+    }
+
     /// Whether two rows have the same bytes, cut in the same places.
     static func isSame(_ left: IndexedRow, _ right: IndexedRow) -> Bool {
         left.rowKey.count == right.rowKey.count && left.bytes == right.bytes
@@ -117,6 +134,9 @@ struct IndexedRowCollector {
         var keyEnd = 0
         do { try coder.skip(key, at: &keyEnd) } catch {
             throw IndexCorruption("A row's key is damaged.")
+        }
+        guard keyEnd < key.count else {
+            throw IndexCorruption("A row's key has no document ID.")
         }
         let start = bytes.count
         bytes.append(copying: key)

@@ -28,6 +28,9 @@ internal import Synchronization
 ///
 /// ## Invariants
 ///
+/// `checkInvariants()` tests what the calling thread can see of the second. `ConnectionQueueRandomTests` call it, and show the
+/// others with a resource that notices two threads.
+///
 /// 1. At most one thread is between the beginning and the end of a body that did not join.
 /// 2. `owner` is that thread's identity, and 0 when there is none.
 /// 3. Only the owner reads or writes `resource`.
@@ -101,6 +104,13 @@ public final class ConnectionQueue<Resource>: Sendable {
         } onCancel: {
             isCancelled.set()
         }
+    }
+
+    /// Stops the program where an invariant does not hold; for tests, inside a body and outside.
+    package func checkInvariants() {
+        let hasTurn = DispatchQueue.getSpecific(key: turnKey) == ObjectIdentifier(turns)
+        precondition(isOwnedByCurrentThread || !hasTurn, "invariant 2")
+        precondition(isInUse || !isOwnedByCurrentThread, "invariant 2")
     }
 
     /// Runs `body` as the owner. Called with the turn.

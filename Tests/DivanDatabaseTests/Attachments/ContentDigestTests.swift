@@ -22,6 +22,7 @@ struct ContentDigestTests {
                 for piece in pieces {
                     whole.update(piece.span)
                     digest.update(piece)
+                    digest.checkInvariants()
                 }
                 #expect(digest.finish() == whole.finish())
             }

@@ -98,6 +98,14 @@ import Testing
                 coder.appendPrefix(of: items[..<count], to: &prefix)
                 #expect(key(.array(items), collation).starts(with: prefix))
                 #expect(key(.array(Array(items[..<count])), collation) == prefix + [0])
+                // No other value begins so.
+                let other = RandomJSON.variation(of: .array(items), using: &generator)
+                var begins = false
+                if case .array(let found) = other, found.count >= count {
+                    let order = CollationSamples.order(collation)
+                    begins = zip(found, items).prefix(count).allSatisfy(order.collatesAsEqual)
+                }
+                #expect(key(other, collation).starts(with: prefix) == begins)
             }
         }
     }
