@@ -83,7 +83,22 @@ public final class SQLiteEngine: StorageEngine {
 
     /// Runs `body` with this thread's read transaction, taking a snapshot if it is the outermost use.
     func withSnapshot(_ body: (SQLiteTransaction) throws -> Void) throws {
-        let (transaction, isOutermost) = try readers.borrow(
+        var isOutermost = false
+        // A read that closes the engine ends after `close`, which has put away the other readers.
+        defer {
+            if isOutermost { readers.giveBack(keeping: !isClosed.load(ordering: .relaxed)) }
+        }
+        try read(&isOutermost, body)
+    }
+
+    /// Holds the reader, and has let go of it when it returns. A connection closes with its last reference, so no thread may
+    /// hold one that it has given back: `suspend` would leave files open.
+    @inline(never)
+    private func read(
+        _ isOutermost: inout Bool, _ body: (SQLiteTransaction) throws -> Void
+    ) throws {
+        let transaction: SQLiteTransaction
+        (transaction, isOutermost) = try readers.borrow(
             for: ObjectIdentifier(self), admitting: checkOpen
         ) { others in
             SQLiteTransaction(
@@ -91,11 +106,7 @@ public final class SQLiteEngine: StorageEngine {
                     at: place, options: options, others: others),
                 registry: registry)
         }
-        guard isOutermost else {
-            return try body(transaction)
-        }
-        // A read that closes the engine ends after `close`, which has put away the other readers.
-        defer { readers.giveBack(keeping: !isClosed.load(ordering: .relaxed)) }
+        guard isOutermost else { return try body(transaction) }
         try transaction.beginReading()
         defer { transaction.endReading() }
         try body(transaction)
