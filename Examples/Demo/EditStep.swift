@@ -78,13 +78,13 @@ struct EditStep {
         Demo.fact("in the changes feed", "\(changed.count) changes since \(before)")
         Demo.fact(
             "history of country/AT",
-            try atlas.revisionHistory(of: "country/AT").joined(separator: " "))
+            try atlas.revisionHistory(of: "country/AT").map(\.description).joined(separator: " "))
     }
 
     // MARK: - A conflict
 
     private func resolveConflict(_ atlas: Database) throws {
-        let id = "country/AT"
+        let id: DocumentID = "country/AT"
         Demo.headline("A conflict: another device edited the first revision, too")
         let history = try atlas.revisionHistory(of: id)
         guard let first = history.last,
@@ -112,10 +112,10 @@ struct EditStep {
         }
         try show(atlas, id)
         Demo.fact("conflicting revisions", "\(try atlas.conflictingRevisions(of: id).count)")
-        Demo.fact(id, try atlas.document(withID: id)?.toJSON() ?? "missing")
+        Demo.fact(id.text, try atlas.document(withID: id)?.toJSON() ?? "missing")
     }
 
-    private func show(_ atlas: Database, _ id: String) throws {
+    private func show(_ atlas: Database, _ id: DocumentID) throws {
         for line in try atlas.revisionTree(of: id)?.drawing() ?? [] { print("    " + line) }
     }
 

@@ -202,7 +202,7 @@ package enum RowDocumentID {
         guard let text = String(validUTF8: text) else {
             throw IndexCorruption("A document ID in an index is not UTF-8.")
         }
-        return DocumentID(unchecked: text)
+        return DocumentID(text)
     }
 
     /// The ID, if it is a UUID all of whose pairs take one byte.
@@ -212,7 +212,7 @@ package enum RowDocumentID {
         let (left, right) = (word(bytes, at: 2), word(bytes, at: 9))
         guard !hasMark(left), !hasMark(right) else { return nil }
         let high = UInt64(first << 4 | second) << 56 | left >> 8
-        return DocumentID(unchecked: HexadecimalText.uuid(high, right))
+        return DocumentID(HexadecimalText.uuid(high, right))
     }
 
     private static func word(_ bytes: Span<UInt8>, at offset: Int) -> UInt64 {

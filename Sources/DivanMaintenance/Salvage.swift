@@ -176,7 +176,7 @@ final class Salvage {
     private func copyDocuments(_ snapshot: Snapshot) throws {
         try batches(of: source.stores.documents, snapshot) { cursor in
             var id: DocumentID?
-            _ = attempt(nil) { try cursor.withKey { id = DocumentID(unchecked: String(utf8: $0)) } }
+            _ = attempt(nil) { try cursor.withKey { id = DocumentID(String(utf8: $0)) } }
             guard let id else { return }
             var record: DocumentRecord?
             _ = attempt(id) {
@@ -387,7 +387,7 @@ final class Salvage {
 
     func add(_ message: String, _ id: DocumentID?) {
         guard result.problems.count < 1_000 else { return }
-        result.problems.append(VerificationProblem(message: message, documentID: id?.text))
+        result.problems.append(VerificationProblem(message: message, documentID: id))
     }
 
     /// Runs a read of the source; whatever fails becomes a problem and nil.

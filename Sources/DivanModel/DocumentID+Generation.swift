@@ -24,6 +24,6 @@ extension DocumentID {
         // time (48) | version 0111 (4) | random (12) ‖ variant 10 (2) | random (62)
         let high = milliseconds << 16 | 0x7000 | random.next() & 0x0fff
         let low = 0x8000_0000_0000_0000 | random.next() >> 2
-        return DocumentID(unchecked: HexadecimalText.uuid(high, low))
+        return DocumentID(HexadecimalText.uuid(high, low))
     }
 }

@@ -3,12 +3,19 @@
 /// The name of a document, unique within its database.
 ///
 /// ```swift
-/// let id = try DocumentID("invoice:2026-11-0042")
+/// let invoice: DocumentID = "invoice:2026-11-0042"
+/// let user = DocumentID("user:\(name)")
+/// try database.document(withID: "user:\(name)")      // a literal is an ID where one is expected
 /// ```
 ///
 /// An ID is 1 to 4,096 bytes of UTF-8 and may contain any character but NUL. A leading underscore
 /// is reserved: only *design documents* (`_design/name`) and *local documents* (`_local/name`,
 /// never replicated) begin with one.
+///
+/// Any text can be made an ID, so that an app needs no `try` where it only names a document. Each
+/// operation that is given one checks it first, and refuses a text that breaks the rules with an
+/// error that names it. Code that takes texts from outside checks them where they come in, with
+/// ``init(validating:)``. An ID that a database returns is valid.
 ///
 /// IDs are equal, hashed and ordered by their UTF-8 bytes, as other databases of this family do.
 /// Two spellings of a letter that Swift's `String` calls equal (`é` as one code point or as two)
@@ -20,20 +27,27 @@ public struct DocumentID: Sendable {
     /// The ID as text.
     public let text: String
 
-    /// Makes an ID of `text`.
+    /// Names the document whose ID is `text`; the operation that is given the ID checks it.
+    ///
+    /// - Parameter text: Any text; one that breaks the rules names no document.
+    public init(_ text: String) {
+        self.text = text
+    }
+
+    /// Makes an ID of a text that comes from outside.
     ///
     /// - Parameter text: 1 to 4,096 bytes of UTF-8 without NUL.
     /// - Throws: `IDFailure` that says which rule `text` breaks.
-    public init(_ text: String) throws(IDFailure) {
+    public init(validating text: String) throws(IDFailure) {
         if let failure = Self.failure(of: text) { throw failure }
         self.text = text
     }
 
-    /// Makes an ID of a text that is known to be valid, for example because it was stored.
+    /// Throws unless the ID keeps the rules.
     ///
-    /// - Parameter text: A text that ``init(_:)`` would accept.
-    package init(unchecked text: String) {
-        self.text = text
+    /// - Throws: `IDFailure` that says which rule the text breaks.
+    package func validate() throws(IDFailure) {
+        if let failure = Self.failure(of: text) { throw failure }
     }
 
     /// Whether this is the ID of a design document.
@@ -51,11 +65,8 @@ public struct DocumentID: Sendable {
     /// Whether the ID begins as only those of design and local documents may.
     private var isReserved: Bool { text.utf8.first == UInt8(ascii: "_") }
 
-    /// Returns whether ``init(_:)`` would accept a text.
-    ///
-    /// - Parameter text: Any text.
-    /// - Returns: `true` if `text` is a document ID.
-    public static func isValid(_ text: String) -> Bool { failure(of: text) == nil }
+    /// Whether the text keeps the rules for IDs.
+    public var isValid: Bool { Self.failure(of: text) == nil }
 
     private static func failure(of text: String) -> IDFailure? {
         let bytes = text.utf8
@@ -87,6 +98,15 @@ extension DocumentID: Hashable, Comparable {
     /// - Parameter hasher: The hasher to feed.
     public func hash(into hasher: inout Hasher) {
         text.hashBytes(into: &hasher)
+    }
+}
+
+extension DocumentID: ExpressibleByStringInterpolation {
+    /// Makes an ID of a literal; the operation that is given the ID checks it.
+    ///
+    /// - Parameter text: The literal.
+    public init(stringLiteral text: String) {
+        self.init(text)
     }
 }
 

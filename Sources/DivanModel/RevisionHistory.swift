@@ -19,6 +19,7 @@ public struct RevisionHistory: Sendable, Hashable {
     /// - Throws: `IDFailure.brokenHistory` if there is none or a generation is skipped.
     public init(_ ids: [RevisionID]) throws(IDFailure) {
         guard !ids.isEmpty else { throw .brokenHistory }
+        for id in ids { try id.validate() }
         for index in 1..<ids.count
         where ids[index].generation + 1 != ids[index - 1].generation {
             throw .brokenHistory

@@ -13,6 +13,7 @@ extension RevisionID {
     ///
     /// - Parameter bytes: Where to append: 17 bytes for most IDs.
     public func append(to bytes: inout [UInt8]) {
+        assert(isValid, "Only IDs that were checked are stored.")
         let form: UInt64 = if case .opaque = storage { 1 } else { 0 }
         Varint.append(generation << 1 | form, to: &bytes)
         appendDigest(to: &bytes)
@@ -52,6 +53,7 @@ extension RevisionID {
 
     /// Appends the ID as text, without making a `String` of it.
     func appendText(to bytes: inout [UInt8]) {
+        assert(isValid, "Only IDs that were checked are stored.")
         bytes.append(contentsOf: String(generation).utf8)
         bytes.append(UInt8(ascii: "-"))
         switch storage {

@@ -3,7 +3,7 @@
 /// The name of one revision of a document: a generation and a digest, written `3-5c9a…`.
 ///
 /// ```swift
-/// let id = try RevisionID("2-b09f34fcf463bd76c429f623b8570b78")
+/// let id: RevisionID = "2-b09f34fcf463bd76c429f623b8570b78"
 /// id.generation        // 2
 /// id.digest            // "b09f34fcf463bd76c429f623b8570b78"
 /// ```
@@ -21,6 +21,10 @@
 /// bits in place: copying and comparing such an ID touches no heap. Any other is kept as text.
 /// One text has one form, so equality is equality of the stored values.
 ///
+/// **Texts.** Any text can be made an ID: one that is no revision ID has generation 0, which no
+/// revision has, and each operation that is given it refuses it. Code that takes texts from outside
+/// checks them where they come in, with ``init(validating:)``. An ID that a database returns is valid.
+///
 /// What it does not do: it does not know which document or tree it belongs to, and it does not
 /// check a digest against a body.
 public struct RevisionID: Sendable, Hashable {
@@ -30,7 +34,8 @@ public struct RevisionID: Sendable, Hashable {
     /// The length of the longest digest, in bytes of UTF-8.
     public static let maximumDigestLength = 255
 
-    /// The number of edits from the first revision of the document to this one, both included.
+    /// The number of edits from the first revision of the document to this one, both included; 0 if
+    /// this is the ID of no revision.
     public let generation: UInt64
 
     let storage: Storage
@@ -43,17 +48,39 @@ public struct RevisionID: Sendable, Hashable {
         case opaque(OpaqueDigest)
     }
 
-    /// Parses a revision ID.
+    /// Names a revision; the operation that is given the ID checks it.
+    ///
+    /// - Parameter text: A decimal generation without leading zeros, a hyphen, and a digest. Any
+    ///   other text names no revision.
+    public init(_ text: String) {
+        do throws(IDFailure) {
+            try self.init(validating: text)
+        } catch {
+            self.init(checkedGeneration: 0, storage: .opaque(OpaqueDigest(text: text)))
+        }
+    }
+
+    /// Makes an ID of a text that comes from outside.
     ///
     /// - Parameter text: A decimal generation without leading zeros, a hyphen, and a digest.
     /// - Throws: `IDFailure` if a part is missing, or out of its range.
-    public init(_ text: String) throws(IDFailure) {
+    public init(validating text: String) throws(IDFailure) {
         guard let hyphen = text.utf8.firstIndex(of: UInt8(ascii: "-")) else {
             throw .malformedRevisionID
         }
         let generation = try Self.parseGeneration(text[..<hyphen].utf8)
         let digest = text[text.utf8.index(after: hyphen)...]
         try self.init(generation: generation, digest: digest)
+    }
+
+    /// Whether this is an ID that a revision can have.
+    public var isValid: Bool { generation > 0 }
+
+    /// Throws unless this is an ID that a revision can have.
+    ///
+    /// - Throws: `IDFailure` that says what the text lacks.
+    package func validate() throws(IDFailure) {
+        if !isValid { _ = try RevisionID(validating: digest) }
     }
 
     /// Makes an ID of its two parts.
@@ -89,7 +116,7 @@ public struct RevisionID: Sendable, Hashable {
         self.storage = storage
     }
 
-    /// The digest as text.
+    /// The digest as text; of a text that is no revision ID, the whole text.
     public var digest: String {
         switch storage {
         case .md5(let high, let low): HexadecimalText.text(high: high, low: low)
@@ -129,6 +156,15 @@ extension RevisionID: Comparable {
     }
 }
 
+extension RevisionID: ExpressibleByStringInterpolation {
+    /// Makes an ID of a literal; the operation that is given the ID checks it.
+    ///
+    /// - Parameter text: The literal.
+    public init(stringLiteral text: String) {
+        self.init(text)
+    }
+}
+
 extension RevisionID: CustomStringConvertible {
     /// The ID as text: generation, hyphen, digest.
     public var description: String {
@@ -136,7 +172,7 @@ extension RevisionID: CustomStringConvertible {
         case .md5(let high, let low):
             HexadecimalText.text(generation, high: high, low: low)
         case .opaque(let digest):
-            "\(generation)-\(digest.text)"
+            isValid ? "\(generation)-\(digest.text)" : digest.text
         }
     }
 }
@@ -150,7 +186,7 @@ extension RevisionID: Codable {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
         do throws(IDFailure) {
-            try self.init(text)
+            try self.init(validating: text)
         } catch {
             throw DecodingError.dataCorruptedError(
                 in: container, debugDescription: error.description)

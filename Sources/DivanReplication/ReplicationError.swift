@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+public import DivanModel
 
 /// What went wrong with a replication, and whether it may get better by itself.
 ///
@@ -57,7 +58,7 @@ public struct ReplicationError: Error, Sendable {
     /// The status of the HTTP answer, where there was one.
     public var status: Int?
     /// The document concerned, where it is one.
-    public var documentID: String?
+    public var documentID: DocumentID?
     /// Whether trying again later may help.
     public var isTransient: Bool
     /// How many seconds the other end asked to be left alone.
@@ -75,7 +76,7 @@ public struct ReplicationError: Error, Sendable {
     ///   - isTransient: Whether trying again later may help.
     ///   - underlying: The cause.
     package init(
-        _ code: Code, _ message: String, status: Int? = nil, documentID: String? = nil,
+        _ code: Code, _ message: String, status: Int? = nil, documentID: DocumentID? = nil,
         isTransient: Bool = false, underlying: (any Error)? = nil
     ) {
         self.code = code
@@ -97,7 +98,7 @@ extension ReplicationError: CustomStringConvertible {
 extension ReplicationError {
     /// A revision that cannot be sent whole. It is not tried again before its document changes; the
     /// content's arrival is such a change.
-    package static func contentMissing(_ name: String, _ id: String, _ revision: String)
+    package static func contentMissing(_ name: String, _ id: DocumentID, _ revision: RevisionID)
         -> ReplicationError
     {
         ReplicationError(
@@ -108,7 +109,7 @@ extension ReplicationError {
     }
 
     /// A document that has gone without some of its attachments.
-    static func leftOut(_ names: [String], of id: String, at name: String) -> ReplicationError {
+    static func leftOut(_ names: [String], of id: DocumentID, at name: String) -> ReplicationError {
         let list = names.prefix(3).map { "'\($0.bounded)'" }.joined(separator: ", ")
         return ReplicationError(
             .attachmentTooLarge,

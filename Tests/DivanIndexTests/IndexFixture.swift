@@ -85,7 +85,7 @@ final class IndexFixture {
     {
         var batch = EmissionBatch()
         for (id, rows) in documents {
-            batch.begin(DocumentID(unchecked: id))
+            batch.begin(DocumentID(id))
             for row in rows {
                 batch.append(PackedValue(.integer(row.value))) {
                     coder.append(row.key, to: &$0, &$1)

@@ -56,7 +56,7 @@ struct IndexRowsTests {
                 var (rowKey, forms): ([UInt8], NumberForms) = ([], NumberForms())
                 fixture.coder.append(key, to: &rowKey, &forms)
                 let offset = rowKey.count
-                let id = DocumentID(unchecked: "d\u{e9}j\u{e0} vu")
+                let id = DocumentID("d\u{e9}j\u{e0} vu")
                 RowKey.append(id, ordinal: ordinal, forms: forms.bytes, to: &rowKey)
                 #expect(try RowKey.documentID(in: rowKey.span, at: offset) == id)
                 #expect(try RowKey.emittedKey(in: rowKey.span, fixture.coder) == key)
@@ -84,7 +84,7 @@ struct IndexRowsTests {
                 var (key, forms): ([UInt8], NumberForms) = ([], NumberForms())
                 fixture.coder.append(row.value, to: &key, &forms)
                 RowKey.append(
-                    DocumentID(unchecked: row.id), ordinal: row.ordinal, forms: forms.bytes,
+                    DocumentID(row.id), ordinal: row.ordinal, forms: forms.bytes,
                     to: &key)
                 return key
             }

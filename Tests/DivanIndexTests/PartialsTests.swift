@@ -175,7 +175,7 @@ struct PartialsTests {
         try fixture.engine.write { writer in
             let index = IndexWriter(fixture.stores, seed: fixture.seed, reducer: reducer, writer)
             var bad = EmissionBatch()
-            bad.begin(DocumentID(unchecked: "d1000"))
+            bad.begin(DocumentID("d1000"))
             bad.append(PackedValue("x")) { fixture.coder.append(1_000, to: &$0, &$1) }
             bad.end()
             _ = try index.replace(with: &bad) { _ in false }

@@ -38,7 +38,7 @@ enum Child: String {
         }
         var random = SeededRandom(seed: seed)
         while true {
-            let id = "k\(random.below(40))"
+            let id: DocumentID = "k\(random.below(40))"
             if random.oneIn(10), try database.contains(id) {
                 _ = try? database.delete(id)
             } else {
@@ -96,7 +96,7 @@ final class ChildRun: Sendable {
 
 extension Database {
     /// Edits a document, or makes it; anew where a pull has brought another revision meanwhile.
-    func edit(_ id: String, _ change: (MutableDocument) -> Void) throws -> Document {
+    func edit(_ id: DocumentID, _ change: (MutableDocument) -> Void) throws -> Document {
         while true {
             let document = try document(withID: id)?.toMutable() ?? MutableDocument(id: id)
             change(document)

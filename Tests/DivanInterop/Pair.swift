@@ -17,7 +17,7 @@ enum Direction: String, CaseIterable {
 
 /// What a replication leaves out.
 struct Terms {
-    var documentIDs: [String] = []
+    var documentIDs: [DocumentID] = []
     var selector: JSONObject?
     var filter: String?
     var parameters: JSONObject = [:]
@@ -36,7 +36,7 @@ struct Terms {
 
     var json: JSONObject {
         var json: JSONObject = [:]
-        if !documentIDs.isEmpty { json["doc_ids"] = .array(documentIDs.map { .string($0) }) }
+        if !documentIDs.isEmpty { json["doc_ids"] = .array(documentIDs.map { .string($0.text) }) }
         if let selector { json["selector"] = .object(selector) }
         if let filter { json["filter"] = .string(filter) }
         if !parameters.isEmpty { json["query_params"] = .object(parameters) }
@@ -109,7 +109,7 @@ struct Pair: Sendable {
         outcome.transferred = summary.transferred
         outcome.refused = summary.refused
         for error in summary.documentErrors {
-            outcome.reasons[ExactString(error.documentID ?? "")] = error.message
+            outcome.reasons[ExactString(error.documentID?.text ?? "")] = error.message
         }
         return outcome
     }

@@ -11,8 +11,8 @@ import Testing
         String(repeating: "x", count: 4096),
     ])
     func `valid texts are accepted as they are`(text: String) throws {
-        #expect(try DocumentID(text).text == text)
-        #expect(DocumentID.isValid(text))
+        #expect(try DocumentID(validating: text).text == text)
+        #expect(DocumentID(text).isValid)
     }
 
     @Test(
@@ -25,20 +25,20 @@ import Testing
             (String(repeating: "\u{e9}", count: 2049), .documentIDTooLong),
         ] as [(String, IDFailure)])
     func `invalid texts are refused with their reason`(text: String, failure: IDFailure) {
-        #expect(throws: failure) { try DocumentID(text) }
-        #expect(!DocumentID.isValid(text))
+        #expect(throws: failure) { try DocumentID(validating: text) }
+        #expect(!DocumentID(text).isValid)
     }
 
     @Test func `design and local documents are told apart`() throws {
-        #expect(try DocumentID("_design/x").isDesign)
-        #expect(try !DocumentID("_design/x").isLocal)
-        #expect(try DocumentID("_local/x").isLocal)
-        #expect(try !DocumentID("design/x").isDesign)
+        #expect(try DocumentID(validating: "_design/x").isDesign)
+        #expect(!DocumentID("_design/x").isLocal)
+        #expect(try DocumentID(validating: "_local/x").isLocal)
+        #expect(!DocumentID("design/x").isDesign)
     }
 
     @Test func `two spellings of a letter are two IDs`() throws {
-        let composed = try DocumentID("\u{e9}")
-        let decomposed = try DocumentID("e\u{301}")
+        let composed = try DocumentID(validating: "\u{e9}")
+        let decomposed = try DocumentID(validating: "e\u{301}")
         #expect(composed.text == decomposed.text)
         #expect(composed != decomposed)
         #expect(Set([composed, decomposed]).count == 2)
@@ -46,7 +46,7 @@ import Testing
 
     @Test func `the order is that of the bytes`() throws {
         let sorted = ["B", "a", "aa", "b", "e\u{301}", "z", "\u{e9}", "\u{ffee}", "\u{1f600}"]
-        let ids = try sorted.map { try DocumentID($0) }
+        let ids = try sorted.map { try DocumentID(validating: $0) }
         #expect(ids.shuffled().sorted().map(\.text.utf8.count) == ids.map(\.text.utf8.count))
         for index in 1..<ids.count { #expect(ids[index - 1] < ids[index]) }
     }

@@ -13,7 +13,7 @@ import Testing
 
     @Test(arguments: [[], ["2-b", "2-a"], ["2-b", "3-c"], ["4-d", "2-b"]])
     func `generations must descend one by one`(texts: [String]) throws {
-        let ids = try texts.map { try RevisionID($0) }
+        let ids = try texts.map { try RevisionID(validating: $0) }
         #expect(throws: IDFailure.brokenHistory) { try RevisionHistory(ids) }
     }
 

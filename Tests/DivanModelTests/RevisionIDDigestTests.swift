@@ -130,7 +130,7 @@ import Testing
         var scratch: [UInt8] = []
         let ids = try (250...255).map {
             RevisionID.of(
-                parent: try RevisionID("12-" + String(repeating: "x", count: $0)),
+                parent: try RevisionID(validating: "12-" + String(repeating: "x", count: $0)),
                 isDeleted: false, body: nil, digest: OpenSSLDigest.shared, scratch: &scratch)
         }
         #expect(Set(ids).count == ids.count)
@@ -139,7 +139,8 @@ import Testing
     private func id(of vector: Vector) throws -> RevisionID {
         var scratch: [UInt8] = [1, 2, 3]
         return RevisionID.of(
-            parent: try vector.parent.map { try RevisionID($0) }, isDeleted: vector.isDeleted,
+            parent: try vector.parent.map { try RevisionID(validating: $0) },
+            isDeleted: vector.isDeleted,
             body: try vector.body.map { try PackedValue(parsing: $0) },
             digest: OpenSSLDigest.shared, scratch: &scratch)
     }

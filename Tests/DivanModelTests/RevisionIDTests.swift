@@ -13,7 +13,7 @@ import Testing
         "1-" + String(repeating: "x", count: 255),
     ])
     func `a valid text is parsed and printed unchanged`(text: String) throws {
-        let id = try RevisionID(text)
+        let id = try RevisionID(validating: text)
         #expect(id.description == text)
         #expect("\(id.generation)-\(id.digest)" == text)
         #expect(try RevisionID(generation: id.generation, digest: id.digest) == id)
@@ -31,7 +31,7 @@ import Testing
             ("1-" + String(repeating: "x", count: 256), .digestLengthOutOfRange),
         ] as [(String, IDFailure)])
     func `an invalid text is refused with its reason`(text: String, failure: IDFailure) {
-        #expect(throws: failure) { try RevisionID(text) }
+        #expect(throws: failure) { try RevisionID(validating: text) }
     }
 
     @Test func `generations are ordered as numbers, then digests as bytes`() throws {
@@ -41,7 +41,7 @@ import Testing
             "10-7fb403f73a4446d70cf0a21a97e0b10aa", "10-8fb403f73a4446d70cf0a21a97e0b10a",
             "10-Bfb403f73a4446d70cf0a21a97e0b10a", "10-afb403f73a4446d70cf0a21a97e0b10a", "10-b",
         ].filter { $0 != "10-" }
-        let ids = try texts.map { try RevisionID($0) }
+        let ids = try texts.map { try RevisionID(validating: $0) }
         for left in ids.indices {
             for right in ids.indices {
                 #expect((ids[left] < ids[right]) == (left < right))
@@ -52,13 +52,15 @@ import Testing
 
     @Test func `an MD5 given as numbers is its 32 digits`() throws {
         let id = RevisionID(generation: 1, md5: (0x7fb4_03f7_3a44_46d7, 0x0cf0_a21a_97e0_b10a))
-        #expect(try id == RevisionID("1-7fb403f73a4446d70cf0a21a97e0b10a"))
-        #expect(id.hashValue == (try RevisionID("1-7fb403f73a4446d70cf0a21a97e0b10a").hashValue))
+        #expect(id == RevisionID("1-7fb403f73a4446d70cf0a21a97e0b10a"))
+        #expect(
+            id.hashValue
+                == (try RevisionID(validating: "1-7fb403f73a4446d70cf0a21a97e0b10a").hashValue))
     }
 
     @Test func `digests are compared as bytes, not as letters`() throws {
-        let composed = try RevisionID("1-\u{e9}")
-        let decomposed = try RevisionID("1-e\u{301}")
+        let composed = try RevisionID(validating: "1-\u{e9}")
+        let decomposed = try RevisionID(validating: "1-e\u{301}")
         #expect(composed != decomposed)
         #expect(decomposed < composed)
     }
@@ -78,7 +80,7 @@ import Testing
 
     @Test func `the binary form of most IDs is 17 bytes`() throws {
         var bytes: [UInt8] = []
-        try RevisionID("3-7fb403f73a4446d70cf0a21a97e0b10a").append(to: &bytes)
+        try RevisionID(validating: "3-7fb403f73a4446d70cf0a21a97e0b10a").append(to: &bytes)
         #expect(bytes.count == 17)
         #expect(bytes.prefix(3) == [6, 0x7f, 0xb4])
     }

@@ -40,7 +40,7 @@ import Testing
         try tree.insert(a, parent: nil, isTombstone: false, sequence: nil)
         try tree.insert(b, parent: a, isTombstone: false, sequence: nil)
         tree.insert(
-            existing: try RevisionHistory([try RevisionID("2-Z"), a]), isTombstone: true,
+            existing: try RevisionHistory([RevisionID("2-Z"), a]), isTombstone: true,
             sequence: nil)
         // Tombstone, opaque, parent in an earlier chain, last; generation 2; "Z"; place 1.
         #expect(encoding(of: tree).suffix(5) == [0x33, 2, 1, 0x5a, 1])
@@ -148,7 +148,7 @@ import Testing
     @Test func `a tree of one revision is encoded the same without a tree`() throws {
         for text in ["1-00000000000000000000000000000abc", "1-abc"] {
             for isTombstone in [false, true] {
-                let id = try RevisionID(text)
+                let id = try RevisionID(validating: text)
                 var tree = RevisionTree()
                 try tree.insert(id, parent: nil, isTombstone: isTombstone, sequence: 300)
                 var expected: [UInt8] = []

@@ -9,7 +9,8 @@ import Testing
         _ id: String, parent: Int32 = -1, isLeaf: Bool = false, isTombstone: Bool = false
     ) throws -> RevisionTree.Node {
         RevisionTree.Node(
-            id: try RevisionID(id), isTombstone: isTombstone, isLeaf: isLeaf, parentIndex: parent)
+            id: try RevisionID(validating: id), isTombstone: isTombstone, isLeaf: isLeaf,
+            parentIndex: parent)
     }
 
     private func brokenInvariant(of nodes: [RevisionTree.Node]) -> Int? {

@@ -43,7 +43,7 @@ private struct TreeInterpreter: ScriptInterpreter {
             tree = RevisionTree()
             lastSequence = 0
             for (index, id) in ids.enumerated() {
-                let parent = try index == 0 ? nil : RevisionID(ids[index - 1])
+                let parent = index == 0 ? nil : RevisionID(ids[index - 1])
                 try insert(RevisionID(id), parent: parent, isTombstone: false, in: command)
             }
             return []
@@ -51,7 +51,7 @@ private struct TreeInterpreter: ScriptInterpreter {
             guard let id = ids.last, let first = ids.first else {
                 throw ScriptCommand.Unknown(command)
             }
-            let parent = try ids.count > 1 ? RevisionID(first) : nil
+            let parent = ids.count > 1 ? RevisionID(first) : nil
             let isNew = try insert(
                 RevisionID(id), parent: parent, isTombstone: command.name == "delete", in: command)
             return isNew ? [] : ["already there"]
@@ -63,7 +63,7 @@ private struct TreeInterpreter: ScriptInterpreter {
             }
             return rows(tree.stem(to: depth))
         case "purge":
-            let result = try tree.purge(leaves: ids.map { try RevisionID($0) })
+            let result = try tree.purge(leaves: ids.map { try RevisionID(validating: $0) })
             return ["purged: \(list(result.purged))"] + rows(result.sequences)
         default:
             return nil
@@ -83,7 +83,8 @@ private struct TreeInterpreter: ScriptInterpreter {
 
     /// `merge 1-a 2-b 3-c`: the history is written oldest first, as the drawings are.
     private mutating func merge(_ command: ScriptCommand) throws -> [String] {
-        let history = try RevisionHistory(command.arguments.reversed().map { try RevisionID($0) })
+        let history = try RevisionHistory(
+            command.arguments.reversed().map { try RevisionID(validating: $0) })
         let isNew = tree.insert(
             existing: history, isTombstone: command.options["deleted"] == "yes",
             sequence: lastSequence + 1)
@@ -93,7 +94,7 @@ private struct TreeInterpreter: ScriptInterpreter {
 
     /// Runs a command that asks something.
     private func answer(_ command: ScriptCommand) throws -> [String] {
-        let ids = try command.arguments.map { try RevisionID($0) }
+        let ids = try command.arguments.map { try RevisionID(validating: $0) }
         switch command.name {
         case "winner": return [tree.winner.map { describe($0) } ?? "none"]
         case "leaves": return tree.leaves.map { describe($0) }

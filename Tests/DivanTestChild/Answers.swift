@@ -9,7 +9,7 @@ struct Answers {
     struct Entry {
         var question: String
         /// The document asked about, when it is one.
-        var documentID: String?
+        var documentID: DocumentID?
         var answer: Result<String, any Error>
     }
 
@@ -27,7 +27,7 @@ struct Answers {
 
     // MARK: - Questions
 
-    private mutating func askAboutDocument(_ id: String, _ database: Database) {
+    private mutating func askAboutDocument(_ id: DocumentID, _ database: Database) {
         var altered: [String] = []
         ask("contains", id) { String(try database.contains(id)) }
         ask("document", id) {
@@ -56,12 +56,12 @@ struct Answers {
         self.altered += altered
     }
 
-    private mutating func askAboutLocal(_ id: String, _ database: Database) {
+    private mutating func askAboutLocal(_ id: DocumentID, _ database: Database) {
         var altered: [String] = []
         ask("local \(id)") {
             guard let object = try database.localDocument(id) else { return "none" }
             let number = object["n"]?.int64 ?? 0
-            if object != KnownBody.make(id, Int(number)) { altered.append("local \(id)") }
+            if object != KnownBody.make(id.text, Int(number)) { altered.append("local \(id)") }
             return String(number)
         }
         self.altered += altered
@@ -85,7 +85,7 @@ struct Answers {
         ask("conflicts") {
             var options = AllDocumentsOptions()
             options.onlyConflicts = true
-            return try database.allDocuments(options).map(\.id).joined(separator: ", ")
+            return try database.allDocuments(options).map(\.id.text).joined(separator: ", ")
         }
         ask("changes") {
             try database.changes().changes.map { "\($0)" }.joined(separator: ", ")
@@ -114,9 +114,10 @@ struct Answers {
     // MARK: - Answers
 
     private mutating func ask(
-        _ question: String, _ id: String? = nil, _ answer: () throws -> String
+        _ question: String, _ id: DocumentID? = nil, _ answer: () throws -> String
     ) {
-        let entry = Entry(question: question, documentID: id, answer: Result { try answer() })
+        let entry = Entry(
+            question: question, documentID: id.map { $0 }, answer: Result { try answer() })
         entries.append(entry)
     }
 

@@ -18,7 +18,7 @@ struct AttachmentWriter {
     mutating func run() throws {
         Report.say("ready")
         while true {
-            let id = "document-\(random.below(8))"
+            let id: DocumentID = "document-\(random.below(8))"
             switch random.below(10) {
             case 0: try database.compact()
             case 1: try database.purge(id)
@@ -29,7 +29,7 @@ struct AttachmentWriter {
         }
     }
 
-    private mutating func save(_ id: String) throws {
+    private mutating func save(_ id: DocumentID) throws {
         let document = try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
         document["n"] = Fragment(random.below(1_000))
         for name in ["a", "b"] where random.oneIn(2) {
@@ -45,7 +45,8 @@ struct AttachmentWriter {
         }
         let saved = try database.save(document).document
         Report.say(
-            ([saved.id, saved.revisionID] + saved.attachments.map(\.digest)).joined(separator: " "))
+            ([saved.id.text, saved.revisionID.description] + saved.attachments.map(\.digest))
+                .joined(separator: " "))
     }
 
     /// One of the contents that all children know, from one byte to half a megabyte.
@@ -73,7 +74,7 @@ struct ContentWriter {
     mutating func run() throws {
         for round in 0..<rounds {
             let number = random.below(10)
-            let id = "\(name)-\(number)"
+            let id: DocumentID = "\(name)-\(number)"
             if try database.contains(id) {
                 try database.purge(id)
             } else {

@@ -43,12 +43,14 @@ struct BatchWriter {
         try database.inBatch {
             var touched: Set<String> = []
             for _ in 0..<size {
-                let id = "document-\(random.below(1_200))"
-                touched.insert(id)
+                let id: DocumentID = "document-\(random.below(1_200))"
+                touched.insert(id.text)
                 try change(id, &random)
             }
             var lines = ["plan \(number)"]
-            for id in touched.sorted() { lines.append(try DocumentState.line(id, in: database)) }
+            for id in touched.sorted() {
+                lines.append(try DocumentState.line(DocumentID(id), in: database))
+            }
             lines.append("total \(try database.lastSequence) \(try database.documentCount)")
             lines.append("end \(number)")
             Report.say(all: lines)
@@ -57,7 +59,7 @@ struct BatchWriter {
         Report.say("done \(number)")
     }
 
-    private func change(_ id: String, _ random: inout SeededRandom) throws {
+    private func change(_ id: DocumentID, _ random: inout SeededRandom) throws {
         let n = random.below(100_000)
         switch random.below(20) {
         case 0: try database.purge(id)
@@ -74,25 +76,21 @@ struct BatchWriter {
         }
     }
 
-    private func save(_ id: String, _ n: Int) throws {
+    private func save(_ id: DocumentID, _ n: Int) throws {
         let document = try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
-        document.setProperties(KnownBody.make(id, n))
+        document.setProperties(KnownBody.make(id.text, n))
         try database.save(document)
     }
 
-    private func addConflict(_ id: String, _ n: Int, _ random: inout SeededRandom) throws {
+    private func addConflict(_ id: DocumentID, _ n: Int, _ random: inout SeededRandom) throws {
         let history = try database.revisionHistory(of: id)
         let digest =
             String(random.next() | 1 << 63, radix: 16) + String(random.next() | 1 << 63, radix: 16)
         // A sibling of the current revision, or the first revision of a document.
-        let new = "\(max(1, history.count == 0 ? 1 : generation(history[0])))-\(digest)"
+        let new: RevisionID = "\(history.first?.generation ?? 1)-\(digest)"
         let isDeleted = random.oneIn(6)
         try database.putExistingRevision(
             id, history: [new] + history.dropFirst(), isDeleted: isDeleted,
-            isDeleted ? [:] : KnownBody.make(id, n))
-    }
-
-    private func generation(_ revision: String) -> Int {
-        Int(revision.prefix { $0 != "-" }) ?? 1
+            isDeleted ? [:] : KnownBody.make(id.text, n))
     }
 }

@@ -42,15 +42,17 @@ struct CommandResponder {
         switch command {
         case "save":
             let id = try words.argument(1)
-            let document = try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
+            let document =
+                try database.document(withID: DocumentID(id))?.toMutable()
+                ?? MutableDocument(id: DocumentID(id))
             let number: Int64 = try words.number(2)
             document.set(number, forKey: "n")
             return "saved \(try database.save(document).document.revisionID)"
         case "delete":
-            try database.delete(words.argument(1))
+            try database.delete(DocumentID(words.argument(1)))
             return "deleted"
         case "purge":
-            try database.purge(words.argument(1))
+            try database.purge(DocumentID(words.argument(1)))
             return "purged"
         case "make":
             let count: Int = try words.number(1)
@@ -61,7 +63,7 @@ struct CommandResponder {
             for _ in 0..<(try words.number(1) as Int) { try churn(&random) }
             return "churned"
         case "get":
-            let number = try database.document(withID: words.argument(1))?["n"].int64
+            let number = try database.document(withID: DocumentID(words.argument(1)))?["n"].int64
             return number.map(String.init) ?? "none"
         case "depth":
             let depth: Int = try words.number(1)
@@ -81,7 +83,8 @@ struct CommandResponder {
             return "renewed"
         case "expire":
             let milliseconds: Int = try words.number(2)
-            try database.setExpiration(of: words.argument(1), after: .milliseconds(milliseconds))
+            try database.setExpiration(
+                of: DocumentID(words.argument(1)), after: .milliseconds(milliseconds))
             return "expires"
         case "index": return String(try KnownView.define(on: database).totalRows)
         case "close":
@@ -95,7 +98,7 @@ struct CommandResponder {
     private func churn(_ random: inout SeededRandom) throws {
         try database.inBatch {
             for _ in 0...random.below(3) {
-                let id = "document-\(random.below(50))"
+                let id: DocumentID = "document-\(random.below(50))"
                 switch random.below(10) {
                 case 0: try database.purge(id)
                 case 1: if try database.contains(id) { try database.delete(id) }

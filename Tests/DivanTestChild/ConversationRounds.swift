@@ -70,9 +70,11 @@ struct ConversationRounds {
         }
         let id = UUID().uuidString
         let arrived = DispatchSemaphore(value: 0)
-        let token = try target.addDocumentChangeListener(for: id) { _ in arrived.signal() }
+        let token = try target.addDocumentChangeListener(for: DocumentID(id)) { _ in
+            arrived.signal()
+        }
         pull.start()
-        try database.save(MutableDocument(id: id))
+        try database.save(MutableDocument(id: DocumentID(id)))
         arrived.wait()
         token.remove()
         try wait { await pull.stopAndWait() }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+package import DivanModel
 import DivanTestSupport
 import FoundationEssentials
 
@@ -10,9 +11,9 @@ import FoundationEssentials
 /// the second half of its commits in the log only.
 package enum DamageFixture {
     /// The IDs of its documents, deleted and purged ones too.
-    package static let ids = (0..<100).map { "document-\($0)" } + ["missing"]
+    package static let ids: [DocumentID] = (0..<100).map { "document-\($0)" } + ["missing"]
     /// The IDs of its local documents.
-    package static let localIDs = (0..<12).map { "local-\($0)" }
+    package static let localIDs: [DocumentID] = (0..<12).map { "local-\($0)" }
 
     /// Makes `closed` and `crashed` in a directory.
     package static func make(in directory: String) throws {
@@ -33,12 +34,12 @@ package enum DamageFixture {
         let ids = self.ids.dropLast()
         try database.inBatch {
             for (index, id) in ids.enumerated() where index % 2 == part {
-                try database.save(MutableDocument(KnownBody.make(id, index * 7 + 1), id: id))
+                try database.save(MutableDocument(KnownBody.make(id.text, index * 7 + 1), id: id))
             }
         }
         for local in localIDs.indices where local % 2 == part {
             try database.putLocalDocument(
-                localIDs[local], KnownBody.make(localIDs[local], local + 1))
+                localIDs[local], KnownBody.make(localIDs[local].text, local + 1))
         }
         if part == 1 { try database.compact() }
         for index in stride(from: 0, to: ids.count, by: 5) {
@@ -49,11 +50,11 @@ package enum DamageFixture {
     }
 
     private static func edit(
-        _ database: Database, _ id: String, _ random: inout SeededRandom
+        _ database: Database, _ id: DocumentID, _ random: inout SeededRandom
     ) throws {
         guard let document = try database.document(withID: id) else { return }
         let copy = document.toMutable()
-        copy.setProperties(KnownBody.make(id, random.below(5_000)))
+        copy.setProperties(KnownBody.make(id.text, random.below(5_000)))
         try database.save(copy)
         switch random.below(5) {
         case 0: try database.delete(id)
@@ -63,9 +64,9 @@ package enum DamageFixture {
             let digest = String(random.next() | 1 << 63, radix: 16) + "0123456789abcdef"
             try database.putExistingRevision(
                 id, history: ["\(document.generation + 1)-\(digest)", document.revisionID],
-                KnownBody.make(id, 50 * random.below(90)))
+                KnownBody.make(id.text, 50 * random.below(90)))
         default:
-            let large = KnownBody.make(id, 50 * random.below(90) + 50)
+            let large = KnownBody.make(id.text, 50 * random.below(90) + 50)
             copy.setProperties(large)
             try database.save(copy)
         }

@@ -31,11 +31,12 @@ struct ExpiringWriter {
             try database.inBatch {
                 for id in Set(ids) {
                     let document =
-                        try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
+                        try database.document(withID: DocumentID(id))?.toMutable()
+                        ?? MutableDocument(id: DocumentID(id))
                     document.setProperties(KnownBody.make(id, random.below(1_000)))
                     try database.save(document)
                     try database.setExpiration(
-                        of: id,
+                        of: DocumentID(id),
                         at: id.hasPrefix("kept") ? Date(timeIntervalSinceNow: 1e6) : due)
                 }
             }

@@ -73,8 +73,8 @@ package enum GoldenDatabase {
         for (id, edits) in [("edited", 25), ("edited often", 90)] {
             for n in 0..<edits {
                 try database.put(
-                    id, ["n": .integer(Int64(n))],
-                    parent: database.document(withID: id)?.revisionID)
+                    DocumentID(id), ["n": .integer(Int64(n))],
+                    parent: database.document(withID: DocumentID(id))?.revisionID)
             }
         }
         try database.save(MutableDocument(["n": 1], id: "deleted"))
@@ -118,14 +118,15 @@ package enum GoldenDatabase {
         }
         for change in try database.changes().changes {
             lines.append(
-                "change \(change.sequence) \(change.id) \(change.revisions) \(change.isDeleted)")
+                "change \(change.sequence) \(change.id) \(change.revisions.map(\.description)) \(change.isDeleted)"
+            )
         }
         let local = try database.localDocument("checkpoint")
         lines.append("local \(local.map { "\(JSONValue.object($0))" } ?? "none")")
         return lines
     }
 
-    private static func answers(_ id: String, _ database: Database) throws -> [String] {
+    private static func answers(_ id: DocumentID, _ database: Database) throws -> [String] {
         var lines: [String] = []
         let nodes = try database.revisionTree(of: id)?.nodes ?? []
         for node in nodes {
@@ -133,7 +134,9 @@ package enum GoldenDatabase {
         }
         let history = try database.revisionHistory(of: id)
         if history.count > nodes.count {
-            lines.append("  \(history.count) revisions, \(short(history.joined(separator: " ")))")
+            lines.append(
+                "  \(history.count) revisions, \(short(history.map(\.description).joined(separator: " ")))"
+            )
         }
         for leaf in try database.leafRevisions(of: id) {
             lines.append("  \(leaf.revisionID) \(short(leaf.toJSON()))")

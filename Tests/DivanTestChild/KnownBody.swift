@@ -23,14 +23,14 @@ package enum KnownBody {
     package static func isWhole(_ document: Document) -> Bool {
         if document.isDeleted && document.count == 0 { return true }
         guard let n = document["n"].int64 else { return false }
-        return document.properties == make(document.id, Int(n))
+        return document.properties == make(document.id.text, Int(n))
     }
 }
 
 /// What there is to know of a document, on one line.
 package enum DocumentState {
     /// ID, leaves (a tombstone with `!`), and the number in the current body.
-    package static func line(_ id: String, in database: Database) throws -> String {
+    package static func line(_ id: DocumentID, in database: Database) throws -> String {
         guard let tree = try database.revisionTree(of: id) else { return "\(id) -" }
         let leaves = tree.leaves.map { "\($0.id)\($0.isTombstone ? "!" : "")" }
         let number = try database.document(withID: id)?["n"].int64

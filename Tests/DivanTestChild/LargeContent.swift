@@ -41,7 +41,7 @@ struct LargeContent {
         database.close()
     }
 
-    private func save(_ id: String, length: Int) throws {
+    private func save(_ id: DocumentID, length: Int) throws {
         let document = MutableDocument(id: id)
         document.setAttachment(
             named: "x", contentType: nil, .stream(Counting(length)).expecting(length: length))

@@ -36,7 +36,7 @@ struct SecretWriter {
         try database.inBatch {
             for _ in 0..<(1 + random.below(20)) {
                 let number = random.below(300)
-                let id = "secret-id-\(number)"
+                let id: DocumentID = "secret-id-\(number)"
                 if random.oneIn(6), try database.contains(id) {
                     try database.delete(id)
                     continue

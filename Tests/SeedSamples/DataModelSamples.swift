@@ -76,7 +76,7 @@ import Testing
         view.setMap(version: "1") { document, emit in
             if document["type"].string == "task" { emit(document["contact"], document["title"]) }
         }
-        let rows = try view.query(.keys(.string(contact.id))).run()
+        let rows = try view.query(.keys(.string(contact.id.text))).run()
         #expect(rows.compactMap(\.value?.string).sorted() == ["Call back", "Send book"])
         let tasks = try database.models(Task.self, referringTo: contact, by: "contact")
         #expect(tasks.count == 2)

@@ -240,8 +240,8 @@ import Testing
 
     @Test func `properties with an underscore are the database's own`() throws {
         let document = try makeTask()
-        #expect(document.properties["_id"]?.string == document.id)
-        #expect(document.properties["_rev"]?.string == document.currentRevisionID)
+        #expect(document.properties["_id"]?.string == document.id.text)
+        #expect(document.properties["_rev"]?.string == document.currentRevisionID?.description)
         let reserved = MutableDocument(["_mine": 1])
         #expect(code { try database.save(reserved) } == .invalidDocument)
     }

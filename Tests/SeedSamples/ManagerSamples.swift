@@ -26,7 +26,7 @@ import Darwin
         return options
     }
 
-    private static func save(_ id: String, to database: Database) throws {
+    private static func save(_ id: DocumentID, to database: Database) throws {
         try database.save(MutableDocument(["n": 1], id: id))
     }
 

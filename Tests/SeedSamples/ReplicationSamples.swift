@@ -63,7 +63,7 @@ import Testing
 
     @Test func `a named filter with parameters decides what is pushed`() async throws {
         for (id, owner) in [("a", "Waldo"), ("b", "Wenda"), ("c", "Waldo")] {
-            try database.put(id, ["owner": .string(owner)], parent: nil)
+            try database.put(DocumentID(id), ["owner": .string(owner)], parent: nil)
         }
         database.setFilter(named: "byOwner") { revision, parameters in
             guard let name = parameters["name"]?.string else { return false }
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func `a pull may be limited to document IDs`() async throws {
-        for id in ["123", "abc", "xyz"] {
+        for id: DocumentID in ["123", "abc", "xyz"] {
             try peer.sample.database.put(id, [:], parent: nil)
         }
         let pull = database.makePullReplication(from: try peer.url) {
@@ -130,7 +130,7 @@ import Testing
         #expect(try peer.sample.database.documentCount == 1)
     }
 
-    private func save(_ id: String) throws {
+    private func save(_ id: DocumentID) throws {
         try database.save(MutableDocument(["n": 1], id: id))
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanModel
 
 /// The arguments and options of one command line, looked up by the names in its schema.
 struct ParsedArguments: Sendable, Equatable {
@@ -30,6 +31,21 @@ struct ParsedArguments: Sendable, Equatable {
     func argumentList(_ name: String) -> [String] {
         arguments[name] ?? []
     }
+
+    /// The document that the argument `ID` names, where there is one.
+    var documentID: DocumentID? { documentIDs.first }
+
+    /// The documents that the argument `ID` names.
+    var documentIDs: [DocumentID] { argumentList("ID").map { DocumentID($0) } }
+
+    /// The document that the required argument `ID` names.
+    func requiredDocumentID() throws(UsageError) -> DocumentID { DocumentID(try argument("ID")) }
+
+    /// The revision that the option `--rev` names, where there is one.
+    var revisionID: RevisionID? { revisionIDs.first }
+
+    /// The revisions that the option `--rev` names.
+    var revisionIDs: [RevisionID] { strings("rev").map { RevisionID($0) } }
 
     func flag(_ name: String) -> Bool {
         options[name] != nil

@@ -26,7 +26,7 @@ extension Command {
     ) { invocation in
         let database = try invocation.openDatabase(forWriting: true)
         defer { database.close() }
-        let id = try invocation.arguments.argument("ID")
+        let id = try invocation.arguments.requiredDocumentID()
         let path = try invocation.arguments.argument("FILE")
         let name = invocation.arguments.string("name") ?? URL(filePath: path).lastPathComponent
         let document = try invocation.document(id, in: database).toMutable()
@@ -58,7 +58,8 @@ extension Command {
     ) { invocation in
         let database = try invocation.openDatabase(forWriting: true)
         defer { database.close() }
-        let stored = try invocation.document(invocation.arguments.argument("ID"), in: database)
+        let stored = try invocation.document(
+            invocation.arguments.requiredDocumentID(), in: database)
         let document = stored.toMutable()
         for name in invocation.arguments.argumentList("NAME") {
             _ = try invocation.attachment(name, of: stored)
@@ -115,8 +116,8 @@ extension Command {
 extension Invocation {
     /// The document, in the revision that `--rev` names.
     fileprivate func revision(in database: Database) throws -> Document {
-        let id = try arguments.argument("ID")
-        guard let revision = arguments.string("rev") else { return try document(id, in: database) }
+        let id = try arguments.requiredDocumentID()
+        guard let revision = arguments.revisionID else { return try document(id, in: database) }
         guard let document = try database.document(withID: id, revision: revision) else {
             throw CommandFailure(.notFound, "There is no document \"\(id)\".")
         }

@@ -27,7 +27,7 @@ extension Command {
             let text = isBody ? DocumentText.body(document) : DocumentText.json(document)
             try output.json(text, pretty: false)
         }
-        let ids = invocation.arguments.argumentList("ID")
+        let ids = invocation.arguments.documentIDs
         if ids.isEmpty {
             var options = AllDocumentsOptions()
             options.includeDocuments = true

@@ -88,9 +88,10 @@ private struct ChangePrinter: Sendable {
     func show(_ change: Change) throws {
         var text = Array("{".utf8)
         DocumentText.append("seq", .integer(Int64(clamping: change.sequence)), to: &text)
-        DocumentText.append("id", .string(change.id), to: &text)
+        DocumentText.append("id", .string(change.id.text), to: &text)
         DocumentText.append(
-            "changes", .array(change.revisions.map { .object(["rev": .string($0)]) }), to: &text)
+            "changes", .array(change.revisions.map { .object(["rev": .string($0.description)]) }),
+            to: &text)
         if change.isDeleted { DocumentText.append("deleted", .bool(true), to: &text) }
         if includesDocuments { try appendDocument(of: change, to: &text) }
         text.append(JSONByte.closeBrace)

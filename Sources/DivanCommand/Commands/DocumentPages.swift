@@ -21,17 +21,17 @@ enum DocumentPages {
     ) throws {
         var options = options
         var left = options.limit ?? .max
-        var last: String?
+        var last: DocumentID?
         while left > 0 {
             try interruption.check()
             // One more than wanted: the page begins with the last row of the page before.
             options.limit = min(left, pageLimit) + 1
             let page = try readPage(in: database, options)
-            for row in page where !row.id.hasSameBytes(as: last) && left > 0 {
+            for row in page where row.id != last && left > 0 {
                 left -= 1
                 try body(row)
             }
-            guard let end = page.last?.id, !end.hasSameBytes(as: last) else { return }
+            guard let end = page.last?.id, end != last else { return }
             last = end
             options.startID = end
             options.skip = 0

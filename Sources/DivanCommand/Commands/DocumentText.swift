@@ -8,17 +8,17 @@ internal import Divan
 enum DocumentText {
     static func json(_ document: Document) -> [UInt8] {
         var text = Array("{".utf8)
-        append("_id", .string(document.id), to: &text)
-        append("_rev", .string(document.revisionID), to: &text)
+        append("_id", .string(document.id.text), to: &text)
+        append("_rev", .string(document.revisionID.description), to: &text)
         if document.isDeleted { append("_deleted", .bool(true), to: &text) }
         appendBody(document.body, to: &text)
         return text
     }
 
     /// A local document, which has no revision to show.
-    static func json(local id: String, _ properties: JSONObject) -> [UInt8] {
+    static func json(local id: DocumentID, _ properties: JSONObject) -> [UInt8] {
         var text = Array("{".utf8)
-        append("_id", .string(id), to: &text)
+        append("_id", .string(id.text), to: &text)
         appendBody(PackedValue(.object(properties)), to: &text)
         return text
     }
@@ -32,8 +32,8 @@ enum DocumentText {
     /// Writes the answer of a command that has stored something.
     static func receipt(_ document: Document) -> [UInt8] {
         var text = Array("{".utf8)
-        append("id", .string(document.id), to: &text)
-        append("rev", .string(document.revisionID), to: &text)
+        append("id", .string(document.id.text), to: &text)
+        append("rev", .string(document.revisionID.description), to: &text)
         if document.isDeleted { append("deleted", .bool(true), to: &text) }
         text.append(JSONByte.closeBrace)
         return text

@@ -28,12 +28,12 @@ extension Command {
     ) { invocation in
         let database = try invocation.openDatabase(forWriting: true)
         defer { database.close() }
-        let id = try invocation.arguments.argument("ID")
+        let id = try invocation.arguments.requiredDocumentID()
         let changes = try PropertyChanges(invocation.arguments)
         if changes.isEmpty {
             return try EditorSession(invocation: invocation, database: database).run(id)
         }
-        if Invocation.isLocal(id) {
+        if id.isLocal {
             throw UsageError("A local document is changed with \"divan put\".")
         }
         // A missing document gets its own sentence before an update would fail.
@@ -106,7 +106,7 @@ private struct EditorSession {
     let invocation: Invocation
     let database: Database
 
-    func run(_ id: String) throws {
+    func run(_ id: DocumentID) throws {
         let document = try invocation.document(id, in: database)
         let before = document.properties
         var text: [UInt8] = []

@@ -72,8 +72,8 @@ extension Command {
 
 /// What one use of `divan expire` asks for.
 enum ExpireAction: Equatable {
-    case set(String, Date?)
-    case show(String)
+    case set(DocumentID, Date?)
+    case show(DocumentID)
     case list(limit: Int?)
     case purge
 
@@ -82,7 +82,7 @@ enum ExpireAction: Equatable {
         guard given.count <= 1 else {
             throw UsageError("--\(given[0]) and --\(given[1]) do not go together.")
         }
-        guard let id = arguments.optionalArgument("ID") else {
+        guard let id = arguments.documentID else {
             guard let option = given.first else {
                 self = .list(limit: try arguments.count("limit"))
                 return
@@ -145,16 +145,16 @@ enum ExpireAction: Equatable {
 
 extension Invocation {
     /// Shows when a document expires: the date alone, or in a list with the ID behind it.
-    fileprivate func show(_ id: String, _ date: Date?, isListed: Bool = false) throws {
+    fileprivate func show(_ id: DocumentID, _ date: Date?, isListed: Bool = false) throws {
         let text = date?.jsonValue.string
         if arguments.flag("json") {
             var json = Array("{".utf8)
-            DocumentText.append("id", .string(id), to: &json)
+            DocumentText.append("id", .string(id.text), to: &json)
             DocumentText.append("expires", text.map { .string($0) } ?? .null, to: &json)
             try output.json(json + [JSONByte.closeBrace], pretty: false)
         } else {
             let words = text ?? "never"
-            try output.line(isListed ? "\(words)  \(PrintableText.escaping(id))" : words)
+            try output.line(isListed ? "\(words)  \(PrintableText.escaping(id.text))" : words)
         }
     }
 }

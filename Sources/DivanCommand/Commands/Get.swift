@@ -24,7 +24,7 @@ extension Command {
     ) { invocation in
         let database = try invocation.openDatabase()
         defer { database.close() }
-        let id = try invocation.arguments.argument("ID")
+        let id = try invocation.arguments.requiredDocumentID()
         let isPretty = invocation.arguments.flag("pretty") ? true : nil
         for text in try invocation.texts(of: id, in: database) {
             try invocation.output.json(text, pretty: isPretty)
@@ -33,8 +33,8 @@ extension Command {
 }
 
 extension Invocation {
-    fileprivate func texts(of id: String, in database: Database) throws -> [[UInt8]] {
-        if Self.isLocal(id) {
+    fileprivate func texts(of id: DocumentID, in database: Database) throws -> [[UInt8]] {
+        if id.isLocal {
             guard let properties = try database.localDocument(id) else {
                 throw CommandFailure(.notFound, "There is no local document \"\(id)\".")
             }
@@ -43,7 +43,7 @@ extension Invocation {
         var documents: [Document] = []
         if arguments.flag("conflicts") {
             documents = try database.conflictingRevisions(of: id)
-        } else if let revision = arguments.string("rev") {
+        } else if let revision = arguments.revisionID {
             documents = try database.document(withID: id, revision: revision).map { [$0] } ?? []
         }
         if documents.isEmpty { documents = [try document(id, in: database)] }

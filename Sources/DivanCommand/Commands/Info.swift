@@ -55,7 +55,7 @@ private struct DatabaseFacts {
             "revision_depth": JSONValue(depth),
             "revision_limit": JSONValue(limit),
             "public_uuid": .string(database.publicUUID),
-            "unrun_validations": .array(unrun.map { .string($0) }),
+            "unrun_validations": .array(unrun.map { .string($0.text) }),
         ]
         var lines = [
             ("Name", database.name),
@@ -72,7 +72,7 @@ private struct DatabaseFacts {
         ]
         if !unrun.isEmpty {
             let names =
-                unrun.prefix(3).joined(separator: ", ")
+                unrun.prefix(3).map(\.text).joined(separator: ", ")
                 + (unrun.count > 3 ? " and \(unrun.count - 3) more" : "")
             lines.append(
                 ("Rules not kept", "validate_doc_update of \(names): nothing here runs it"))

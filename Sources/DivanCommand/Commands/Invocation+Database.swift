@@ -55,11 +55,8 @@ extension Invocation {
         return path
     }
 
-    /// The ID's kind that most commands do not take: a local document.
-    static func isLocal(_ id: String) -> Bool { id.hasBytePrefix("_local/") }
-
     /// Returns a document, or says which way there is none.
-    func document(_ id: String, in database: Database) throws -> Document {
+    func document(_ id: DocumentID, in database: Database) throws -> Document {
         if let document = try database.document(withID: id) { return document }
         guard try database.revisionTree(of: id) == nil else {
             throw CommandFailure(

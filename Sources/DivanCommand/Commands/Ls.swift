@@ -37,7 +37,7 @@ extension Command {
             } else if isLong {
                 try output.line(row.longLine(output.outTerminal))
             } else {
-                try output.line(PrintableText.escaping(row.id))
+                try output.line(PrintableText.escaping(row.id.text))
             }
         }
     }
@@ -57,8 +57,8 @@ extension CommandSchema {
 extension Invocation {
     func allDocumentsOptions() throws -> AllDocumentsOptions {
         var options = AllDocumentsOptions()
-        options.startID = arguments.string("start")
-        options.endID = arguments.string("end")
+        options.startID = arguments.string("start").map { DocumentID($0) }
+        options.endID = arguments.string("end").map { DocumentID($0) }
         options.limit = try arguments.count("limit")
         options.skip = try arguments.count("skip") ?? 0
         options.descending = arguments.flag("descending")
@@ -69,8 +69,8 @@ extension Invocation {
 extension DocumentRow {
     fileprivate var json: [UInt8] {
         var text = Array("{".utf8)
-        DocumentText.append("id", .string(id), to: &text)
-        DocumentText.append("rev", .string(revisionID), to: &text)
+        DocumentText.append("id", .string(id.text), to: &text)
+        DocumentText.append("rev", .string(revisionID.description), to: &text)
         DocumentText.append("seq", .integer(Int64(clamping: sequence)), to: &text)
         if isDeleted { DocumentText.append("deleted", .bool(true), to: &text) }
         if isConflicted { DocumentText.append("conflict", .bool(true), to: &text) }
@@ -81,11 +81,11 @@ extension DocumentRow {
     /// Revision and sequence in columns that fit all but unusual ones, then the ID.
     fileprivate func longLine(_ terminal: Terminal) -> String {
         let number = "\(sequence)"
-        let revision = revisionID
+        let revision = revisionID.description
         let left =
             String(repeating: " ", count: max(0, 9 - number.count)) + number + "  " + revision
             + String(repeating: " ", count: max(0, 36 - revision.count))
-        var line = terminal.styled(left, .faint) + "  " + PrintableText.escaping(id)
+        var line = terminal.styled(left, .faint) + "  " + PrintableText.escaping(id.text)
         if isConflicted { line += "  " + terminal.styled("conflict", .warning) }
         if isDeleted { line += "  " + terminal.styled("deleted", .warning) }
         return line

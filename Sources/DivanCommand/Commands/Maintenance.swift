@@ -192,7 +192,7 @@ extension Invocation {
                 var text = Array("{".utf8)
                 DocumentText.append("message", .string(problem.message), to: &text)
                 if let id = problem.documentID {
-                    DocumentText.append("id", .string(id), to: &text)
+                    DocumentText.append("id", .string(id.text), to: &text)
                 }
                 try output.json(text + [JSONByte.closeBrace], pretty: false)
             } else {

@@ -44,10 +44,10 @@ extension Command {
 
 /// What `divan put` was asked to do.
 private struct PutRequest {
-    private let id: String?
-    private let revision: String?
+    private let id: DocumentID?
+    private let revision: RevisionID?
     private let isReplacing: Bool
-    private let history: [String]
+    private let history: [RevisionID]
     private let isDeleted: Bool
     private let properties: JSONObject
 
@@ -58,11 +58,12 @@ private struct PutRequest {
         let ownID = object.removeValue(forKey: "_id")
         let ownRevision = object.removeValue(forKey: "_rev")
         isDeleted = object.removeValue(forKey: "_deleted") == .bool(true)
-        id = arguments.optionalArgument("ID") ?? ownID?.string
-        revision = arguments.string("rev") ?? ownRevision?.string
+        id = arguments.documentID ?? (ownID?.string).map { DocumentID($0) }
+        revision = arguments.revisionID ?? (ownRevision?.string).map { RevisionID($0) }
         isReplacing = arguments.flag("replace")
         history =
-            arguments.string("history")?.split(separator: ",").map(String.init) ?? []
+            arguments.string("history")?.split(separator: ",").map { RevisionID(String($0)) }
+            ?? []
         properties = object
         if arguments.string("history") != nil, history.isEmpty || id == nil {
             throw UsageError("--history needs an ID and at least one revision.")
@@ -77,10 +78,10 @@ private struct PutRequest {
     }
 
     func perform(in database: Database) throws -> [UInt8] {
-        if let id, Invocation.isLocal(id) {
+        if let id, id.isLocal {
             try database.putLocalDocument(id, properties)
             var text = Array("{".utf8)
-            DocumentText.append("id", .string(id), to: &text)
+            DocumentText.append("id", .string(id.text), to: &text)
             return text + [JSONByte.closeBrace]
         }
         guard let id else {

@@ -108,7 +108,7 @@ enum ReplicationOptions {
             settings.retry.patience = .seconds(seconds)
         }
         settings.filter = arguments.string("filter")
-        settings.documentIDs = arguments.strings("doc")
+        settings.documentIDs = arguments.strings("doc").map { DocumentID($0) }
         settings.channels = arguments.strings("channel")
         for text in arguments.strings("param") {
             let (key, value) = try JSONInput.assignment(text)

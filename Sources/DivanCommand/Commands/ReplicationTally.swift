@@ -48,7 +48,7 @@ final class ReplicationTally: Sendable {
             return state.refusals
         }
         if count <= Self.printed {
-            bar.printAbove("\(PrintableText.escaping(document.id)): \(error.message)")
+            bar.printAbove("\(PrintableText.escaping(document.id.text)): \(error.message)")
         }
     }
 }

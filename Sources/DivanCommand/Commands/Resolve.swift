@@ -31,9 +31,11 @@ extension Command {
             if isJSON {
                 try output.json(json(row, in: database), pretty: false)
             } else {
-                let revisions = row.conflictingRevisions.map(PrintableText.escaping)
+                let revisions = row.conflictingRevisions.map {
+                    PrintableText.escaping($0.description)
+                }
                 try output.line(
-                    ([PrintableText.escaping(row.id)] + revisions).joined(separator: "  "))
+                    ([PrintableText.escaping(row.id.text)] + revisions).joined(separator: "  "))
             }
         }
     }
@@ -41,9 +43,9 @@ extension Command {
     private static func json(_ row: DocumentRow, in database: Database) throws -> [UInt8] {
         let tree = try database.revisionTree(of: row.id)
         var text = Array("{".utf8)
-        DocumentText.append("id", .string(row.id), to: &text)
-        DocumentText.append("winner", .string(row.revisionID), to: &text)
-        let others = row.conflictingRevisions.dropFirst().map(JSONValue.string)
+        DocumentText.append("id", .string(row.id.text), to: &text)
+        DocumentText.append("winner", .string(row.revisionID.description), to: &text)
+        let others = row.conflictingRevisions.dropFirst().map { JSONValue.string($0.description) }
         DocumentText.append("others", .array(others), to: &text)
         if let ancestor = tree?.commonAncestorOfLiveLeaves {
             DocumentText.append("ancestor", .string(ancestor.id.description), to: &text)
@@ -86,7 +88,7 @@ extension Command {
             ])
     ) { invocation in
         let decision = try ResolveDecision(invocation.arguments)
-        let id = invocation.arguments.optionalArgument("ID")
+        let id = invocation.arguments.documentID
         let isAll = invocation.arguments.flag("all")
         if isAll == (id != nil) { throw UsageError("Give the ID of a document, or --all.") }
         if isAll, case .revision = decision { throw UsageError("--keep goes with one document.") }
@@ -102,7 +104,7 @@ extension Command {
 
 /// How conflicts are to end.
 private enum ResolveDecision {
-    case revision(String)
+    case revision(RevisionID)
     case winner
     case latest(String)
     case merge
@@ -110,7 +112,9 @@ private enum ResolveDecision {
 
     init(_ arguments: ParsedArguments) throws {
         var decisions: [ResolveDecision] = []
-        if let revision = arguments.string("keep") { decisions.append(.revision(revision)) }
+        if let revision = arguments.string("keep") {
+            decisions.append(.revision(RevisionID(revision)))
+        }
         if arguments.flag("winner") { decisions.append(.winner) }
         if let key = arguments.string("latest") { decisions.append(.latest(key)) }
         if arguments.flag("merge") { decisions.append(.merge) }
@@ -125,7 +129,7 @@ private enum ResolveDecision {
         switch self {
         case .revision(let revision):
             guard
-                let leaf = conflict.leaves.first(where: { $0.revisionID.hasSameBytes(as: revision) }
+                let leaf = conflict.leaves.first(where: { $0.revisionID == revision }
                 )
             else {
                 throw CommandFailure(
@@ -143,7 +147,7 @@ private enum ResolveDecision {
 }
 
 extension Invocation {
-    fileprivate func resolve(_ id: String, in database: Database, _ decision: ResolveDecision)
+    fileprivate func resolve(_ id: DocumentID, in database: Database, _ decision: ResolveDecision)
         throws
     {
         // A missing document gets its own sentence.
@@ -152,7 +156,7 @@ extension Invocation {
             return try output.json(DocumentText.receipt(result), pretty: false)
         }
         try output.json(DocumentText.receipt(current), pretty: false)
-        output.remark("Document \"\(PrintableText.escaping(id))\" is not in conflict.")
+        output.remark("Document \"\(PrintableText.escaping(id.text))\" is not in conflict.")
     }
 
     fileprivate func resolveAll(in database: Database, _ decision: ResolveDecision) throws {

@@ -24,14 +24,14 @@ extension Command {
     ) { invocation in
         let database = try invocation.openDatabase(forWriting: true)
         defer { database.close() }
-        let ids = invocation.arguments.argumentList("ID")
-        let revision = invocation.arguments.string("rev")
+        let ids = invocation.arguments.documentIDs
+        let revision = invocation.arguments.revisionID
         if revision != nil, ids.count > 1 {
             throw UsageError("--rev goes with a single document.")
         }
         let tombstones = try database.inBatch {
             try ids.compactMap { id -> Document? in
-                if Invocation.isLocal(id) {
+                if id.isLocal {
                     guard try database.localDocument(id) != nil else {
                         throw CommandFailure(.notFound, "There is no local document \"\(id)\".")
                     }
@@ -71,8 +71,8 @@ extension Command {
     ) { invocation in
         let database = try invocation.openDatabase(forWriting: true)
         defer { database.close() }
-        let ids = invocation.arguments.argumentList("ID")
-        let revisions = invocation.arguments.strings("rev")
+        let ids = invocation.arguments.documentIDs
+        let revisions = invocation.arguments.revisionIDs
         if !revisions.isEmpty, ids.count > 1 {
             throw UsageError("--rev goes with a single document.")
         }
@@ -84,7 +84,7 @@ extension Command {
                     }
                 } else {
                     let purged = try database.purge(id, revisions: revisions)
-                    if let missing = revisions.first(where: { !NameSet(purged).contains($0) }) {
+                    if let missing = revisions.first(where: { !purged.contains($0) }) {
                         throw CommandFailure(
                             .notFound, "Document \"\(id)\" has no leaf revision \(missing).")
                     }

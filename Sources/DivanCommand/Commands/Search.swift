@@ -80,7 +80,7 @@ extension Invocation {
         for row in result {
             if isJSON {
                 var text = Array("{".utf8)
-                DocumentText.append("id", .string(row.documentID), to: &text)
+                DocumentText.append("id", .string(row.documentID.text), to: &text)
                 DocumentText.append("score", .double(row.score), to: &text)
                 if let snippet = row.snippet() {
                     DocumentText.append("snippet", .string(snippet), to: &text)
@@ -88,7 +88,7 @@ extension Invocation {
                 text.append(JSONByte.closeBrace)
                 try output.json(text, pretty: false)
             } else {
-                try output.line(PrintableText.escaping(row.documentID))
+                try output.line(PrintableText.escaping(row.documentID.text))
                 let snippet = row.snippet(
                     start: mark.first.map(String.init) ?? "", end: mark.last.map(String.init) ?? "")
                 if let snippet { try output.line("  " + snippet) }

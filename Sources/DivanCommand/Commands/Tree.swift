@@ -25,7 +25,7 @@ extension Command {
     ) { invocation in
         let database = try invocation.openDatabase()
         defer { database.close() }
-        let id = try invocation.arguments.argument("ID")
+        let id = try invocation.arguments.requiredDocumentID()
         let isWhole = invocation.arguments.flag("all")
         guard
             let tree = try isWhole

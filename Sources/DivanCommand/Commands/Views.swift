@@ -154,7 +154,7 @@ extension Invocation {
         guard arguments.flag("json") else {
             var parts = [JSONWriter.string(row.key)]
             if let value = row.value { parts.append(JSONWriter.string(value)) }
-            if let id = row.documentID { parts.append(PrintableText.escaping(id)) }
+            if let id = row.documentID { parts.append(PrintableText.escaping(id.text)) }
             try output.line(parts.joined(separator: "  "))
             if let document = row.includedDocument {
                 try output.json(DocumentText.json(document), pretty: false)
@@ -163,7 +163,7 @@ extension Invocation {
         }
         var text = Array("{".utf8)
         DocumentText.append("key", row.key, to: &text)
-        if let id = row.documentID { DocumentText.append("id", .string(id), to: &text) }
+        if let id = row.documentID { DocumentText.append("id", .string(id.text), to: &text) }
         if let value = row.value { DocumentText.append("value", value, to: &text) }
         if let document = row.includedDocument {
             text += Array(",\"doc\":".utf8) + DocumentText.json(document)

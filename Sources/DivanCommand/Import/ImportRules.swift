@@ -32,9 +32,9 @@ enum ImportedDocument: Sendable {
     /// A new document, or a new revision of one.
     case edit(MutableDocument, body: PackedValue)
     /// A revision with the ID it has elsewhere.
-    case revision(id: String, history: [String], isDeleted: Bool, body: PackedValue)
+    case revision(id: DocumentID, history: [RevisionID], isDeleted: Bool, body: PackedValue)
     /// A tombstone without a revision: the document is to be deleted here.
-    case deletion(id: String)
+    case deletion(id: DocumentID)
     /// A row about a document that was deleted, which has nothing to store.
     case nothing
 }

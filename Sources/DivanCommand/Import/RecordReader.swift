@@ -84,33 +84,33 @@ struct RecordReader: Sendable {
         return object
     }
 
-    private func documentID(_ packed: PackedValue) throws -> String? {
+    private func documentID(_ packed: PackedValue) throws -> DocumentID? {
         let name = rules.idField ?? "_id"
         guard let value = packed[name] else {
             if rules.idField == nil { return nil }
             throw RecordProblem("has no property \"\(name)\", which --id-field names.")
         }
-        if let text = value.string { return rules.idPrefix + text }
-        if let number = value.int64 { return rules.idPrefix + String(number) }
+        if let text = value.string { return "\(rules.idPrefix)\(text)" }
+        if let number = value.int64 { return "\(rules.idPrefix)\(number)" }
         throw RecordProblem("has a \"\(name)\" that is neither text nor a whole number.")
     }
 
     /// The revisions that the record names, newest first; `nil` if it names none.
-    private func history(_ packed: PackedValue) throws -> [String]? {
+    private func history(_ packed: PackedValue) throws -> [RevisionID]? {
         guard let revision = packed["_rev"] else { return nil }
-        guard let newest = revision.string else {
+        guard let newest = revision.string.map({ RevisionID($0) }) else {
             throw RecordProblem("has a _rev that is no text.")
         }
         guard let revisions = packed["_revisions"] else { return [newest] }
         guard let start = revisions["start"]?.int64, let ids = revisions["ids"], ids.count > 0,
             Int64(clamping: ids.count) <= start
         else { throw RecordProblem("has a _revisions that cannot be understood.") }
-        var history: [String] = []
+        var history: [RevisionID] = []
         ids.forEachElement { id in
             let generation = start.subtractingSaturated(Int64(clamping: history.count))
             history.append("\(generation)-\(id.string ?? "")")
         }
-        guard newest.hasSameBytes(as: history.first) else {
+        guard newest == history.first else {
             throw RecordProblem("has a _revisions that does not begin with its _rev.")
         }
         return history

@@ -45,7 +45,7 @@ final class PendingAttachment: Sendable {
     ///
     /// - Throws: `DatabaseError` with code `.invalidDocument` when it is not as declared, `.io`,
     ///   `.storageFull`, and what its reader throws.
-    func stage(in store: AttachmentStore, for id: String) throws -> Staged {
+    func stage(in store: AttachmentStore, for id: DocumentID) throws -> Staged {
         try state.withLock { state in
             switch state {
             case .staged(let staged) where staged.attachment.store === store:
@@ -69,7 +69,7 @@ final class PendingAttachment: Sendable {
     }
 
     /// Content that lies in the store's temporary files already; nil for any other.
-    private func spooled(_ store: AttachmentStore, _ id: String) throws -> Staged? {
+    private func spooled(_ store: AttachmentStore, _ id: DocumentID) throws -> Staged? {
         guard case .spooled(let staged, let md5) = content.source, staged.store === store else {
             return nil
         }
@@ -89,7 +89,7 @@ final class PendingAttachment: Sendable {
 
     private static func stage(
         _ reader: any AttachmentReader, _ pending: PendingAttachment, _ store: AttachmentStore,
-        _ id: String
+        _ id: DocumentID
     ) throws -> Staged {
         var check = ContentCheck(pending.content, label: pending.label, id: id, store.digest)
         let staged = try store.stage { count in
@@ -106,7 +106,7 @@ final class PendingAttachment: Sendable {
 private struct ContentCheck {
     private let content: AttachmentContent
     private let label: String
-    private let id: String
+    private let id: DocumentID
     private let md5: ContentDigest?
     private var decoder: GzipDecoder?
     private var length = 0
@@ -115,7 +115,7 @@ private struct ContentCheck {
     private let knownMD5: String?
 
     init(
-        _ content: AttachmentContent, label: String, id: String, _ digest: any MessageDigest,
+        _ content: AttachmentContent, label: String, id: DocumentID, _ digest: any MessageDigest,
         knownMD5: String? = nil
     ) {
         self.content = content

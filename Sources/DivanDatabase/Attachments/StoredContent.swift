@@ -21,7 +21,7 @@ struct StoredContent: Sendable {
     var encodedLength: Int?
     /// How messages call it.
     var label: String
-    var documentID: String?
+    var documentID: DocumentID?
     var revision: RevisionID?
     /// The content itself, while it is in no database.
     var pending: PendingAttachment?
@@ -117,7 +117,7 @@ struct StoredContent: Sendable {
             throw DatabaseError(
                 .databaseClosed,
                 "The database of \(label) is closed or deleted; open it again and read the document "
-                    + "anew.", documentID: documentID, revisionID: revision?.description)
+                    + "anew.", documentID: documentID, revisionID: revision)
         }
         let file: ContentFile?
         do { file = try key.flatMap { key throws(SystemError) in try store.open(key) } } catch {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import DivanJSON
+internal import DivanJSON
 public import DivanModel
 internal import DivanStorage
 
@@ -9,14 +9,15 @@ public struct Change: Sendable, Equatable {
     /// The place in the feed; the next reading begins after it.
     public var sequence: SequenceNumber
     /// The document's ID.
-    @ByBytes public var id: String
+    public var id: DocumentID
     /// The IDs of all leaf revisions, the current one first.
-    @ByBytes public var revisions: [String]
+    public var revisions: [RevisionID]
     /// Whether the current revision is a tombstone.
     public var isDeleted: Bool
 
     /// Makes a change.
-    public init(sequence: SequenceNumber, id: String, revisions: [String], isDeleted: Bool) {
+    public init(sequence: SequenceNumber, id: DocumentID, revisions: [RevisionID], isDeleted: Bool)
+    {
         self.sequence = sequence
         self.id = id
         self.revisions = revisions
@@ -93,7 +94,7 @@ extension Snapshot {
             id = head.documentID
             guard head.flags.isDisjoint(with: [.consultDocument, .largeBody]) else { return }
             document = Document(
-                documentID: head.documentID, revisionID: head.revisionID, sequence: sequence,
+                id: head.documentID, revisionID: head.revisionID, sequence: sequence,
                 isDeleted: head.flags.contains(.tombstone),
                 body: PackedValue(copying: row.extracting(head.body)),
                 store: core.attachments.number)
@@ -109,16 +110,16 @@ extension Snapshot {
         guard let head else { throw DatabaseError.corrupted("A stored row", nil) }
         guard head.flags.contains(.consultDocument) else {
             return Change(
-                sequence: sequence, id: head.documentID.text,
-                revisions: [head.revisionID.description],
+                sequence: sequence, id: head.documentID,
+                revisions: [head.revisionID],
                 isDeleted: head.flags.contains(.tombstone))
         }
         guard let record = try record(head.documentID) else {
             throw DatabaseError.corrupted("The record", head.documentID)
         }
         return Change(
-            sequence: sequence, id: head.documentID.text,
-            revisions: record.tree.leaves.map(\.id.description), isDeleted: record.tree.isDeleted)
+            sequence: sequence, id: head.documentID,
+            revisions: record.tree.leaves.map(\.id), isDeleted: record.tree.isDeleted)
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import DivanJSON
+internal import DivanJSON
 public import DivanModel
 
 /// What became of a document: a new revision, or its purging.
@@ -15,10 +15,10 @@ public import DivanModel
 /// change only, so `isConflict` and the other facts describe that change, not each step.
 public struct DocumentChange: Sendable, Hashable {
     /// The document's ID.
-    @ByBytes public var documentID: String
+    public var documentID: DocumentID
     /// The revision that was added; nil for a purge. Where no revision was added and another one
     /// became current, as when single revisions are purged, it is that one.
-    @ByBytes public var revisionID: String?
+    public var revisionID: RevisionID?
     /// The place of the change in the feed; nil for a purge, which has none.
     public var sequence: SequenceNumber?
     /// Whether that revision is the document's current one. False for a revision that came from
@@ -35,7 +35,7 @@ public struct DocumentChange: Sendable, Hashable {
 
     /// Makes a change.
     package init(
-        documentID: String, revisionID: String? = nil, sequence: SequenceNumber? = nil,
+        documentID: DocumentID, revisionID: RevisionID? = nil, sequence: SequenceNumber? = nil,
         isCurrentRevision: Bool = false, isConflict: Bool = false, isDeletion: Bool = false,
         isPurge: Bool = false, source: ChangeSource = .local
     ) {
@@ -68,7 +68,7 @@ public struct DatabaseChange: Sendable, Hashable {
     public var hasForgottenPurges: Bool
 
     /// The IDs of the changed documents.
-    public var documentIDs: [String] { changes.map(\.documentID) }
+    public var documentIDs: [DocumentID] { changes.map(\.documentID) }
 
     /// Makes a database change.
     package init(

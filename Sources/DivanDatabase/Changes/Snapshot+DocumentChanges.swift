@@ -43,8 +43,8 @@ extension Snapshot {
                 guard let record = try readable(rows, { try PurgeRecord($0) }),
                     record.isWholeDocument
                 else { return }
-                let id = record.documentID.text
-                piece.purges.append((number, DocumentChange(documentID: id, isPurge: true)))
+                let change = DocumentChange(documentID: record.documentID, isPurge: true)
+                piece.purges.append((number, change))
             }
             piece.end.purge = purges.last
             guard purges.isAtEnd else { return piece }
@@ -67,13 +67,13 @@ extension Snapshot {
                 guard let record = try readable(rows, { try PurgeRecord($0) }),
                     record.documentID == id, record.isWholeDocument
                 else { return }
-                piece.purges = [(number, DocumentChange(documentID: id.text, isPurge: true))]
+                piece.purges = [(number, DocumentChange(documentID: id, isPurge: true))]
             }
             let head = try head(id)
             let forgotten = try state().forgottenPurge
             if head == nil, piece.purges.isEmpty, start.purge < forgotten {
                 // It was purged too long ago to be in the list, or was never there.
-                piece.purges = [(forgotten, DocumentChange(documentID: id.text, isPurge: true))]
+                piece.purges = [(forgotten, DocumentChange(documentID: id, isPurge: true))]
             }
             guard let sequence = head?.updateSequence, sequence > start.sequence else {
                 return piece
@@ -97,7 +97,7 @@ extension Snapshot {
         -> DocumentChange
     {
         var change = DocumentChange(
-            documentID: row.documentID.text, revisionID: row.revisionID.description,
+            documentID: row.documentID, revisionID: row.revisionID,
             sequence: sequence, isCurrentRevision: true,
             isDeletion: row.flags.contains(.tombstone))
         guard row.flags.contains(.consultDocument) else { return change }

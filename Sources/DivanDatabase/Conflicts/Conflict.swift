@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+public import DivanModel
 
 /// A document whose replicas were edited apart: two or more live revisions, none older than another.
 ///
@@ -31,18 +31,17 @@ public struct Conflict: Sendable {
     /// compacted away, or never received.
     public let ancestor: Document?
     /// The ID of that revision, also where its body is gone.
-    public var ancestorRevisionID: String? { ancestorID?.description }
-    let ancestorID: RevisionID?
+    public let ancestorRevisionID: RevisionID?
 
     init(winner: Document, others: [Document], ancestor: Document?, ancestorID: RevisionID?) {
         self.winner = winner
         self.others = others
         self.ancestor = ancestor
-        self.ancestorID = ancestorID
+        ancestorRevisionID = ancestorID
     }
 
     /// The document's ID.
-    public var id: String { winner.id }
+    public var id: DocumentID { winner.id }
 
     /// All live leaf revisions, the winner first.
     public var leaves: [Document] { [winner] + others }
@@ -51,7 +50,7 @@ public struct Conflict: Sendable {
 extension Conflict: CustomStringConvertible {
     /// The document's ID and the revisions; never any content.
     public var description: String {
-        "Conflict(\(id): \(leaves.map(\.revisionID).joined(separator: ", ")))"
+        "Conflict(\(id): \(leaves.map(\.revisionID.description).joined(separator: ", ")))"
     }
 }
 

@@ -25,7 +25,7 @@ struct ConflictSweep {
     func run(_ decide: Decision) throws -> ConflictReport {
         var report = ConflictReport()
         let total = try database.conflictCount
-        var last: String?
+        var last: DocumentID?
         while true {
             try progress.report(
                 WorkProgress(
@@ -38,7 +38,7 @@ struct ConflictSweep {
         }
     }
 
-    private func page(after last: String?) throws -> [Conflict] {
+    private func page(after last: DocumentID?) throws -> [Conflict] {
         try database.checkOpen()
         return try database.core.read { snapshot in
             var page: [Conflict] = []
@@ -65,7 +65,7 @@ struct ConflictSweep {
                 report.failures.append(ConflictReport.Failure(id: conflict.id, error: error))
             }
         }
-        var changed: [String] = []
+        var changed: [DocumentID] = []
         var outcome = ConflictReport()
         try database.write { transaction in
             for (conflict, resolution) in decided {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+public import DivanModel
 internal import DivanStorage
 
 /// The outcome of resolving the conflicts of a database.
@@ -8,7 +8,7 @@ public struct ConflictReport: Sendable {
     /// A document that is still in conflict.
     public struct Failure: Sendable {
         /// The document's ID.
-        public var id: String
+        public var id: DocumentID
         /// What the resolver or the database threw.
         public var error: any Error
     }
@@ -32,7 +32,7 @@ extension Database {
     ///
     /// - Returns: nil when it has one live revision or none, or does not exist.
     /// - Throws: `DatabaseError` with code `.invalidID`, `.databaseClosed`, `.io` or `.corrupted`.
-    public func conflict(of id: String) throws -> Conflict? {
+    public func conflict(of id: DocumentID) throws -> Conflict? {
         try read { try $0.conflict(of: id) }
     }
 
@@ -62,11 +62,13 @@ extension Database {
     /// - Returns: The revision kept; nil when the document is not in conflict.
     /// - Throws: As `resolve(_:by:)`.
     @discardableResult
-    public func resolveConflicts(of id: String, keeping revision: String) throws -> Document? {
-        let kept = try RevisionID.parse(revision, of: id)
+    public func resolveConflicts(of id: DocumentID, keeping revision: RevisionID) throws
+        -> Document?
+    {
+        let kept = try revision.checked(of: id)
         return try resolveConflicts(of: id) { conflict in
-            guard let leaf = conflict.leaves.first(where: { $0.revision == kept }) else {
-                throw DatabaseError.noLiveLeaf(conflict.winner.documentID, kept)
+            guard let leaf = conflict.leaves.first(where: { $0.revisionID == kept }) else {
+                throw DatabaseError.noLiveLeaf(conflict.id, kept)
             }
             return .keep(leaf)
         }
@@ -81,7 +83,7 @@ extension Database {
     ///   when the document is not in conflict.
     /// - Throws: What the resolver throws, and as `resolve(_:by:)`.
     @discardableResult
-    public func resolveConflicts(of id: String, with resolver: some ConflictResolver) throws
+    public func resolveConflicts(of id: DocumentID, with resolver: some ConflictResolver) throws
         -> Document?
     {
         try resolveConflicts(of: id) { try resolver.resolve($0) }
@@ -90,7 +92,7 @@ extension Database {
     /// Ends a document's conflict as a closure decides; see `resolveConflicts(of:with:)`.
     @discardableResult
     public func resolveConflicts(
-        of id: String, _ decide: (Conflict) throws -> ConflictResolution
+        of id: DocumentID, _ decide: (Conflict) throws -> ConflictResolution
     ) throws -> Document? {
         try checkWritable()
         return try EditAttempts.run(on: id) {
@@ -144,7 +146,7 @@ extension WriteTransaction {
 
 extension ReadTransaction {
     /// Returns a document's conflict; see `Database.conflict(of:)`.
-    public func conflict(of id: String) throws -> Conflict? {
-        try snapshot.conflict(DocumentID.parse(id))
+    public func conflict(of id: DocumentID) throws -> Conflict? {
+        try snapshot.conflict(id.checked())
     }
 }

@@ -18,11 +18,11 @@ extension WriteContext {
     /// - Returns: What now stands for the document.
     func resolve(_ conflict: Conflict, _ resolution: ConflictResolution) throws -> Document {
         let (_, snapshot) = try transaction()
-        let id = conflict.winner.documentID
+        let id = conflict.winner.id
         guard let record = try snapshot.record(id) else { throw DatabaseError.documentNotFound(id) }
         let live = record.tree.leaves.filter { !$0.isTombstone }.map(\.id)
-        guard live == conflict.leaves.map(\.revision) else {
-            throw DatabaseError.conflict(id, parent: conflict.winner.revision)
+        guard live == conflict.leaves.map(\.revisionID) else {
+            throw DatabaseError.conflict(id, parent: conflict.winner.revisionID)
         }
         var edits: [LeafEdit] = []
         let tombstone = RevisionContent(body: .emptyObject, isDeleted: true)
@@ -30,10 +30,10 @@ extension WriteContext {
         case .delete:
             edits = live.map { LeafEdit(parent: $0, content: tombstone) }
         case .keep(let document):
-            guard document.documentID == id, live.contains(document.revision) else {
-                throw DatabaseError.noLiveLeaf(id, document.revision)
+            guard document.id == id, live.contains(document.revisionID) else {
+                throw DatabaseError.noLiveLeaf(id, document.revisionID)
             }
-            edits = live.filter { $0 != document.revision }
+            edits = live.filter { $0 != document.revisionID }
                 .map { LeafEdit(parent: $0, content: tombstone) }
         case .save(let properties):
             let body = try conflict.body(of: properties)
@@ -176,7 +176,7 @@ extension Conflict {
 
     private func checkAttachments(_ stubs: JSONValue) throws {
         guard let object = stubs.object else {
-            throw DatabaseError.reservedKey(Self.attachments, winner.documentID)
+            throw DatabaseError.reservedKey(Self.attachments, winner.id)
         }
         let revisions = leaves + (ancestor.map { [$0] } ?? [])
         for (name, stub) in object {
@@ -184,7 +184,7 @@ extension Conflict {
                 guard let known = document.body[Self.attachments]?[name] else { return false }
                 return (known["digest"]?.string).hasSameBytes(as: stub["digest"]?.string)
             }
-            guard isKnown else { throw DatabaseError.foreignAttachment(name, winner.documentID) }
+            guard isKnown else { throw DatabaseError.foreignAttachment(name, winner.id) }
         }
     }
 }

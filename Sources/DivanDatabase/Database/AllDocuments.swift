@@ -7,9 +7,9 @@ internal import DivanStorage
 /// Which documents an enumeration covers, and in which order.
 public struct AllDocumentsOptions: Sendable {
     /// The first ID, inclusive; nil for the beginning (the end when descending).
-    public var startID: String?
+    public var startID: DocumentID?
     /// The last ID, inclusive; nil for the end (the beginning when descending).
-    public var endID: String?
+    public var endID: DocumentID?
     /// Whether the order is descending.
     public var descending = false
     /// How many documents to pass over first.
@@ -35,8 +35,9 @@ public struct AllDocumentsOptions: Sendable {
 /// A document in an enumeration.
 public struct DocumentRow: Sendable {
     /// The document's ID.
-    public var id: String
-    let revision: RevisionID
+    public var id: DocumentID
+    /// The ID of the current revision.
+    public let revisionID: RevisionID
     /// The sequence of the current revision; 0 when its body is gone.
     public var sequence: SequenceNumber
     /// Whether the current revision is a tombstone.
@@ -45,25 +46,22 @@ public struct DocumentRow: Sendable {
     public var isConflicted: Bool
     /// The IDs of the live leaf revisions, the current one first, of a document in conflict in an
     /// enumeration that shows conflicts; otherwise empty.
-    public var conflictingRevisions: [String] = []
+    public var conflictingRevisions: [RevisionID] = []
     /// The document, when the enumeration includes them.
     public var document: Document?
 
     /// Makes the row of a document.
     package init(
-        id: String, revision: RevisionID, sequence: SequenceNumber, isDeleted: Bool,
+        id: DocumentID, revision: RevisionID, sequence: SequenceNumber, isDeleted: Bool,
         isConflicted: Bool, document: Document? = nil
     ) {
         self.id = id
-        self.revision = revision
+        revisionID = revision
         self.sequence = sequence
         self.isDeleted = isDeleted
         self.isConflicted = isConflicted
         self.document = document
     }
-
-    /// The ID of the current revision.
-    public var revisionID: String { revision.description }
 }
 
 extension Snapshot {
@@ -85,7 +83,7 @@ extension Snapshot {
             var found = try seek(cursor, options)
             var toSkip = options.skip
             var left = options.limit ?? .max
-            let end = options.endID.map { Array($0.utf8) }
+            let end = options.endID.map { Array($0.text.utf8) }
             // What the closure itself creates in a batch is not part of the enumeration: it would
             // never end if each document made another one behind it.
             let last = context == nil ? SequenceNumber.max : try state().lastSequence
@@ -126,7 +124,7 @@ extension Snapshot {
         guard let start = options.startID else {
             return try options.descending ? cursor.seekToLast() : cursor.seekToFirst()
         }
-        return try start.withSpan { key in
+        return try start.text.withSpan { key in
             try options.descending ? cursor.seek(toAtMost: key) : cursor.seek(toAtLeast: key)
         }
     }
@@ -142,8 +140,8 @@ extension Snapshot {
         _ key: Span<UInt8>, _ value: Span<UInt8>, _ options: AllDocumentsOptions,
         createdBy last: SequenceNumber
     ) throws -> DocumentRow? {
-        let id = String(utf8: key)
-        let head = try core.decoding(DocumentID(unchecked: id)) { try DocumentRecord.head(value) }
+        let id = DocumentID(String(utf8: key))
+        let head = try core.decoding(id) { try DocumentRecord.head(value) }
         if head.isDeleted && !options.includeDeleted { return nil }
         if head.winner.id.generation == 1, head.updateSequence > last { return nil }
         if options.onlyConflicts && !head.isConflicted { return nil }
@@ -151,26 +149,25 @@ extension Snapshot {
             id: id, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
             isDeleted: head.isDeleted, isConflicted: head.isConflicted)
         if head.isConflicted && (options.showConflicts || options.onlyConflicts) {
-            let record = try core.decoding(DocumentID(unchecked: id)) { try DocumentRecord(value) }
-            row.conflictingRevisions = record.tree.leaves.filter { !$0.isTombstone }
-                .map(\.id.description)
+            let record = try core.decoding(id) { try DocumentRecord(value) }
+            row.conflictingRevisions = record.tree.leaves.filter { !$0.isTombstone }.map(\.id)
         }
         return row
     }
 
     /// Calls `body` with each document in conflict behind `last`, in the order of IDs, until it
     /// returns false.
-    func forEachConflictedID(after last: String?, _ body: (DocumentID) throws -> Bool) throws {
+    func forEachConflictedID(after last: DocumentID?, _ body: (DocumentID) throws -> Bool) throws {
         try core.blaming(nil) {
             let cursor = try reader.cursor(in: core.stores.conflicts)
             defer { cursor.close() }
             // The next key in the order of bytes is the same one with a zero behind it.
-            let start: [UInt8] = last.map { Array($0.utf8) + [0] } ?? []
+            let start: [UInt8] = last.map { Array($0.text.utf8) + [0] } ?? []
             var found = try cursor.seek(toAtLeast: start.span)
             var goesOn = true
             while found, goesOn {
                 var id: DocumentID?
-                try cursor.withKey { id = DocumentID(unchecked: String(utf8: $0)) }
+                try cursor.withKey { id = DocumentID(String(utf8: $0)) }
                 if let id { goesOn = try body(id) }
                 found = try cursor.next()
             }
@@ -201,7 +198,7 @@ package struct CurrentRevision {
 extension CurrentRevision {
     fileprivate init(_ row: DocumentRow) {
         self.init(
-            id: DocumentID(unchecked: row.id), revision: row.revision, sequence: row.sequence,
+            id: row.id, revision: row.revisionID, sequence: row.sequence,
             isDeleted: row.isDeleted)
     }
 }
@@ -246,7 +243,7 @@ package final class BodyCursor {
                 }
                 guard !content.flags.contains(.largeBody) else { return }
                 document = Document(
-                    documentID: id, revisionID: row.revision, sequence: row.sequence,
+                    id: id, revisionID: row.revision, sequence: row.sequence,
                     isDeleted: row.isDeleted,
                     body: PackedValue(copying: value.extracting(content.body)),
                     store: snapshot.core.attachments.number)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
+internal import DivanModel
 
 // Content beside documents: stored before there is a document for it, found by what names it.
 extension Database {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanModel
+public import DivanModel
 
 extension Database {
     // MARK: - Reading
@@ -14,10 +14,10 @@ extension Database {
     ///
     /// - Returns: nil when there is no such document or it is deleted.
     /// - Throws: `DatabaseError` with code `.invalidID`, `.databaseClosed`, `.io` or `.corrupted`.
-    public func document(withID id: String) throws -> Document? {
-        let documentID = try DocumentID.parse(id)
+    public func document(withID id: DocumentID) throws -> Document? {
+        let id = try id.checked()
         try checkOpen()
-        return try core.read { try $0.document(documentID) }
+        return try core.read { try $0.document(id) }
     }
 
     /// Returns a given revision of a document, current or not.
@@ -25,12 +25,12 @@ extension Database {
     /// - Returns: nil when the document does not exist.
     /// - Throws: `DatabaseError` with code `.revisionNotFound` when the document has no such revision
     ///   or its body was compacted away.
-    public func document(withID id: String, revision: String) throws -> Document? {
+    public func document(withID id: DocumentID, revision: RevisionID) throws -> Document? {
         try read { try $0.document(withID: id, revision: revision) }
     }
 
     /// Whether a document exists and is not deleted.
-    public func contains(_ id: String) throws -> Bool { try read { try $0.contains(id) } }
+    public func contains(_ id: DocumentID) throws -> Bool { try read { try $0.contains(id) } }
 
     // MARK: - Saving
 
@@ -99,11 +99,13 @@ extension Database {
     ///   during each of 1,000 attempts, as `save(_:_:)`, and whatever `edit` throws, which leaves the
     ///   document unchanged.
     @discardableResult
-    public func update(_ id: String, _ edit: (MutableDocument) throws -> Void) throws -> Document {
+    public func update(_ id: DocumentID, _ edit: (MutableDocument) throws -> Void) throws
+        -> Document
+    {
         try checkWritable()
         return try EditAttempts.run(on: id) {
             guard let document = try document(withID: id) else {
-                throw DatabaseError.documentNotFound(try DocumentID.parse(id))
+                throw DatabaseError.documentNotFound(try id.checked())
             }
             let copy = document.toMutable()
             try edit(copy)
@@ -121,7 +123,7 @@ extension Database {
     /// - Throws: `DatabaseError` with code `.documentNotFound` when there never was such a document,
     ///   or as `write(_:)`.
     @discardableResult
-    public func delete(_ id: String) throws -> Document { try operation { try $0.delete(id) } }
+    public func delete(_ id: DocumentID) throws -> Document { try operation { try $0.delete(id) } }
 
     /// Deletes a document as it was read.
     ///
@@ -140,7 +142,7 @@ extension Database {
     ///
     /// - Returns: Whether there was such a document.
     @discardableResult
-    public func purge(_ id: String) throws -> Bool { try operation { try $0.purge(id) } }
+    public func purge(_ id: DocumentID) throws -> Bool { try operation { try $0.purge(id) } }
 
     /// Removes a document without a trace, whatever has become of it since it was read.
     ///
@@ -152,7 +154,7 @@ extension Database {
     ///
     /// - Returns: The revisions removed; those that are no leaves are left alone.
     @discardableResult
-    public func purge(_ id: String, revisions: [String]) throws -> [String] {
+    public func purge(_ id: DocumentID, revisions: [RevisionID]) throws -> [RevisionID] {
         try operation { try $0.purge(id, revisions: revisions) }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Dispatch
-internal import DivanModel
+public import DivanModel
 
 // Listening to changes: of all documents or one, as a sequence or by a callback.
 extension Database {
@@ -34,10 +34,10 @@ extension Database {
     /// ```
     ///
     /// - Throws: `DatabaseError` with code `.invalidID`, `.databaseClosed`, `.io` or `.corrupted`.
-    public func documentChanges(of id: String) throws -> ChangeNotifications<DocumentChange> {
+    public func documentChanges(of id: DocumentID) throws -> ChangeNotifications<DocumentChange> {
         try checkOpen()
         let reader = DocumentChangeReader(
-            id: try DocumentID.parse(id), mark: try core.committedMark())
+            id: try id.checked(), mark: try core.committedMark())
         return ChangeNotifications(database: self, start: reader)
     }
 
@@ -74,12 +74,12 @@ extension Database {
     /// - Returns: The token that keeps the listener: hold on to it.
     /// - Throws: also `.invalidID`.
     public func addDocumentChangeListener(
-        for id: String, on queue: DispatchQueue? = nil,
+        for id: DocumentID, on queue: DispatchQueue? = nil,
         _ listener: @escaping @Sendable (DocumentChange) -> Void
     ) throws -> ListenerToken {
         try checkOpen()
         let reader = DocumentChangeReader(
-            id: try DocumentID.parse(id), mark: try core.committedMark())
+            id: try id.checked(), mark: try core.committedMark())
         let listener = ChangeListener(self, reader, on: queue, listener)
         return ListenerToken { listener.remove() }
     }

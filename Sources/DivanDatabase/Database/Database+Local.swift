@@ -12,17 +12,17 @@ extension Database {
     /// - Parameter id: Its ID, with or without `_local/` in front.
     /// - Returns: Its properties; nil when there is no such local document.
     /// - Throws: `DatabaseError` with code `.invalidID`, `.databaseClosed`, `.io` or `.corrupted`.
-    public func localDocument(_ id: String) throws -> JSONObject? {
+    public func localDocument(_ id: DocumentID) throws -> JSONObject? {
         try read { try $0.localDocument(id) }
     }
 
     /// Replaces a local document. There are no conflicts: the last one to write wins.
-    public func putLocalDocument(_ id: String, _ properties: JSONObject) throws {
+    public func putLocalDocument(_ id: DocumentID, _ properties: JSONObject) throws {
         try operation { try $0.putLocalDocument(id, properties) }
     }
 
     /// Removes a local document; a missing one is fine.
-    public func deleteLocalDocument(_ id: String) throws {
+    public func deleteLocalDocument(_ id: DocumentID) throws {
         try operation { try $0.deleteLocalDocument(id) }
     }
 }

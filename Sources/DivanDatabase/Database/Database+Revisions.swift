@@ -26,7 +26,7 @@ extension Database {
     ///   document exists), `.documentNotFound`, `.invalidDocument`, or as `write(_:)`.
     @discardableResult
     public func put(
-        _ id: String, _ properties: JSONObject, parent: String?, options: PutOptions = [],
+        _ id: DocumentID, _ properties: JSONObject, parent: RevisionID?, options: PutOptions = [],
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Document {
         let content = try WriteTransaction.content(
@@ -54,7 +54,7 @@ extension Database {
     ///   not count down by one, `.invalidDocument`, or as `write(_:)`.
     @discardableResult
     public func putExistingRevision(
-        _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject,
+        _ id: DocumentID, history: [RevisionID], isDeleted: Bool = false, _ properties: JSONObject,
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try WriteTransaction.content(
@@ -64,7 +64,7 @@ extension Database {
     }
 
     /// Reads the content of attachments before waiting for the writer.
-    func stage(_ content: RevisionContent, for id: String) throws {
+    func stage(_ content: RevisionContent, for id: DocumentID) throws {
         guard let pending = content.pending, !core.isInTransaction else { return }
         try checkWritable()
         try pending.stage(in: core.attachments, for: id)
@@ -73,31 +73,31 @@ extension Database {
     /// Returns the revision tree of a document, deleted or not; nil when there is none.
     ///
     /// It holds all revisions that are known, up to ``revisionLimit`` of each branch: of the older ones only the ID.
-    public func revisionTree(of id: String) throws -> RevisionTree? {
+    public func revisionTree(of id: DocumentID) throws -> RevisionTree? {
         try read { try $0.revisionTree(of: id) }
     }
 
     /// Returns the IDs of a document's current revision and its ancestors, newest first: up to
     /// ``revisionLimit`` of them.
-    public func revisionHistory(of id: String) throws -> [String] {
+    public func revisionHistory(of id: DocumentID) throws -> [RevisionID] {
         guard let tree = try revisionTree(of: id), let winner = tree.winner else { return [] }
-        return tree.history(of: winner.id).map(\.description)
+        return tree.history(of: winner.id)
     }
 
     /// Returns the live leaf revisions of a document, the current one first.
     ///
     /// More than one means that the document is in conflict.
-    public func conflictingRevisions(of id: String) throws -> [Document] {
+    public func conflictingRevisions(of id: DocumentID) throws -> [Document] {
         try leafRevisions(of: id).filter { !$0.isDeleted }
     }
 
     /// Returns all leaf revisions of a document, tombstones included, the current one first.
-    public func leafRevisions(of id: String) throws -> [Document] {
-        let documentID = try DocumentID.parse(id)
+    public func leafRevisions(of id: DocumentID) throws -> [Document] {
+        let id = try id.checked()
         try checkOpen()
         return try core.read { snapshot in
-            guard let record = try snapshot.record(documentID) else { return [] }
-            return try record.tree.leaves.map { try snapshot.document(documentID, node: $0) }
+            guard let record = try snapshot.record(id) else { return [] }
+            return try record.tree.leaves.map { try snapshot.document(id, node: $0) }
         }
     }
 

@@ -26,7 +26,7 @@ public struct ScannedDocument: ~Copyable {
     init(scanner: SequenceScanner) { self.scanner = scanner }
 
     /// The document's ID.
-    public var id: String { get throws { try scanner.documentID().text } }
+    public var id: DocumentID { get throws { try scanner.documentID() } }
 
     /// The sequence of the current revision.
     public var sequence: SequenceNumber { scanner.sequence }
@@ -153,7 +153,7 @@ package final class SequenceScanner {
     }
 
     func documentID() throws -> DocumentID {
-        if let elsewhere { return elsewhere.documentID }
+        if let elsewhere { return elsewhere.id }
         // SAFETY: see `row`.
         let bytes = unsafe Span(_unsafeElements: row)
         return try snapshot.core.decoding(nil) { try RevisionRow.documentID(bytes) }
@@ -161,7 +161,7 @@ package final class SequenceScanner {
 
     /// Appends the document's ID, as an index has it (``RowDocumentID``).
     package func appendRowDocumentID(to id: inout [UInt8]) throws {
-        if let elsewhere { return RowDocumentID.append(elsewhere.documentID, to: &id) }
+        if let elsewhere { return RowDocumentID.append(elsewhere.id, to: &id) }
         // SAFETY: see `row`.
         let bytes = unsafe Span(_unsafeElements: row)
         try snapshot.core.decoding(nil) { try RevisionRow.appendRowDocumentID(bytes, to: &id) }
@@ -181,7 +181,7 @@ package final class SequenceScanner {
         guard let content else { throw DatabaseError.corrupted("A stored row", nil) }
         let id = try documentID()
         return Document(
-            documentID: id, revisionID: content.revisionID, sequence: sequence, isDeleted: false,
+            id: id, revisionID: content.revisionID, sequence: sequence, isDeleted: false,
             body: try withBody { PackedValue(copying: $0) },
             store: snapshot.core.attachments.number)
     }

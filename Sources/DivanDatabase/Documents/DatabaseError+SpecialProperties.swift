@@ -9,7 +9,7 @@ extension DatabaseError {
             .invalidID,
             "The property '_id' of document '\(id)' names another document, but an ID cannot be "
                 + "changed; leave it out, or save the properties in the document of that ID.",
-            documentID: id.text
+            documentID: id
         )
     }
 
@@ -18,7 +18,7 @@ extension DatabaseError {
             .invalidDocument,
             "The property '\(property.rawValue)' of document '\(id)' must be true, false or left "
                 + "out.",
-            documentID: id.text
+            documentID: id
         )
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+public import DivanModel
 
 extension Document {
     /// Decodes the properties as a value of the app's own type.
@@ -40,7 +41,7 @@ extension MutableDocument {
     ///   - value: The value; it must encode as an object.
     ///   - id: The document's ID; nil for a generated one.
     /// - Throws: `DatabaseError` with code `.invalidDocument` when it does not encode as an object.
-    public convenience init(encoding value: some Encodable, id: String? = nil) throws {
+    public convenience init(encoding value: some Encodable, id: DocumentID? = nil) throws {
         let (object, blobs) = try BlobCoding.collecting { try Self.object(value, id: id) }
         self.init(object, id: id)
         add(blobs)
@@ -55,7 +56,7 @@ extension MutableDocument {
         add(blobs)
     }
 
-    static func object(_ value: some Encodable, id: String?) throws -> JSONObject {
+    static func object(_ value: some Encodable, id: DocumentID?) throws -> JSONObject {
         do {
             if case .object(let object) = try JSONValueEncoder().encode(value) { return object }
         } catch {

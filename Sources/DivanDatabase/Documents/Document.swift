@@ -18,10 +18,10 @@ public import DivanModel
 /// The accessors of `PropertyReader` give typed values with defaults; subscripts give optionals.
 /// Attachments are no properties: see `attachment(named:)`.
 public struct Document: Sendable {
-    /// The document's ID, parsed.
-    package let documentID: DocumentID
-    /// The revision's ID, parsed.
-    package let revision: RevisionID
+    /// The document's ID.
+    public let id: DocumentID
+    /// The revision's ID: its generation, a hyphen, its digest.
+    public let revisionID: RevisionID
     /// The properties in their stored form.
     public let body: PackedValue
     /// The place of this revision in the database's order of changes.
@@ -33,12 +33,12 @@ public struct Document: Sendable {
 
     /// Makes a document of a stored revision.
     package init(
-        documentID: DocumentID, revisionID: RevisionID, sequence: SequenceNumber, isDeleted: Bool,
+        id: DocumentID, revisionID: RevisionID, sequence: SequenceNumber, isDeleted: Bool,
         body: PackedValue, store: UInt32
     ) {
         self.store = store
-        self.documentID = documentID
-        revision = revisionID
+        self.id = id
+        self.revisionID = revisionID
         self.sequence = sequence
         self.isDeleted = isDeleted
         self.body = body
@@ -47,18 +47,12 @@ public struct Document: Sendable {
     /// A deleted document whose body was not asked for.
     init(tombstoneOf id: DocumentID, node: RevisionTree.Node) {
         self.init(
-            documentID: id, revisionID: node.id, sequence: node.sequence ?? 0, isDeleted: true,
+            id: id, revisionID: node.id, sequence: node.sequence ?? 0, isDeleted: true,
             body: PackedValue(.object([:])), store: 0)
     }
 
-    /// The document's ID.
-    public var id: String { documentID.text }
-
-    /// The revision's ID: its generation, a hyphen, its digest.
-    public var revisionID: String { revision.description }
-
     /// How many edits led to this revision.
-    public var generation: UInt64 { revision.generation }
+    public var generation: UInt64 { revisionID.generation }
 
     /// An editable copy; edits do not touch this document.
     public func toMutable() -> MutableDocument { MutableDocument(editing: self) }
@@ -96,7 +90,7 @@ extension Document: PropertyReader {
 extension Document: Equatable {
     /// Two documents are equal when they are the same revision of the same ID.
     public static func == (left: Document, right: Document) -> Bool {
-        left.documentID == right.documentID && left.revision == right.revision
+        left.id == right.id && left.revisionID == right.revisionID
     }
 }
 

@@ -37,7 +37,8 @@ public struct DocumentAttachment: Sendable {
 
     /// Reads the stub of a stored revision; nil when it is malformed.
     init?(
-        _ name: String, stub: JSONObject, store: UInt32, documentID: String, revision: RevisionID?
+        _ name: String, stub: JSONObject, store: UInt32, documentID: DocumentID,
+        revision: RevisionID?
     ) {
         guard let metadata = try? AttachmentMetadata(stub),
             let length = Int(exactly: metadata.length)
@@ -155,6 +156,6 @@ extension Document {
     private func attachment(_ name: String, _ stub: PackedValue) -> DocumentAttachment? {
         guard case .object(let stub) = stub.jsonValue() else { return nil }
         return DocumentAttachment(
-            name, stub: stub, store: store, documentID: id, revision: revision)
+            name, stub: stub, store: store, documentID: id, revision: revisionID)
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanModel
+
 /// Repeats an edit that is made outside a transaction until no other writer was faster.
 ///
 /// A closure that itself saves the document that it edits would conflict each time. So the attempts are
@@ -12,7 +14,7 @@ enum EditAttempts {
     /// Runs `attempt` until what it calls `saving` for is saved.
     ///
     /// - Throws: `DatabaseError` with code `.conflict` after `limit` attempts, and what `attempt` throws.
-    static func run<T>(on id: String, _ attempt: () throws -> T) throws -> T {
+    static func run<T>(on id: DocumentID, _ attempt: () throws -> T) throws -> T {
         for _ in 0..<limit {
             try CancellationFlag.check()
             do { return try attempt() } catch is Overtaken { continue }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanModel
 
 /// The properties of a mutable document: packed bytes, and what has been edited since.
 ///
@@ -91,7 +92,7 @@ struct EditableProperties {
     /// Packs the properties and returns them.
     ///
     /// - Throws: `.invalidDocument` when one cannot be stored as JSON; the edits are then kept.
-    mutating func pack(id: String) throws -> PackedValue {
+    mutating func pack(id: DocumentID) throws -> PackedValue {
         if var whole {
             if let stubs, whole[Self.attachments] == nil {
                 whole[Self.attachments] = stubs.jsonValue()
@@ -120,7 +121,7 @@ extension JSONValue {
     package static let deepestStored = 512
 
     /// Refuses what JSON cannot hold: NaN, infinities, and nesting over the limit.
-    func checkStorable(id: String, depth: Int = deepestStored) throws {
+    func checkStorable(id: DocumentID, depth: Int = deepestStored) throws {
         guard isNested(atMost: depth) else {
             throw DatabaseError(
                 .invalidDocument,

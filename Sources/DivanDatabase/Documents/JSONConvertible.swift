@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
+public import DivanModel
 
 /// A Swift value that can be stored in a document.
 public protocol JSONConvertible {
@@ -29,6 +30,16 @@ extension JSONObject: JSONConvertible {
 extension String: JSONConvertible {
     /// A JSON string.
     public var jsonValue: JSONValue { .string(self) }
+}
+
+extension DocumentID: JSONConvertible {
+    /// The ID as a JSON string.
+    public var jsonValue: JSONValue { .string(text) }
+}
+
+extension RevisionID: JSONConvertible {
+    /// The ID as a JSON string.
+    public var jsonValue: JSONValue { .string(description) }
 }
 
 extension Bool: JSONConvertible {

@@ -103,7 +103,7 @@ extension MutableDocument.State {
 extension MutableDocument {
     /// What a save has to store.
     struct Draft {
-        var id: String
+        var id: DocumentID
         /// Whether the ID is one of ours and needs no check.
         var hasGeneratedID: Bool
         var base: RevisionID?
@@ -143,7 +143,7 @@ extension MutableDocument {
                     outcome: outcome, formerBase: state.base, formerSequence: state.sequence,
                     formerPending: state.pending, formerStubs: state.properties.stubs))
             state.store = document.store
-            state.base = document.revision
+            state.base = document.revisionID
             state.sequence = document.sequence
             // An edit made since the draft was taken is still to be saved.
             if state.edits == state.draftedEdits {

@@ -26,7 +26,7 @@ internal import Synchronization
 /// atomic by itself. It is a class so that a save can tell it its new revision.
 public final class MutableDocument: Sendable {
     struct State {
-        var id: String
+        var id: DocumentID
         var hasGeneratedID = false
         /// The revision this was made from; nil for a new document.
         var base: RevisionID?
@@ -51,14 +51,14 @@ public final class MutableDocument: Sendable {
     public convenience init() { self.init(id: nil, EditableProperties(.emptyObject)) }
 
     /// A new, empty document with an ID of the app's choice, which `save` checks.
-    public convenience init(id: String) { self.init(id: id, EditableProperties(.emptyObject)) }
+    public convenience init(id: DocumentID) { self.init(id: id, EditableProperties(.emptyObject)) }
 
     /// A new document with properties.
     ///
     /// - Parameters:
     ///   - properties: The properties; a literal such as `["type": "task"]` will do.
     ///   - id: Its ID; nil for a generated one.
-    public convenience init(_ properties: JSONObject, id: String? = nil) {
+    public convenience init(_ properties: JSONObject, id: DocumentID? = nil) {
         self.init(id: id, EditableProperties(properties))
     }
 
@@ -68,25 +68,25 @@ public final class MutableDocument: Sendable {
     ///   - json: UTF-8 text of a JSON object.
     ///   - id: Its ID; nil for a generated one.
     /// - Throws: `DatabaseError` with code `.invalidDocument` when it is not JSON or no object.
-    public convenience init(json: String, id: String? = nil) throws {
+    public convenience init(json: String, id: DocumentID? = nil) throws {
         try self.init(json: Array(json.utf8), id: id)
     }
 
     /// As `init(json:id:)` for a string, from UTF-8 bytes.
-    public convenience init(json: [UInt8], id: String? = nil) throws {
+    public convenience init(json: [UInt8], id: DocumentID? = nil) throws {
         try self.init(json: json.span, id: id)
     }
 
     /// As `init(json:id:)` for a string, from UTF-8 bytes that are lent: those of a mapped file, or a
     /// part of a larger text, are not copied.
-    public convenience init(json: Span<UInt8>, id: String? = nil) throws {
+    public convenience init(json: Span<UInt8>, id: DocumentID? = nil) throws {
         self.init(id: id, EditableProperties(try Self.parse(json, id: id)))
     }
 
     /// A new document from a body in the stored form, such as one parsed by `PackedValue`.
     ///
     /// - Throws: `DatabaseError` with code `.invalidDocument` when it is no object.
-    public convenience init(body: PackedValue, id: String? = nil) throws {
+    public convenience init(body: PackedValue, id: DocumentID? = nil) throws {
         guard body.kind == .object else {
             throw DatabaseError(
                 .invalidDocument, "A document's body must be a JSON object.", documentID: id)
@@ -98,23 +98,23 @@ public final class MutableDocument: Sendable {
     init(editing document: Document) {
         state = Mutex(
             State(
-                id: document.id, base: document.revision, sequence: document.sequence,
+                id: document.id, base: document.revisionID, sequence: document.sequence,
                 properties: EditableProperties(document.body), store: document.store,
                 hasChanges: false))
     }
 
-    private init(id: String?, _ properties: EditableProperties) {
+    private init(id: DocumentID?, _ properties: EditableProperties) {
         state = Mutex(
             State(
-                id: id ?? IDGenerator.shared.documentID().text, hasGeneratedID: id == nil,
+                id: id ?? IDGenerator.shared.documentID(), hasGeneratedID: id == nil,
                 properties: properties, hasChanges: true))
     }
 
     /// The document's ID.
-    public var id: String { state.withLock { $0.id } }
+    public var id: DocumentID { state.withLock { $0.id } }
 
     /// The revision this was made from or saved as; nil for a document never saved.
-    public var revisionID: String? { state.withLock { $0.settled().base?.description } }
+    public var revisionID: RevisionID? { state.withLock { $0.settled().base } }
 
     /// The sequence of that revision; 0 for a document never saved.
     public var sequence: SequenceNumber { state.withLock { $0.settled().sequence } }
@@ -141,7 +141,7 @@ public final class MutableDocument: Sendable {
         JSONWriter.string(.object(properties))
     }
 
-    private static func parse(_ json: Span<UInt8>, id: String?) throws -> PackedValue {
+    private static func parse(_ json: Span<UInt8>, id: DocumentID?) throws -> PackedValue {
         let packed: PackedValue
         do { packed = try PackedValue(parsing: json) } catch {
             throw DatabaseError(

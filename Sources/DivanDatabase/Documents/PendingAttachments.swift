@@ -29,7 +29,7 @@ struct PendingAttachments {
     }
 
     /// Brings all content into a store's temporary files, as far as it is not there.
-    func stage(in store: AttachmentStore, for id: String) throws {
+    func stage(in store: AttachmentStore, for id: DocumentID) throws {
         for pending in contents.values { _ = try pending.stage(in: store, for: id) }
         for blob in blobs { _ = try blob.pending?.stage(in: store, for: id) }
     }

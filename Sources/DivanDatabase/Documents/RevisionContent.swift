@@ -49,7 +49,7 @@ extension RevisionContent {
         var entries: JSONObject = [:]
         if let given {
             guard case .object(let object) = given.jsonValue() else {
-                throw DatabaseError.attachmentsMalformed(id.text)
+                throw DatabaseError.attachmentsMalformed(id)
             }
             entries = object
         }
@@ -58,11 +58,11 @@ extension RevisionContent {
         var stubs: JSONObject = [:]
         for (name, value) in entries {
             guard case .object(let entry) = value else {
-                throw DatabaseError.attachmentsMalformed(id.text)
+                throw DatabaseError.attachmentsMalformed(id)
             }
             guard
                 let (content, given) = try Self.content(
-                    entry, name, following[name], claims, id.text)
+                    entry, name, following[name], claims, id)
             else {
                 stubs[name] = value
                 continue
@@ -84,7 +84,7 @@ extension RevisionContent {
     /// The content of an entry, inline or following, and what else counts of the entry; nil for a stub.
     private static func content(
         _ entry: JSONObject, _ name: String, _ following: AttachmentContent?,
-        _ claims: InlineClaims, _ id: String
+        _ claims: InlineClaims, _ id: DocumentID
     ) throws -> (AttachmentContent, JSONObject)? {
         if let following, entry["data"] == nil || entry["follows"]?.bool == true {
             return (try declared(following, entry, name, id), entry)
@@ -111,7 +111,7 @@ extension RevisionContent {
 
     /// Content that must be as its entry declares.
     private static func declared(
-        _ content: AttachmentContent, _ entry: JSONObject, _ name: String, _ id: String
+        _ content: AttachmentContent, _ entry: JSONObject, _ name: String, _ id: DocumentID
     ) throws -> AttachmentContent {
         let length = try declaredLength("length", entry, name, id)
         guard let encoding = entry["encoding"] else {
@@ -126,7 +126,7 @@ extension RevisionContent {
     }
 
     private static func declaredLength(
-        _ key: String, _ entry: JSONObject, _ name: String, _ id: String
+        _ key: String, _ entry: JSONObject, _ name: String, _ id: DocumentID
     ) throws -> Int? {
         guard let value = entry[key] else { return nil }
         guard let length = value.int64, length >= 0 else {

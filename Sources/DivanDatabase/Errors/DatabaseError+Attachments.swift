@@ -6,7 +6,7 @@ internal import DivanModel
 extension DatabaseError {
     static func label(ofAttachment name: String) -> String { "Attachment '\(name.prefix(200))'" }
 
-    static func attachmentName(_ name: String, _ id: String) -> DatabaseError {
+    static func attachmentName(_ name: String, _ id: DocumentID) -> DatabaseError {
         let problem =
             name.isEmpty
             ? "is empty"
@@ -18,7 +18,7 @@ extension DatabaseError {
             documentID: id)
     }
 
-    static func attachmentMalformed(_ name: String, _ id: String, _ problem: String)
+    static func attachmentMalformed(_ name: String, _ id: DocumentID, _ problem: String)
         -> DatabaseError
     {
         DatabaseError(
@@ -27,7 +27,7 @@ extension DatabaseError {
                 + "digest, or with its content.", documentID: id)
     }
 
-    static func attachmentsMalformed(_ id: String) -> DatabaseError {
+    static func attachmentsMalformed(_ id: DocumentID) -> DatabaseError {
         DatabaseError(
             .invalidDocument,
             "The property '_attachments' of document '\(id)' is no object of objects; give an object "
@@ -35,7 +35,7 @@ extension DatabaseError {
     }
 
     /// `found` is the length; nil when it is only known to be longer than declared.
-    static func attachmentLength(_ label: String, _ id: String, found: Int?, declared: Int)
+    static func attachmentLength(_ label: String, _ id: DocumentID, found: Int?, declared: Int)
         -> DatabaseError
     {
         let found = found.map { "has \($0) bytes" } ?? "is longer"
@@ -45,7 +45,7 @@ extension DatabaseError {
                 + "give it whole.", documentID: id)
     }
 
-    static func attachmentDigest(_ label: String, _ id: String, found: String, declared: String)
+    static func attachmentDigest(_ label: String, _ id: DocumentID, found: String, declared: String)
         -> DatabaseError
     {
         DatabaseError(
@@ -54,14 +54,14 @@ extension DatabaseError {
                 + "declared; nothing was saved, give it unaltered.", documentID: id)
     }
 
-    static func attachmentCoding(_ label: String, _ id: String) -> DatabaseError {
+    static func attachmentCoding(_ label: String, _ id: DocumentID) -> DatabaseError {
         DatabaseError(
             .invalidDocument,
             "\(label) of document '\(id)' is said to be gzip, but cannot be decoded; nothing was "
                 + "saved, give it unaltered.", documentID: id)
     }
 
-    static func attachmentSpent(_ label: String, _ id: String) -> DatabaseError {
+    static func attachmentSpent(_ label: String, _ id: DocumentID) -> DatabaseError {
         DatabaseError(
             .invalidDocument,
             "The stream of \(label) of document '\(id)' was read in part by a save that failed; set "
@@ -69,7 +69,7 @@ extension DatabaseError {
     }
 
     /// A stub or an edit that needs content which is not here.
-    static func attachmentUnknown(_ label: String, _ id: String) -> DatabaseError {
+    static func attachmentUnknown(_ label: String, _ id: DocumentID) -> DatabaseError {
         DatabaseError(
             .attachmentNotFound,
             "\(label) of document '\(id)' is given without content, and its content is not stored "
@@ -77,7 +77,7 @@ extension DatabaseError {
     }
 
     /// A stored revision whose content is not there.
-    static func attachmentGone(_ label: String, _ id: String?, _ revision: RevisionID?)
+    static func attachmentGone(_ label: String, _ id: DocumentID?, _ revision: RevisionID?)
         -> DatabaseError
     {
         let owner = id.map { " of document '\($0)'" } ?? ""
@@ -85,21 +85,21 @@ extension DatabaseError {
             .attachmentNotFound,
             "The content of \(label)\(owner) is not stored here: it was removed with the revisions "
                 + "that referred to it, never received, or lost; verify tells which.",
-            documentID: id, revisionID: revision?.description)
+            documentID: id, revisionID: revision)
     }
 
-    static func attachmentDamaged(_ label: String, _ id: String?, _ revision: RevisionID?)
+    static func attachmentDamaged(_ label: String, _ id: DocumentID?, _ revision: RevisionID?)
         -> DatabaseError
     {
         let owner = id.map { " of document '\($0)'" } ?? ""
         return DatabaseError(
             .corrupted,
             "The content of \(label)\(owner) is damaged; run verify to list the damage, and set it "
-                + "anew from its source.", documentID: id, revisionID: revision?.description)
+                + "anew from its source.", documentID: id, revisionID: revision)
     }
 
     /// Content that arrived for a revision that was removed meanwhile.
-    static func attachmentUnwanted(_ id: String?) -> DatabaseError {
+    static func attachmentUnwanted(_ id: DocumentID?) -> DatabaseError {
         DatabaseError(
             .documentNotFound,
             "No stored revision of document '\(id ?? "")' refers to the content any more; it was purged "
@@ -107,7 +107,7 @@ extension DatabaseError {
     }
 
     /// Content that cannot be given up.
-    static func attachmentShared(_ id: String) -> DatabaseError {
+    static func attachmentShared(_ id: DocumentID) -> DatabaseError {
         DatabaseError(
             .conflict,
             "The content of an attachment of document '\(id)' belongs to another document or to a blob, "

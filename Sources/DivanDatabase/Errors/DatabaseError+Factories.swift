@@ -13,14 +13,14 @@ extension DatabaseError {
             }
         return DatabaseError(
             .conflict, "\(problem); read its current revision and apply the edit to that.",
-            documentID: id.text, revisionID: parent?.description
+            documentID: id, revisionID: parent
         )
     }
 
     static func documentNotFound(_ id: DocumentID) -> DatabaseError {
         DatabaseError(
             .documentNotFound, "There is no document '\(id)'; check the ID or create it first.",
-            documentID: id.text
+            documentID: id
         )
     }
 
@@ -28,7 +28,7 @@ extension DatabaseError {
         DatabaseError(
             .revisionNotFound,
             "Document '\(id)' has no revision \(revision); list its history to see which it has.",
-            documentID: id.text, revisionID: revision.description
+            documentID: id, revisionID: revision
         )
     }
 
@@ -37,7 +37,7 @@ extension DatabaseError {
             .revisionNotFound,
             "Revision \(revision) is no live leaf of document '\(id)'; keep one of the revisions that "
                 + "conflict.",
-            documentID: id.text, revisionID: revision.description
+            documentID: id, revisionID: revision
         )
     }
 
@@ -46,7 +46,7 @@ extension DatabaseError {
             .revisionNotFound,
             "The body of revision \(revision) of document '\(id)' is not stored here: it was "
                 + "compacted away or never received.",
-            documentID: id.text, revisionID: revision.description
+            documentID: id, revisionID: revision
         )
     }
 
@@ -55,7 +55,7 @@ extension DatabaseError {
             .invalidDocument,
             "Document '\(id)' is at the highest generation a revision can have; purge it and create "
                 + "it anew.",
-            documentID: id.text, revisionID: revision?.description
+            documentID: id, revisionID: revision
         )
     }
 
@@ -64,7 +64,7 @@ extension DatabaseError {
             .invalidDocument,
             "The key '\(key)'\(of(id)) is reserved, as is every top-level key that begins with '_'; "
                 + "rename it.",
-            documentID: id?.text
+            documentID: id
         )
     }
 
@@ -73,14 +73,14 @@ extension DatabaseError {
             .invalidDocument,
             "No revision in the conflict of document '\(id)' has the attachment that was to be kept as "
                 + "'\(name.prefix(60))'; keep one that a revision has, and add others after resolving.",
-            documentID: id.text
+            documentID: id
         )
     }
 
     static func notAnObject(_ id: DocumentID?) -> DatabaseError {
         DatabaseError(
             .invalidDocument, "The body\(of(id)) is no JSON object; wrap it in one.",
-            documentID: id?.text
+            documentID: id
         )
     }
 
@@ -89,22 +89,29 @@ extension DatabaseError {
             .invalidDocument,
             "The body of document '\(id)' is \(bytes) bytes, over the limit of \(limit); make it "
                 + "smaller, use an attachment, or open the database with a higher limit.",
-            documentID: id.text, underlying: DocumentTooLarge(bytes: bytes, limit: limit)
+            documentID: id, underlying: DocumentTooLarge(bytes: bytes, limit: limit)
         )
     }
 
-    static func invalidID(_ text: String, _ cause: any Error) -> DatabaseError {
-        DatabaseError(
-            .invalidID, "\(cause)", documentID: String(text.prefix(200)), underlying: cause
-        )
+    static func invalidID(_ id: DocumentID, _ cause: any Error) -> DatabaseError {
+        DatabaseError(.invalidID, "\(cause)", documentID: id.shortened, underlying: cause)
     }
 
-    static func invalidRevision(_ text: String, of id: String, _ cause: any Error) -> DatabaseError
-    {
+    /// The ID of a local document was given where a document with revisions is meant.
+    static func localID(_ id: DocumentID) -> DatabaseError {
         DatabaseError(
-            .invalidID, "\(cause)", documentID: id, revisionID: String(text.prefix(200)),
-            underlying: cause
-        )
+            .invalidID,
+            "'\(id.shortened)' names a local document, which has no revisions; read and write it as "
+                + "a local document.", documentID: id.shortened)
+    }
+
+    static func invalidRevision(
+        _ revision: RevisionID?, of id: DocumentID, _ cause: any Error
+    ) -> DatabaseError {
+        DatabaseError(
+            .invalidID, "\(cause)", documentID: id.shortened,
+            revisionID: revision.map { RevisionID(String($0.description.prefix(200))) },
+            underlying: cause)
     }
 
     static func invalidName(_ name: String) -> DatabaseError {
@@ -187,7 +194,7 @@ extension DatabaseError {
         )
     }
 
-    static func overtaken(_ id: String, attempts: Int) -> DatabaseError {
+    static func overtaken(_ id: DocumentID, attempts: Int) -> DatabaseError {
         DatabaseError(
             .conflict,
             "The document '\(id)' was changed during each of \(attempts) attempts to edit it; leave it "
@@ -216,7 +223,7 @@ extension DatabaseError {
         DatabaseError(
             .corrupted,
             "\(what)\(of(id)) is damaged; run verify to list the damage and salvage to copy the rest.",
-            documentID: id?.text, underlying: cause
+            documentID: id, underlying: cause
         )
     }
 
@@ -282,4 +289,9 @@ package struct DocumentTooLarge: Error, CustomStringConvertible {
 
     /// Both numbers.
     package var description: String { "\(bytes) bytes of at most \(limit)" }
+}
+
+extension DocumentID {
+    /// What an error repeats of an ID that may be of any length.
+    fileprivate var shortened: DocumentID { DocumentID(String(text.prefix(200))) }
 }

@@ -12,7 +12,7 @@ extension DatabaseError {
         self.init(
             Self.code(for: error.code),
             "\(Self.clause(error.message)); \(Self.remedy(for: error.code))",
-            documentID: owner?.text, underlying: error)
+            documentID: owner, underlying: error)
         if code == .corrupted { self = .corrupted("Stored data", owner, error) }
     }
 
@@ -67,6 +67,6 @@ extension DatabaseError {
             }
             bytes.append(byte)
         }
-        return try? DocumentID(String(decoding: bytes, as: UTF8.self))
+        return try? DocumentID(validating: String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import DivanModel
+
 /// What went wrong with a database, and how to put it right.
 ///
 /// ```swift
@@ -71,9 +73,9 @@ public struct DatabaseError: Error, Sendable {
     /// One sentence: what happened and how to put it right.
     public var message: String
     /// The document concerned, where there is one.
-    public var documentID: String?
+    public var documentID: DocumentID?
     /// The revision concerned, where there is one.
-    public var revisionID: String?
+    public var revisionID: RevisionID?
     /// The error below this one, where there is one.
     public var underlying: (any Error)?
 
@@ -88,8 +90,8 @@ public struct DatabaseError: Error, Sendable {
     public init(
         _ code: Code,
         _ message: String,
-        documentID: String? = nil,
-        revisionID: String? = nil,
+        documentID: DocumentID? = nil,
+        revisionID: RevisionID? = nil,
         underlying: (any Error)? = nil
     ) {
         self.code = code

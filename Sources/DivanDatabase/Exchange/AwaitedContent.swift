@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanModel
+package import DivanModel
 internal import DivanPlatform
 internal import DivanSystem
 internal import Synchronization
@@ -86,9 +86,9 @@ package final class AwaitedContent: Sendable {
 
 extension DocumentAttachment {
     /// The document and the revision that it was read from; nil when it belongs to none that is stored.
-    package var owner: (documentID: String, revisionID: String)? {
+    package var owner: (documentID: DocumentID, revisionID: RevisionID)? {
         guard let id = stored.documentID, let revision = stored.revision else { return nil }
-        return (id, revision.description)
+        return (id, revision)
     }
 
     /// The MD5 of the stored bytes, as CouchDB names content.
@@ -133,7 +133,7 @@ extension Database {
                     "The content of an attachment cannot go while a backup is made; try again.")
             }
             defer { lock.unlock() }
-            try core.write { try $0.release(key, of: DocumentID(owner.documentID)) }
+            try core.write { try $0.release(key, of: owner.documentID) }
             guard try core.write({ try $0.removeReleased(key) }) else {
                 throw DatabaseError.attachmentShared(owner.documentID)
             }

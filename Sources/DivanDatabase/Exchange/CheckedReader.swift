@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import DivanModel
 internal import DivanPlatform
 internal import Synchronization
 
@@ -45,7 +46,8 @@ extension AttachmentContent {
     ///   - id: The document's ID, for the error.
     /// - Returns: The reader, of the bytes as they are stored.
     /// - Throws: `DatabaseError` with code `.io`, `.corrupted` or `.attachmentNotFound`.
-    package func makeCheckedReader(_ name: String, of id: String) throws -> any AttachmentReader {
+    package func makeCheckedReader(_ name: String, of id: DocumentID) throws -> any AttachmentReader
+    {
         let reader = try makeReader()
         guard let key = expectedDigest.flatMap(AttachmentKey.init(ofStub:)) else { return reader }
         return CheckedReader(reader, key, damage: Self.damage(name, id))
@@ -58,7 +60,7 @@ extension AttachmentContent {
     ///   - id: The document's ID, for the error.
     /// - Returns: The bytes, coded or not.
     /// - Throws: `DatabaseError` with code `.corrupted` when they are damaged, `.io` or `.attachmentNotFound`.
-    package func storedBytes(_ name: String, of id: String) throws -> [UInt8] {
+    package func storedBytes(_ name: String, of id: DocumentID) throws -> [UInt8] {
         let reader = try makeCheckedReader(name, of: id)
         var bytes: [UInt8] = []
         while true {
@@ -75,7 +77,7 @@ extension AttachmentContent {
     ///   - id: The document's ID, for the error.
     /// - Returns: The content.
     /// - Throws: As `storedBytes(_:of:)`.
-    package func decodedBytes(_ name: String, of id: String) throws -> [UInt8] {
+    package func decodedBytes(_ name: String, of id: DocumentID) throws -> [UInt8] {
         let bytes = try storedBytes(name, of: id)
         guard isCoded else { return bytes }
         let decoded = try? GzipBytes.decode(bytes, limit: expectedDecodedLength ?? 0)
@@ -85,7 +87,7 @@ extension AttachmentContent {
         return decoded
     }
 
-    private static func damage(_ name: String, _ id: String) -> DatabaseError {
+    private static func damage(_ name: String, _ id: DocumentID) -> DatabaseError {
         .attachmentDamaged(DatabaseError.label(ofAttachment: name), id, nil)
     }
 }

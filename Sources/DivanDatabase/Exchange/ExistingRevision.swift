@@ -35,7 +35,7 @@ package struct ExistingRevision: Sendable {
         guard !id.isLocal else {
             throw DatabaseError(
                 .invalidID, "The local document '\(id)' has no revisions to store.",
-                documentID: id.text)
+                documentID: id)
         }
         self.id = id
         self.history = history
@@ -61,7 +61,7 @@ package struct ExistingRevision: Sendable {
     package func stage(in database: Database) throws {
         try prepareComparisons(in: database)
         guard let pending = content.pending, !pending.contents.isEmpty else { return }
-        try pending.stage(in: database.core.attachments, for: id.text)
+        try pending.stage(in: database.core.attachments, for: id)
     }
 }
 
@@ -118,8 +118,8 @@ extension Database {
 
 extension Database {
     /// The recent part of a document's tree, in which all leaves are; nil when there is none.
-    package func recentRevisionTree(of id: String) throws -> RevisionTree? {
-        let documentID = try DocumentID.parse(id)
+    package func recentRevisionTree(of id: DocumentID) throws -> RevisionTree? {
+        let documentID = try id.checked()
         return try read { try $0.recentTree(of: documentID) }
     }
 }

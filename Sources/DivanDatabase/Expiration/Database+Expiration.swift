@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import DivanJSON
-internal import DivanModel
+internal import DivanJSON
+public import DivanModel
 public import FoundationEssentials
 
 /// A document and when it expires.
 public struct Expiration: Sendable, Hashable {
     /// The document's ID.
-    @ByBytes public var documentID: String
+    public var documentID: DocumentID
     /// When it will be purged.
     public var date: Date
 }
@@ -34,7 +34,7 @@ extension Database {
     ///   - id: A document's ID; the document may be deleted.
     ///   - date: When it expires; nil when it does not.
     /// - Throws: `DatabaseError` with code `.documentNotFound`, or as `write(_:)`.
-    public func setExpiration(of id: String, at date: Date?) throws {
+    public func setExpiration(of id: DocumentID, at date: Date?) throws {
         try operation { try $0.setExpiration(of: id, at: date) }
     }
 
@@ -43,7 +43,7 @@ extension Database {
     /// ```swift
     /// try database.setExpiration(of: "session", after: .seconds(3_600))
     /// ```
-    public func setExpiration(of id: String, after duration: Duration) throws {
+    public func setExpiration(of id: DocumentID, after duration: Duration) throws {
         let (seconds, attoseconds) = duration.components
         let interval = Double(seconds) + Double(attoseconds) / 1e18
         try setExpiration(of: id, at: core.expirationTimer.now.date.addingTimeInterval(interval))
@@ -53,7 +53,7 @@ extension Database {
     ///
     /// - Returns: nil when it does not, and when there is no such document.
     /// - Throws: `DatabaseError` with code `.invalidID`, `.databaseClosed`, `.io` or `.corrupted`.
-    public func expirationDate(of id: String) throws -> Date? {
+    public func expirationDate(of id: DocumentID) throws -> Date? {
         try read { try $0.expirationDate(of: id) }
     }
 
@@ -103,22 +103,22 @@ extension Database {
 
 extension WriteTransaction {
     /// Sets when a document expires; see `Database.setExpiration(of:at:)`.
-    public func setExpiration(of id: String, at date: Date?) throws {
+    public func setExpiration(of id: DocumentID, at date: Date?) throws {
         try context.operation {
-            try context.setExpiration(DocumentID.parse(id), date.map(ExpirationTime.init))
+            try context.setExpiration(id.checked(), date.map(ExpirationTime.init))
         }
     }
 
     /// Returns when a document expires, as this transaction has it.
-    public func expirationDate(of id: String) throws -> Date? {
+    public func expirationDate(of id: DocumentID) throws -> Date? {
         try read { try $0.expirationDate(of: id) }
     }
 }
 
 extension ReadTransaction {
     /// Returns when a document expires; nil when it does not, and when there is no such document.
-    public func expirationDate(of id: String) throws -> Date? {
-        try snapshot.expiration(of: DocumentID.parse(id))?.date
+    public func expirationDate(of id: DocumentID) throws -> Date? {
+        try snapshot.expiration(of: id.checked())?.date
     }
 
     /// Returns the documents that expire before a date, the next one first; see `Database`.
@@ -130,7 +130,7 @@ extension ReadTransaction {
         guard limit != 0 else { return found }
         try snapshot.forEachExpiration { key in
             if let end, key.time >= end { return false }
-            found.append(Expiration(documentID: key.documentID.text, date: key.time.date))
+            found.append(Expiration(documentID: key.documentID, date: key.time.date))
             return limit.map { found.count < $0 } ?? true
         }
         return found

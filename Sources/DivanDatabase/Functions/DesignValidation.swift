@@ -2,7 +2,7 @@
 
 package import DivanJSON
 internal import DivanLogging
-internal import DivanModel
+public import DivanModel
 
 /// Validation functions that stand in design documents, as CouchDB runs them: JavaScript in `validate_doc_update`.
 ///
@@ -44,9 +44,9 @@ extension Database {
     ///   - body: The body of a revision.
     ///   - id: The document's ID, such as `_design/auth`.
     /// - Returns: Whether the rules of the function are not kept.
-    package func hasUnrunValidation(_ body: PackedValue, of id: String) -> Bool {
-        id.hasBytePrefix(DesignValidation.prefix) && DesignValidation.isIn(body)
-            && core.validations[id] == nil
+    package func hasUnrunValidation(_ body: PackedValue, of id: DocumentID) -> Bool {
+        id.text.hasBytePrefix(DesignValidation.prefix) && DesignValidation.isIn(body)
+            && core.validations[id.text] == nil
     }
 
     /// The IDs of the design documents whose `validate_doc_update` is not run, in order.
@@ -60,13 +60,13 @@ extension Database {
     /// design document takes its place.
     ///
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
-    public func unrunValidations() throws -> [String] {
+    public func unrunValidations() throws -> [DocumentID] {
         var options = AllDocumentsOptions()
-        options.startID = DesignValidation.prefix
+        options.startID = DocumentID(DesignValidation.prefix)
         // The byte behind the slash ends the range.
         options.endID = "_design0"
         options.includeDocuments = true
-        var ids: [String] = []
+        var ids: [DocumentID] = []
         try forEachDocument(options) { row in
             guard let document = row.document, hasUnrunValidation(document.body, of: row.id) else {
                 return

@@ -23,7 +23,7 @@ extension WriteContext {
         let candidate = candidate()
         let (old, current) = try neighbours(of: candidate, record, snapshot)
         let revision = Document(
-            documentID: candidate.id, revisionID: candidate.revision, sequence: 0,
+            id: candidate.id, revisionID: candidate.revision, sequence: 0,
             isDeleted: candidate.content.isDeleted, body: candidate.content.body,
             store: snapshot.core.attachments.number)
         let context = ValidationContext(

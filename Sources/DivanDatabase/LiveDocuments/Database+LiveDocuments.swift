@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+public import DivanModel
 
 extension Database {
     /// Makes a live document with a generated ID.
@@ -24,8 +24,8 @@ extension Database {
     /// objects; a manager gives the same `Database` each time.
     ///
     /// - Throws: `DatabaseError` with code `.invalidID` or `.databaseClosed`.
-    public func liveDocument(withID id: String) throws -> LiveDocument {
-        let documentID = try DocumentID.parse(id)
+    public func liveDocument(withID id: DocumentID) throws -> LiveDocument {
+        let documentID = try id.checked()
         try checkOpen()
         return live.document(documentID, in: self)
     }
@@ -33,7 +33,7 @@ extension Database {
     /// The live document of an ID; nil when there is no such document or it is deleted.
     ///
     /// - Throws: `DatabaseError` with code `.invalidID`, `.databaseClosed`, `.io` or `.corrupted`.
-    public func existingLiveDocument(withID id: String) throws -> LiveDocument? {
+    public func existingLiveDocument(withID id: DocumentID) throws -> LiveDocument? {
         let document = try liveDocument(withID: id)
         try document.load()
         return document.exists ? document : nil
@@ -42,7 +42,7 @@ extension Database {
     /// The live document of an ID; the same as ``liveDocument(withID:)``.
     ///
     /// - Throws: `DatabaseError` with code `.invalidID` or `.databaseClosed`.
-    public subscript(id: String) -> LiveDocument {
+    public subscript(id: DocumentID) -> LiveDocument {
         get throws { try liveDocument(withID: id) }
     }
 

@@ -27,7 +27,7 @@ extension LiveDocument {
     /// So when a reader has looked shortly before, all observers are told once more a moment later.
     /// An observer that was told the first time looks once in vain.
     func announceChanges(on queue: DispatchQueue) {
-        guard cache.newest != nil, let snapshot = try? cache.load(documentID, from: database)
+        guard cache.newest != nil, let snapshot = try? cache.load(id, from: database)
         else { return }
         let (known, mayMissIt) = cache.announce(snapshot)
         let hasOtherRevision = snapshot.hasOtherRevision(than: known)

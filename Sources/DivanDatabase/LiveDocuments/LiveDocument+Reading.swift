@@ -45,7 +45,7 @@ extension LiveDocument {
     }
 
     /// The ID of the current revision; nil when there is no such document.
-    public var currentRevisionID: String? {
+    public var currentRevisionID: RevisionID? {
         shown(Self.contentPath)?.contents?.document.revisionID
     }
 
@@ -87,9 +87,9 @@ extension LiveDocument {
     func snapshot() throws -> LiveSnapshot {
         // The thread that runs a batch sees the batch's work, which no other thread may be shown.
         if writer.isOwnedByCurrentThread {
-            return try database.core.read { try $0.liveSnapshot(of: documentID) }
+            return try database.core.read { try $0.liveSnapshot(of: id) }
         }
-        return try cache.load(documentID, from: database)
+        return try cache.load(id, from: database)
     }
 
     /// The snapshot to show, for a member that the observation in progress notes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+public import DivanModel
 internal import Observation
 
 // The other revisions. They are read when asked for, all from one moment.
@@ -25,7 +25,7 @@ extension LiveDocument {
     public var leafRevisions: [SavedRevision] {
         get throws {
             guard let tree = try tree() else { return [] }
-            return tree.leaves.map { SavedRevision($0, of: documentID, in: database) }
+            return tree.leaves.map { SavedRevision($0, of: id, in: database) }
         }
     }
 
@@ -34,17 +34,17 @@ extension LiveDocument {
     /// - Parameter revisionID: Its ID.
     /// - Returns: nil when the document has no such revision, or does not know of it any more.
     /// - Throws: `DatabaseError` with code `.invalidID`, `.databaseClosed`, `.io` or `.corrupted`.
-    public func revision(withID revisionID: String) throws -> SavedRevision? {
-        let revision = try RevisionID.parse(revisionID, of: id)
+    public func revision(withID revisionID: RevisionID) throws -> SavedRevision? {
+        let revision = try revisionID.checked(of: id)
         guard let node = try tree()?.node(revision) else { return nil }
-        return SavedRevision(node, of: documentID, in: database)
+        return SavedRevision(node, of: id, in: database)
     }
 
     /// The revision tree as it is now; in a batch of this thread, as that has made it.
     func tree() throws -> RevisionTree? {
         registrar.access(self, keyPath: Self.treePath)
         try database.checkOpen()
-        return try database.core.read { try $0.wholeTree(documentID) }
+        return try database.core.read { try $0.wholeTree(id) }
     }
 
     private func currentOrThrow() throws -> SavedRevision? {

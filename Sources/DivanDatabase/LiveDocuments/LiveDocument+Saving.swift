@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
-internal import DivanModel
+public import DivanModel
 
 extension LiveDocument {
     /// Saves a new current revision with the given properties, which replace the old ones.
@@ -38,25 +38,25 @@ extension LiveDocument {
     /// - Throws: As `Database.putExistingRevision`.
     @discardableResult
     public func putExistingRevision(
-        _ properties: JSONObject, history: [String], isDeletion: Bool = false
+        _ properties: JSONObject, history: [RevisionID], isDeletion: Bool = false
     ) throws -> Bool {
         try database.putExistingRevision(
-            id, history: history, isDeleted: isDeletion, properties.body(of: documentID))
+            id, history: history, isDeleted: isDeletion, properties.body(of: id))
     }
 
     /// The revision that properties with special ones among them describe.
     private func revision(of properties: JSONObject) throws -> UnsavedRevision {
-        if let given = properties[SpecialProperty.id.rawValue], given != .string(id) {
-            throw DatabaseError.changedID(documentID)
+        if let given = properties[SpecialProperty.id.rawValue], given != .string(id.text) {
+            throw DatabaseError.changedID(id)
         }
         if let given = properties[SpecialProperty.deleted.rawValue], given.bool == nil {
-            throw DatabaseError.notBoolean(.deleted, documentID)
+            throw DatabaseError.notBoolean(.deleted, id)
         }
         var parent: RevisionID?
         if let given = properties[SpecialProperty.revision.rawValue] {
-            parent = try RevisionID.parse(given.string ?? "", of: id)
+            parent = try RevisionID(given.string ?? "").checked(of: id)
         }
-        var revision = UnsavedRevision(of: documentID, in: database, parent: parent)
+        var revision = UnsavedRevision(of: id, in: database, parent: parent)
         revision.properties = properties
         return revision
     }
@@ -71,7 +71,7 @@ extension LiveDocument {
     /// with what the tombstone kept, and saving it restores the document.
     public func makeRevision() -> UnsavedRevision {
         currentRevision?.makeRevision()
-            ?? UnsavedRevision(of: documentID, in: database, parent: nil)
+            ?? UnsavedRevision(of: id, in: database, parent: nil)
     }
 
     /// Lets `edit` change the current properties and saves them; begins again as long as another
@@ -142,7 +142,7 @@ extension LiveDocument {
     public func delete() throws -> SavedRevision {
         try load()
         guard let current = currentRevision else {
-            throw DatabaseError.documentNotFound(documentID)
+            throw DatabaseError.documentNotFound(id)
         }
         return try current.delete()
     }

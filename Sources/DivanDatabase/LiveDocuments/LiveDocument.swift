@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanModel
+public import DivanModel
 internal import DivanStorage
 internal import Observation
 
@@ -67,7 +67,8 @@ internal import Observation
 public final class LiveDocument: Sendable {
     /// The database that holds the document, or will. It stays open as long as this object is held.
     public let database: Database
-    let documentID: DocumentID
+    /// The ID of the document. It never changes.
+    public let id: DocumentID
     let cache: DocumentCache
     let registrar = ObservationRegistrar()
     /// Tells whether the calling thread runs a batch; the core's, kept for quick access.
@@ -76,20 +77,17 @@ public final class LiveDocument: Sendable {
 
     init(database: Database, documentID: DocumentID, cache: DocumentCache, ticket: UInt64) {
         self.database = database
-        self.documentID = documentID
+        id = documentID
         self.cache = cache
         self.ticket = ticket
         writer = database.core.writer
     }
 
-    deinit { database.live.remove(documentID, ticket: ticket) }
-
-    /// The document's ID. It never changes.
-    public var id: String { documentID.text }
+    deinit { database.live.remove(id, ticket: ticket) }
 
     /// The ID, shortened to its ends when it is long, for logs.
     public var abbreviatedID: String {
-        id.count > 10 ? "\(id.prefix(4))..\(id.suffix(4))" : id
+        id.text.count > 10 ? "\(id.text.prefix(4))..\(id.text.suffix(4))" : id.text
     }
 }
 

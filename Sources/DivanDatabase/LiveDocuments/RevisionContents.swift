@@ -20,7 +20,7 @@ final class RevisionContents: Sendable {
         self.hasBody = hasBody
     }
 
-    var revision: RevisionID { document.revision }
+    var revision: RevisionID { document.revisionID }
     var sequence: SequenceNumber { document.sequence }
     var isDeletion: Bool { document.isDeleted }
 
@@ -32,8 +32,8 @@ final class RevisionContents: Sendable {
         if let decoded = decoded.withLock({ $0 }) { return decoded }
         // Outside the mutex; a thread that loses a race has done it for nothing.
         var object: JSONObject = [
-            SpecialProperty.id.rawValue: .string(document.id),
-            SpecialProperty.revision.rawValue: .string(document.revisionID),
+            SpecialProperty.id.rawValue: .string(document.id.text),
+            SpecialProperty.revision.rawValue: .string(document.revisionID.description),
         ]
         if isDeletion { object[SpecialProperty.deleted.rawValue] = true }
         if case .object(let stored) = document.body.jsonValue() {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanLogging
+public import DivanModel
 internal import Synchronization
 
 /// What editors of all types of models have in common; see ``ModelEditor``.
 public protocol EditedModel: AnyObject, Sendable {
     /// The ID of the document.
-    var id: String { get }
+    var id: DocumentID { get }
     /// Whether there are edits to save.
     var needsSave: Bool { get }
     /// Whether the document has changed under unsaved edits.
@@ -45,7 +46,8 @@ extension Database {
     /// - Returns: An editor of its own each time; nil when there is no such document.
     /// - Throws: As `model(_:withID:)`.
     public func editor<M: DocumentModel>(
-        _ type: M.Type = M.self, withID id: String, clock: any Clock<Duration> = ContinuousClock()
+        _ type: M.Type = M.self, withID id: DocumentID,
+        clock: any Clock<Duration> = ContinuousClock()
     ) throws -> ModelEditor<M>? {
         guard let document = try document(withID: id) else { return nil }
         return try editor(of: document.model(type), clock: clock)
@@ -105,7 +107,7 @@ final class ModelEditors: Sendable {
         }
     }
 
-    func noteDropped(_ id: String) {
+    func noteDropped(_ id: DocumentID) {
         Log.database.info(
             "The edits of document '\(id)' in the database '\(databaseName)' were dropped unsaved.")
     }

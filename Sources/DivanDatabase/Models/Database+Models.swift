@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
+public import DivanModel
 
 extension Document {
     /// The document as a value of the app's own type, with its ID and revision.
@@ -33,7 +34,8 @@ extension Database {
     ///
     /// - Throws: `DatabaseError` with code `.invalidDocument` when it does not have the properties of
     ///   the type or says that it is of another one, or as `document(withID:)`.
-    public func model<M: DocumentModel>(_ type: M.Type = M.self, withID id: String) throws -> M? {
+    public func model<M: DocumentModel>(_ type: M.Type = M.self, withID id: DocumentID) throws -> M?
+    {
         try document(withID: id)?.model(type)
     }
 
@@ -71,8 +73,8 @@ extension Database {
         let id = other.id
         return try selected(type) { document in
             let value = document[key].value
-            return id.hasSameBytes(as: value?.string)
-                || value?.array?.contains { id.hasSameBytes(as: $0.string) } == true
+            return id.text.hasSameBytes(as: value?.string)
+                || value?.array?.contains { id.text.hasSameBytes(as: $0.string) } == true
         }
     }
 
@@ -130,7 +132,7 @@ extension Database {
     ///   document unchanged.
     @discardableResult
     public func update<M: DocumentModel>(
-        _ type: M.Type = M.self, withID id: String, _ edit: (inout M) throws -> Void
+        _ type: M.Type = M.self, withID id: DocumentID, _ edit: (inout M) throws -> Void
     ) throws -> M? {
         try write { transaction in
             guard var model = try transaction.document(withID: id)?.model(type) else { return nil }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanModel
+public import DivanModel
 
 /// A type of the app's own that is kept as a document: one value, one document.
 ///
@@ -34,7 +34,7 @@ internal import DivanModel
 ///    document with another value is not read as this type.
 /// 3. A save in a batch that is undone leaves the value with a revision that does not exist; the next
 ///    save then throws `.conflict`. `reload(_:)` puts that right.
-public protocol DocumentModel: Codable, Sendable, Identifiable where ID == String {
+public protocol DocumentModel: Codable, Sendable, Identifiable where ID == DocumentID {
     /// Which document this is, and which revision of it; give it `ModelIdentity()` to begin with.
     var identity: ModelIdentity { get set }
 
@@ -62,36 +62,36 @@ extension DocumentModel {
     public mutating func didLoad() {}
 
     /// The ID of the document.
-    public var id: String { identity.id }
+    public var id: DocumentID { identity.id }
     /// The revision this was read from or saved as; nil for a value that was never saved.
-    public var revisionID: String? { identity.revisionID }
+    public var revisionID: RevisionID? { identity.revisionID }
 }
 
 /// Which document a model stands for, and which of its revisions.
 public struct ModelIdentity: Codable, Hashable, Sendable {
     /// The document's ID.
-    public let id: String
+    public let id: DocumentID
     /// The revision that the value was read from or saved as; nil before the first save.
-    public internal(set) var revisionID: String?
+    public internal(set) var revisionID: RevisionID?
 
     /// Whether both stand for the same document, by the bytes of its ID, and the same revision.
     public static func == (left: ModelIdentity, right: ModelIdentity) -> Bool {
-        left.id.hasSameBytes(as: right.id) && left.revisionID.hasSameBytes(as: right.revisionID)
+        left.id == right.id && left.revisionID == right.revisionID
     }
 
     /// Hashes ID and revision.
     public func hash(into hasher: inout Hasher) {
-        id.hashBytes(into: &hasher)
-        revisionID.hashBytes(into: &hasher)
+        hasher.combine(id)
+        hasher.combine(revisionID)
     }
 
     /// The identity of a new document, with a generated ID.
-    public init() { id = IDGenerator.shared.documentID().text }
+    public init() { id = IDGenerator.shared.documentID() }
 
     /// The identity of a new document with an ID of the app's choice.
-    public init(id: String) { self.id = id }
+    public init(id: DocumentID) { self.id = id }
 
-    init(id: String, revisionID: String?) {
+    init(id: DocumentID, revisionID: RevisionID?) {
         self.id = id
         self.revisionID = revisionID
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+public import DivanModel
 public import Observation
 internal import Synchronization
 
@@ -86,7 +87,7 @@ public final class ModelEditor<Model: DocumentModel>: EditedModel, Observable, I
     }
 
     /// The ID of the document.
-    public var id: String { document.id }
+    public var id: DocumentID { document.id }
 
     // MARK: - The model
 
@@ -156,7 +157,7 @@ public final class ModelEditor<Model: DocumentModel>: EditedModel, Observable, I
         guard held.isEdited, held.isSettled, let revision = held.value.revisionID else {
             return false
         }
-        return !revision.hasSameBytes(as: document.currentRevisionID)
+        return revision != document.currentRevisionID
     }
 
     /// Drops the edits and shows what the document is.
@@ -218,7 +219,7 @@ public final class ModelEditor<Model: DocumentModel>: EditedModel, Observable, I
         // Also with edits: an observer of the model is to hear of a conflict.
         let revision = document.currentRevisionID
         guard held.followsDocument, let revision,
-            !revision.hasSameBytes(as: held.value.revisionID),
+            revision != held.value.revisionID,
             let snapshot = try? document.snapshot(), let contents = snapshot.contents,
             !contents.isDeletion, let current = try? contents.document.model(Model.self)
         else { return held }

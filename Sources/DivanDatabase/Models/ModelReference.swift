@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
+public import DivanModel
 
 /// A relation to another model by the ID of its document, which is loaded when it is asked for.
 ///
@@ -18,10 +19,10 @@ public import DivanJSON
 /// document need not be there.
 public struct ModelReference<Model: DocumentModel>: Hashable, Sendable, JSONCodable {
     /// The ID of the other document.
-    @ByBytes public private(set) var id: String
+    public private(set) var id: DocumentID
 
     /// Refers to a document by its ID.
-    public init(id: String) { self.id = id }
+    public init(id: DocumentID) { self.id = id }
 
     /// Refers to a model, saved or not.
     public init(_ model: Model) { id = model.id }
@@ -34,17 +35,17 @@ public struct ModelReference<Model: DocumentModel>: Hashable, Sendable, JSONCoda
     }
 
     /// The ID, as a string.
-    public var jsonValue: JSONValue { .string(id) }
+    public var jsonValue: JSONValue { .string(id.text) }
 
     /// Reads an ID; nil for anything but a string.
     public init?(jsonValue: JSONValue) {
         guard let id = jsonValue.string else { return nil }
-        self.id = id
+        self.id = DocumentID(id)
     }
 
     /// Decodes an ID.
     public init(from decoder: any Decoder) throws {
-        id = try decoder.singleValueContainer().decode(String.self)
+        id = DocumentID(try decoder.singleValueContainer().decode(String.self))
     }
 
     /// Encodes the ID.

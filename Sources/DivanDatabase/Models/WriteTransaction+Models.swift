@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
+internal import DivanModel
 internal import Synchronization
 
 extension WriteTransaction {
@@ -53,7 +54,7 @@ extension ReadTransaction {
     }
 
     /// The revision that a model was read from, if it may still be edited; nil when it is gone.
-    func base(of id: String, _ revision: String) throws -> Document? {
+    func base(of id: DocumentID, _ revision: RevisionID) throws -> Document? {
         do {
             let base = try document(withID: id, revision: revision)
             return base?.isDeleted == true ? nil : base
@@ -62,7 +63,7 @@ extension ReadTransaction {
 }
 
 extension DatabaseError {
-    static func modelConflict(_ id: String, _ revision: String) -> DatabaseError {
+    static func modelConflict(_ id: DocumentID, _ revision: RevisionID) -> DatabaseError {
         DatabaseError(
             .conflict,
             "Document '\(id)' has changed since revision \(revision), from which the model was made; "

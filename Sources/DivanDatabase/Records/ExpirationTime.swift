@@ -64,7 +64,7 @@ package struct ExpirationKey: Equatable {
     package init(_ key: Span<UInt8>) throws {
         var reader = RowReader()
         time = try ExpirationTime(stored: try reader.bigEndian64(key))
-        documentID = DocumentID(unchecked: String(utf8: key.extracting(reader.rest(key))))
+        documentID = DocumentID(String(utf8: key.extracting(reader.rest(key))))
     }
 
     /// The key as it is stored.

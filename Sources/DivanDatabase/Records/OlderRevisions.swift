@@ -28,7 +28,7 @@ package struct OlderRevisionsKey: Equatable {
         guard key.count > 9, key[key.count - 9] == 0 else { throw MalformedRow() }
         var reader = RowReader(offset: key.count - 8)
         number = try reader.bigEndian64(key)
-        documentID = DocumentID(unchecked: String(utf8: key.extracting(0..<key.count - 9)))
+        documentID = DocumentID(String(utf8: key.extracting(0..<key.count - 9)))
     }
 
     var bytes: [UInt8] {

@@ -29,7 +29,7 @@ package struct PurgeRecord: Equatable {
     package init(_ row: Span<UInt8>) throws {
         var reader = RowReader()
         isWholeDocument = try reader.byte(row) & 1 != 0
-        documentID = DocumentID(unchecked: try reader.text(row))
+        documentID = DocumentID(try reader.text(row))
         let count = try reader.varint(row)
         guard count <= UInt64(row.count) else { throw MalformedRow() }
         revisions = []

@@ -91,11 +91,11 @@ package struct RevisionRow {
         throws -> DocumentID
     {
         guard flags.contains(.compactID) else {
-            return DocumentID(unchecked: try reader.text(row))
+            return DocumentID(try reader.text(row))
         }
         let high = try reader.bigEndian64(row)
         let low = try reader.bigEndian64(row)
-        return DocumentID(unchecked: HexadecimalText.uuid(high, low))
+        return DocumentID(HexadecimalText.uuid(high, low))
     }
 
     /// A row without its document's ID: what a reader needs that came from the document.

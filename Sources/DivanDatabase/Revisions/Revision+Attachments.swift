@@ -62,7 +62,7 @@ extension UnsavedRevision {
             return nil
         }
         return DocumentAttachment(
-            name, stub: stub, store: store, documentID: documentID, revision: parent)
+            name, stub: stub, store: store, documentID: documentID, revision: parentRevisionID)
     }
 
     private func hidesStored(_ name: String) -> Bool { pending?.replacesStub(name) ?? false }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
-internal import DivanModel
+public import DivanModel
 
 /// What saved and unsaved revisions have in common: a document at one step of its history.
 ///
@@ -11,20 +11,20 @@ public protocol Revision: PropertyReader, Sendable {
     /// The database.
     var database: Database { get }
     /// The ID of the document whose revision this is.
-    var documentID: String { get }
+    var documentID: DocumentID { get }
     /// Whether the revision deletes the document.
     var isDeletion: Bool { get }
     /// The ID of the revision that this one was made from; nil for the first one, or when the
     /// history does not go back that far.
     ///
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
-    var parentRevisionID: String? { get throws }
+    var parentRevisionID: RevisionID? { get throws }
 }
 
 extension Revision {
     /// The document whose revision this is.
     public var document: LiveDocument {
-        database.live.document(DocumentID(unchecked: documentID), in: database)
+        database.live.document(documentID, in: database)
     }
 
     /// Whether the document is deleted, or was taken away from this database by the source of a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
-internal import DivanModel
+public import DivanModel
 
 // The tree around a revision. It is read when asked for, since it changes as revisions are added,
 // pruned and purged.
@@ -10,8 +10,8 @@ extension SavedRevision {
     ///
     /// - Returns: nil for the first revision, or when the history does not go back that far.
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
-    public var parentRevisionID: String? {
-        get throws { try parentNode()?.id.description }
+    public var parentRevisionID: RevisionID? {
+        get throws { try parentNode()?.id }
     }
 
     /// The revision that this one was made from.
@@ -22,7 +22,7 @@ extension SavedRevision {
     /// - Returns: nil for the first revision, or when the history does not go back that far.
     /// - Throws: As ``parentRevisionID``.
     public var parentRevision: SavedRevision? {
-        get throws { try parentNode().map { SavedRevision($0, of: id, in: database) } }
+        get throws { try parentNode().map { SavedRevision($0, of: documentID, in: database) } }
     }
 
     /// The ancestors as far as they are known and this revision, oldest first.
@@ -31,15 +31,15 @@ extension SavedRevision {
     public var revisionHistory: [SavedRevision] {
         get throws {
             guard let tree = try document.tree() else { return [] }
-            return tree.branch(of: revision).reversed().map {
-                SavedRevision($0, of: id, in: database)
+            return tree.branch(of: revisionID).reversed().map {
+                SavedRevision($0, of: documentID, in: database)
             }
         }
     }
 
     private func parentNode() throws -> RevisionTree.Node? {
         guard let tree = try document.tree() else { return nil }
-        return tree.node(revision)?.parent.map { tree.nodes[$0] }
+        return tree.node(revisionID)?.parent.map { tree.nodes[$0] }
     }
 }
 
@@ -51,7 +51,7 @@ extension SavedRevision {
     /// restores the document with what the tombstone kept.
     public func makeRevision() -> UnsavedRevision {
         UnsavedRevision(
-            of: id, in: database, parent: revision, properties: contents.document.body)
+            of: documentID, in: database, parent: revisionID, properties: contents.document.body)
     }
 
     /// Saves a child of this revision.
@@ -63,7 +63,7 @@ extension SavedRevision {
     ///   more, or as `UnsavedRevision.save`.
     @discardableResult
     public func createRevision(with properties: JSONObject) throws -> SavedRevision {
-        var child = UnsavedRevision(of: id, in: database, parent: revision)
+        var child = UnsavedRevision(of: documentID, in: database, parent: revisionID)
         child.properties = properties
         return try child.save()
     }
@@ -78,9 +78,9 @@ extension SavedRevision {
     ///   since, `.documentNotFound` when the document was purged, or as `Database.write(_:)`.
     @discardableResult
     public func delete() throws -> SavedRevision {
-        try database.changeLive(id) { context in
+        try database.changeLive(documentID) { context in
             let tombstone = try context.operation {
-                try context.delete(id, base: revision, refuseStale: true)
+                try context.delete(documentID, base: revisionID, refuseStale: true)
             }
             return SavedRevision(RevisionContents(tombstone), in: database)
         }

@@ -28,8 +28,10 @@ internal import Synchronization
 public struct SavedRevision: Revision {
     /// The database.
     public let database: Database
-    let id: DocumentID
-    let revision: RevisionID
+    /// The ID of the document whose revision this is.
+    public let documentID: DocumentID
+    /// The revision's ID: its generation, a hyphen, its digest.
+    public let revisionID: RevisionID
     /// The place of this revision in the database's order of changes; 0 when its body is gone.
     public let sequence: SequenceNumber
     /// Whether the revision deletes the document.
@@ -38,8 +40,8 @@ public struct SavedRevision: Revision {
 
     init(_ contents: RevisionContents, in database: Database) {
         self.database = database
-        id = contents.document.documentID
-        revision = contents.revision
+        documentID = contents.document.id
+        revisionID = contents.revision
         sequence = contents.sequence
         isDeletion = contents.isDeletion
         body = RevisionBody(contents)
@@ -48,21 +50,15 @@ public struct SavedRevision: Revision {
     /// A revision whose body is read when a caller asks for it.
     init(_ node: RevisionTree.Node, of id: DocumentID, in database: Database) {
         self.database = database
-        self.id = id
-        revision = node.id
+        documentID = id
+        revisionID = node.id
         sequence = node.sequence ?? 0
         isDeletion = node.isTombstone
         body = RevisionBody(nil)
     }
 
-    /// The ID of the document whose revision this is.
-    public var documentID: String { id.text }
-
-    /// The revision's ID: its generation, a hyphen, its digest.
-    public var revisionID: String { revision.description }
-
     /// How many edits led to this revision.
-    public var generation: UInt64 { revision.generation }
+    public var generation: UInt64 { revisionID.generation }
 
     /// Whether the body is stored here.
     ///
@@ -83,7 +79,7 @@ public struct SavedRevision: Revision {
     public func load() throws {
         let contents = try body.loaded ?? read()
         guard body.load({ contents })?.hasBody == true else {
-            throw DatabaseError.bodyGone(id, revision)
+            throw DatabaseError.bodyGone(documentID, revisionID)
         }
     }
 
@@ -91,7 +87,7 @@ public struct SavedRevision: Revision {
         try database.checkOpen()
         return try database.core.read { reader in
             do {
-                guard let document = try reader.document(id, revision: revision) else {
+                guard let document = try reader.document(documentID, revision: revisionID) else {
                     return missing
                 }
                 return RevisionContents(document)
@@ -104,7 +100,7 @@ public struct SavedRevision: Revision {
     private var missing: RevisionContents {
         RevisionContents(
             Document(
-                documentID: id, revisionID: revision, sequence: sequence, isDeleted: isDeletion,
+                id: documentID, revisionID: revisionID, sequence: sequence, isDeleted: isDeletion,
                 body: .emptyObject, store: database.core.attachments.number), hasBody: false)
     }
 }
@@ -149,14 +145,14 @@ extension SavedRevision {
 extension SavedRevision: Hashable {
     /// Whether both are the same revision of the same document.
     public static func == (left: SavedRevision, right: SavedRevision) -> Bool {
-        left.revision == right.revision && left.id.text.hasSameBytes(as: right.id.text)
+        left.revisionID == right.revisionID && left.documentID == right.documentID
             && left.database.core === right.database.core
     }
 
     /// Hashes the two IDs.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(id)
-        hasher.combine(revision)
+        hasher.combine(documentID)
+        hasher.combine(revisionID)
     }
 }
 

@@ -20,7 +20,7 @@ extension UnsavedRevision {
         let content = try content()
         try database.checkWritable()
         try content.pending?.stage(in: database.core.attachments, for: documentID)
-        return try database.changeLive(id) { context in
+        return try database.changeLive(documentID) { context in
             try save(content, allowingConflict, context)
         }
     }
@@ -29,7 +29,8 @@ extension UnsavedRevision {
         throws -> SavedRevision
     {
         let document = try context.operation {
-            try context.putCurrent(id, parent: parent, content, allowConflict: allowingConflict)
+            try context.putCurrent(
+                documentID, parent: parentRevisionID, content, allowConflict: allowingConflict)
         }
         return SavedRevision(RevisionContents(document), in: database)
     }
@@ -38,7 +39,7 @@ extension UnsavedRevision {
         var stored = stored
         var content = try RevisionContent(
             given: try stored.pack(id: documentID), isDeleted: isDeletion, claims: .passedOver,
-            id: id)
+            id: documentID)
         if let pending {
             // Additions take the place of what the properties say.
             content.pending = content.pending ?? PendingAttachments()

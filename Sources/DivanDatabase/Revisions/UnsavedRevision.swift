@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
-internal import DivanModel
+public import DivanModel
 
 /// A revision that is being made: an editable value that is only in memory until it is saved.
 ///
@@ -23,8 +23,10 @@ internal import DivanModel
 public struct UnsavedRevision: Revision {
     /// The database.
     public let database: Database
-    let id: DocumentID
-    let parent: RevisionID?
+    /// The ID of the document that this will be a revision of.
+    public let documentID: DocumentID
+    /// The ID of the revision that this one is made from; nil when it creates the document.
+    public let parentRevisionID: RevisionID?
     var stored: EditableProperties
     /// Attachments to add and to leave out.
     var pending: PendingAttachments?
@@ -36,19 +38,13 @@ public struct UnsavedRevision: Revision {
         properties: PackedValue = .emptyObject
     ) {
         self.database = database
-        self.id = id
-        self.parent = parent
+        documentID = id
+        parentRevisionID = parent
         stored = EditableProperties(properties)
     }
 
-    /// The ID of the document that this will be a revision of.
-    public var documentID: String { id.text }
-
     /// nil: a revision gets its ID when it is saved.
-    public var revisionID: String? { nil }
-
-    /// The ID of the revision that this one is made from; nil when it creates the document.
-    public var parentRevisionID: String? { parent?.description }
+    public var revisionID: RevisionID? { nil }
 
     /// The revision that this one is made from; nil when it creates the document, or when the
     /// document does not have that revision any more.
@@ -56,8 +52,10 @@ public struct UnsavedRevision: Revision {
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
     public var parentRevision: SavedRevision? {
         get throws {
-            guard let parent, let node = try document.tree()?.node(parent) else { return nil }
-            return SavedRevision(node, of: id, in: database)
+            guard let parent = parentRevisionID, let node = try document.tree()?.node(parent) else {
+                return nil
+            }
+            return SavedRevision(node, of: documentID, in: database)
         }
     }
 }
@@ -77,7 +75,7 @@ extension UnsavedRevision {
         }
         set {
             isDeletion = newValue[SpecialProperty.deleted.rawValue]?.bool ?? false
-            stored.replaceAll(newValue.body(of: id))
+            stored.replaceAll(newValue.body(of: documentID))
         }
     }
 
@@ -125,9 +123,9 @@ extension UnsavedRevision {
     var store: UInt32 { database.core.attachments.number }
 
     private var special: JSONObject {
-        var object: JSONObject = [SpecialProperty.id.rawValue: .string(documentID)]
-        if let parent {
-            object[SpecialProperty.revision.rawValue] = .string(parent.description)
+        var object: JSONObject = [SpecialProperty.id.rawValue: .string(documentID.text)]
+        if let parentRevisionID {
+            object[SpecialProperty.revision.rawValue] = .string(parentRevisionID.description)
         }
         if isDeletion { object[SpecialProperty.deleted.rawValue] = true }
         return object

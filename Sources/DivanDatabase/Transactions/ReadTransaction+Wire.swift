@@ -7,10 +7,10 @@ internal import DivanStorage
 // Reads that servers need and apps do not.
 extension ReadTransaction {
     /// Returns a local document with the number of its revision, which counts its changes.
-    package func numberedLocalDocument(_ id: String) throws -> (
+    package func numberedLocalDocument(_ id: DocumentID) throws -> (
         revision: UInt64, body: PackedValue
     )? {
-        try snapshot.localDocument(LocalID.parse(id)).map { ($0.revision, $0.body) }
+        try snapshot.localDocument(LocalID.name(in: id)).map { ($0.revision, $0.body) }
     }
 
     /// Calls `body` with the ID, revision number and body of each local document, in the order of
@@ -55,11 +55,13 @@ extension ReadTransaction {
 
     /// Calls a closure with each purge that compaction has not forgotten, oldest first: the document, and the
     /// revisions that were removed.
-    package func forEachPurge(_ body: (_ id: String, _ revisions: [String]) throws -> Void) throws {
+    package func forEachPurge(_ body: (_ id: DocumentID, _ revisions: [RevisionID]) throws -> Void)
+        throws
+    {
         let snapshot = snapshot
         _ = try snapshot.forEachPurge(after: 0, limit: .max) { rows, _ in
             guard let purge = try snapshot.readable(rows, { try PurgeRecord($0) }) else { return }
-            try body(purge.documentID.text, purge.revisions.map(\.description))
+            try body(purge.documentID, purge.revisions)
         }
     }
 

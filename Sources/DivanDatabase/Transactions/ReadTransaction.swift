@@ -36,28 +36,27 @@ public struct ReadTransaction: ~Copyable {
     /// Returns the winning revision of a document; nil when there is none or it is deleted.
     ///
     /// - Throws: `DatabaseError` with code `.invalidID` or `.corrupted`.
-    public func document(withID id: String) throws -> Document? {
-        try snapshot.document(DocumentID.parse(id))
+    public func document(withID id: DocumentID) throws -> Document? {
+        try snapshot.document(id.checked())
     }
 
     /// Returns a given revision of a document; nil when the document does not exist.
     ///
     /// - Throws: `DatabaseError` with code `.revisionNotFound` when the document has no such revision
     ///   or its body is gone.
-    public func document(withID id: String, revision: String) throws -> Document? {
-        try snapshot.document(
-            DocumentID.parse(id), revision: RevisionID.parse(revision, of: id))
+    public func document(withID id: DocumentID, revision: RevisionID) throws -> Document? {
+        try snapshot.document(id.checked(), revision: revision.checked(of: id))
     }
 
     /// Whether a document exists and is not deleted.
-    public func contains(_ id: String) throws -> Bool {
-        let head = try snapshot.head(DocumentID.parse(id))
+    public func contains(_ id: DocumentID) throws -> Bool {
+        let head = try snapshot.head(id.checked())
         return head.map { !$0.isDeleted } ?? false
     }
 
     /// Returns the revision tree of a document; nil when there is none. See `Database.revisionTree(of:)`.
-    public func revisionTree(of id: String) throws -> RevisionTree? {
-        try snapshot.wholeTree(DocumentID.parse(id))
+    public func revisionTree(of id: DocumentID) throws -> RevisionTree? {
+        try snapshot.wholeTree(id.checked())
     }
 
     /// Calls `body` for each document in order of ID.
@@ -81,8 +80,8 @@ public struct ReadTransaction: ~Copyable {
     }
 
     /// Returns a local document, or nil.
-    public func localDocument(_ id: String) throws -> JSONObject? {
-        try snapshot.localDocument(LocalID.parse(id))?.object
+    public func localDocument(_ id: DocumentID) throws -> JSONObject? {
+        try snapshot.localDocument(LocalID.name(in: id))?.object
     }
 
     /// The number of documents that are not deleted.
@@ -101,26 +100,23 @@ extension LocalRecord {
 }
 
 extension DocumentID {
-    /// Makes the ID of an ordinary document.
-    package static func parse(_ text: String) throws -> DocumentID {
-        let id: DocumentID
-        do { id = try DocumentID(text) } catch { throw DatabaseError.invalidID(text, error) }
-        guard !id.isLocal else {
-            throw DatabaseError(
-                .invalidID,
-                "'\(text.prefix(200))' names a local document, which has no revisions; read and write it as a "
-                    + "local document.", documentID: String(text.prefix(200)))
-        }
-        return id
+    /// Returns the ID, which is the ID of an ordinary document or a design document.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidID`.
+    package func checked() throws -> DocumentID {
+        do { try validate() } catch { throw DatabaseError.invalidID(self, error) }
+        guard !isLocal else { throw DatabaseError.localID(self) }
+        return self
     }
 }
 
 extension RevisionID {
-    /// Makes the ID of a revision of the document `id`.
-    package static func parse(_ text: String, of id: String) throws -> RevisionID {
-        do { return try RevisionID(text) } catch {
-            throw DatabaseError.invalidRevision(text, of: id, error)
-        }
+    /// Returns the ID, which a revision of the document `id` can have.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidID`.
+    package func checked(of id: DocumentID) throws -> RevisionID {
+        do { try validate() } catch { throw DatabaseError.invalidRevision(self, of: id, error) }
+        return self
     }
 }
 
@@ -128,10 +124,14 @@ extension RevisionID {
 package enum LocalID {
     static let prefix = "_local/"
 
-    /// Returns the ID without its prefix, if it is valid.
-    package static func parse(_ text: String) throws -> String {
-        let id = text.afterBytePrefix(prefix) ?? text
-        do { _ = try DocumentID(prefix + id) } catch { throw DatabaseError.invalidID(text, error) }
-        return id
+    /// Returns the name behind the prefix, if the ID is valid.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidID`.
+    package static func name(in id: DocumentID) throws -> String {
+        let name = id.text.afterBytePrefix(prefix) ?? id.text
+        do { try DocumentID(prefix + name).validate() } catch {
+            throw DatabaseError.invalidID(id, error)
+        }
+        return name
     }
 }

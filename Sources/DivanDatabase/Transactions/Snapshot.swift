@@ -68,7 +68,7 @@ package struct Snapshot {
             throw DatabaseError.corrupted("The stored revision \(node.id)", id)
         }
         return Document(
-            documentID: id, revisionID: node.id, sequence: sequence, isDeleted: node.isTombstone,
+            id: id, revisionID: node.id, sequence: sequence, isDeleted: node.isTombstone,
             body: body, store: core.attachments.number
         )
     }
@@ -159,10 +159,10 @@ package struct Snapshot {
 
     // MARK: - Local documents
 
-    func localDocument(_ id: String) throws -> LocalRecord? {
+    func localDocument(_ name: String) throws -> LocalRecord? {
         var record: LocalRecord?
         _ = try core.blaming(nil) {
-            try id.withSpan { key in
+            try name.withSpan { key in
                 try reader.withValue(forKey: key, in: stores.local) { row in
                     record = try core.decoding(nil) { try LocalRecord(row) }
                 }

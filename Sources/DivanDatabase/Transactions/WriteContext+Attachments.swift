@@ -70,7 +70,7 @@ extension WriteContext {
         var stubs: JSONObject = [:]
         if let given {
             guard case .object(let object) = given.jsonValue() else {
-                throw DatabaseError.attachmentsMalformed(id.text)
+                throw DatabaseError.attachmentsMalformed(id)
             }
             stubs = object
         }
@@ -79,7 +79,7 @@ extension WriteContext {
         for (name, stub) in stubs where !pending.replacesStub(name) {
             try checkName(name, isNew: rules.isNewStub(name), id)
             guard case .object(let stub) = stub else {
-                throw DatabaseError.attachmentsMalformed(id.text)
+                throw DatabaseError.attachmentsMalformed(id)
             }
             final[name] = .object(try resolve(stub, name, id, rules))
         }
@@ -101,7 +101,7 @@ extension WriteContext {
     private func checkName(_ name: String, isNew: Bool, _ id: DocumentID) throws {
         let isRefused = isNew && (name.isEmpty || name.utf8.first == UInt8(ascii: "_"))
         guard !isRefused, !name.utf8.contains(0) else {
-            throw DatabaseError.attachmentName(name, id.text)
+            throw DatabaseError.attachmentName(name, id)
         }
     }
 
@@ -143,24 +143,24 @@ extension WriteContext {
             return stub
         }
         guard let key = stub["digest"]?.string.flatMap(AttachmentKey.init(ofStub:)) else {
-            throw DatabaseError.attachmentUnknown(label, id.text)
+            throw DatabaseError.attachmentUnknown(label, id)
         }
         if rules.isLimitedToOwnContents, try !snapshot.isReferenced(key, by: id) {
-            throw DatabaseError.attachmentUnknown(label, id.text)
+            throw DatabaseError.attachmentUnknown(label, id)
         }
         guard let length = snapshot.core.attachments.length(of: key) else {
             stub["revpos"] = revisionPosition(given, rules)
             // An edit may refer to content that a revision here still waits for; a merge does.
             let isAwaited = try !rules.isExisting && snapshot.isAwaited(key)
             guard rules.isDeferring || isAwaited, (try? AttachmentMetadata(stub)) != nil else {
-                throw DatabaseError.attachmentUnknown(label, id.text)
+                throw DatabaseError.attachmentUnknown(label, id)
             }
             return stub
         }
         let declared = stub[stub["encoding"] == nil ? "length" : "encoded_length"]
         if let declared, declared.int64 != Int64(length) {
             throw DatabaseError.attachmentLength(
-                label, id.text, found: length, declared: Int(declared.int64 ?? -1))
+                label, id, found: length, declared: Int(declared.int64 ?? -1))
         }
         if declared == nil, stub["encoding"] == nil { stub["length"] = JSONValue(UInt64(length)) }
         stub["revpos"] = revisionPosition(given, rules)
@@ -227,7 +227,7 @@ extension WriteContext {
     {
         let (_, snapshot) = try transaction()
         let store = snapshot.core.attachments
-        let staged = try pending.stage(in: store, for: id.text)
+        let staged = try pending.stage(in: store, for: id)
         do { try store.place(staged.attachment) } catch { throw DatabaseError.io(error) }
         hasPlacedAttachments = true
         if case .spooled(_, let md5) = pending.content.source {
@@ -238,7 +238,7 @@ extension WriteContext {
 
     /// Stores content that no revision refers to yet.
     func store(_ pending: PendingAttachment) throws {
-        _ = try place(pending, DocumentID(unchecked: ""))
+        _ = try place(pending, DocumentID(""))
     }
 
     // MARK: - Rows

@@ -55,7 +55,7 @@ extension WriteContext {
     /// feed, so that a replication that could not send them without it tries again.
     ///
     /// - Throws: `.documentNotFound` when no stored revision refers to it any more, `.io`, `.storageFull`.
-    func supply(_ staged: StagedAttachment, of id: String?) throws {
+    func supply(_ staged: StagedAttachment, of id: DocumentID?) throws {
         let (writer, snapshot) = try transaction()
         let references = try snapshot.references(to: staged.key)
         guard !references.isEmpty else { throw DatabaseError.attachmentUnwanted(id) }
@@ -87,7 +87,7 @@ extension WriteContext {
             guard let owner = try snapshot.owner(of: reference.sequence), owner.id == id,
                 let body = try snapshot.body(id, reference.sequence, expecting: owner.revision),
                 !body.hasBlob(of: key)
-            else { throw DatabaseError.attachmentShared(id.text) }
+            else { throw DatabaseError.attachmentShared(id) }
         }
         beginWrites()
         for reference in references where !reference.isAbsent {

@@ -97,7 +97,7 @@ extension WriteContext {
             sequence, id, revision, content, consultDocument: false, open.writer, open.core)
         touch(id)
         return Document(
-            documentID: id, revisionID: revision, sequence: sequence, isDeleted: isDeleted,
+            id: id, revisionID: revision, sequence: sequence, isDeleted: isDeleted,
             body: content.body, store: open.core.attachments.number)
     }
 
@@ -144,7 +144,7 @@ extension WriteContext {
                 ancestors: parent.map { [$0] } ?? [], isLocal: true))
         try store(id, revision, content, sequence, old: record, new: &updated)
         return Document(
-            documentID: id, revisionID: revision, sequence: sequence, isDeleted: content.isDeleted,
+            id: id, revisionID: revision, sequence: sequence, isDeleted: content.isDeleted,
             body: content.body, store: snapshot.core.attachments.number)
     }
 
@@ -171,7 +171,7 @@ extension WriteContext {
             }
         }
         return Document(
-            documentID: id, revisionID: revision, sequence: node.sequence ?? 0,
+            id: id, revisionID: revision, sequence: node.sequence ?? 0,
             isDeleted: content.isDeleted, body: content.body,
             store: snapshot.core.attachments.number)
     }

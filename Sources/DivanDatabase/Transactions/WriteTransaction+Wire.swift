@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DivanJSON
-internal import DivanModel
+package import DivanModel
 
 // What a server writes: bodies that came as text and are packed, never taken apart.
 extension WriteTransaction {
@@ -10,11 +10,11 @@ extension WriteTransaction {
     /// The same edit once more conflicts: clients use revisions as locks.
     @discardableResult
     package func put(
-        _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
+        _ id: DocumentID, body: PackedValue, parent: RevisionID?, isDeleted: Bool,
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Document {
         let content = try RevisionContent.ofClient(
-            body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+            body, isDeleted: isDeleted, following: attachments, id: id.checked())
         return try put(
             id, content, parent: parent, allowConflict: false, repetition: .conflicts)
     }
@@ -24,10 +24,10 @@ extension WriteTransaction {
     /// What stands beside content in place is passed over, as CouchDB does.
     @discardableResult
     package func putClientRevision(
-        _ id: String, history: [String], isDeleted: Bool, body: PackedValue
+        _ id: DocumentID, history: [RevisionID], isDeleted: Bool, body: PackedValue
     ) throws -> Bool {
         let content = try RevisionContent.ofClient(
-            body, isDeleted: isDeleted, id: DocumentID.parse(id))
+            body, isDeleted: isDeleted, id: id.checked())
         return try putExistingRevision(id, history: history, content)
     }
 
@@ -39,14 +39,15 @@ extension WriteTransaction {
     ///   - revision: The number it has; 0 when there is none yet.
     /// - Returns: The new number; 0 when it was removed.
     /// - Throws: `DatabaseError` with code `.conflict` when it has another number.
-    package func replaceLocalDocument(_ id: String, _ body: PackedValue?, revision: UInt64) throws
+    package func replaceLocalDocument(_ id: DocumentID, _ body: PackedValue?, revision: UInt64)
+        throws
         -> UInt64
     {
-        let name = try LocalID.parse(id)
+        let name = try LocalID.name(in: id)
         let (_, snapshot) = try context.transaction()
         let found = try snapshot.localDocument(name)?.revision ?? 0
         guard found == revision else {
-            throw DatabaseError.conflict(DocumentID(unchecked: LocalID.prefix + name), parent: nil)
+            throw DatabaseError.conflict(DocumentID(LocalID.prefix + name), parent: nil)
         }
         try context.operation { try context.putLocal(name, body) }
         return body == nil ? 0 : found + 1
@@ -74,11 +75,11 @@ extension Database {
     /// the writer is waited for.
     @discardableResult
     package func put(
-        _ id: String, body: PackedValue, parent: String?, isDeleted: Bool,
+        _ id: DocumentID, body: PackedValue, parent: RevisionID?, isDeleted: Bool,
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Document {
         let content = try RevisionContent.ofClient(
-            body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+            body, isDeleted: isDeleted, following: attachments, id: id.checked())
         try stage(content, for: id)
         return try operation {
             try $0.put(
@@ -91,11 +92,11 @@ extension Database {
     /// What stands beside content in place is passed over, as CouchDB does. Content of attachments is read before the writer is waited for.
     @discardableResult
     package func putClientRevision(
-        _ id: String, history: [String], isDeleted: Bool, body: PackedValue,
+        _ id: DocumentID, history: [RevisionID], isDeleted: Bool, body: PackedValue,
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try RevisionContent.ofClient(
-            body, isDeleted: isDeleted, following: attachments, id: DocumentID.parse(id))
+            body, isDeleted: isDeleted, following: attachments, id: id.checked())
         try stage(content, for: id)
         return try operation { try $0.putExistingRevision(id, history: history, content) }
     }

@@ -68,12 +68,11 @@ public struct WriteTransaction: ~Copyable {
         known: DocumentRecord? = nil
     ) throws -> SaveResult? {
         let draft = try document.draft()
-        let id =
-            draft.hasGeneratedID ? DocumentID(unchecked: draft.id) : try DocumentID.parse(draft.id)
+        let id = draft.hasGeneratedID ? draft.id : try draft.id.checked()
         guard draft.hasChanges || draft.base == nil else {
             guard let base = draft.base else { return nil }
             let unchanged = Document(
-                documentID: id, revisionID: base, sequence: draft.sequence, isDeleted: false,
+                id: id, revisionID: base, sequence: draft.sequence, isDeleted: false,
                 body: draft.body, store: try snapshot.core.attachments.number)
             return SaveResult(document: unchanged, overrode: false)
         }
@@ -92,13 +91,15 @@ public struct WriteTransaction: ~Copyable {
     ///
     /// - Throws: `DatabaseError` with code `.documentNotFound`, and whatever `edit` throws.
     @discardableResult
-    public func update(_ id: String, _ edit: (MutableDocument) throws -> Void) throws -> Document {
-        let documentID = try DocumentID.parse(id)
+    public func update(_ id: DocumentID, _ edit: (MutableDocument) throws -> Void) throws
+        -> Document
+    {
+        let id = try id.checked()
         let snapshot = try snapshot
-        guard let record = try snapshot.record(documentID), let winner = record.tree.winner,
+        guard let record = try snapshot.record(id), let winner = record.tree.winner,
             !winner.isTombstone
-        else { throw DatabaseError.documentNotFound(documentID) }
-        let copy = try snapshot.document(documentID, node: winner).toMutable()
+        else { throw DatabaseError.documentNotFound(id) }
+        let copy = try snapshot.document(id, node: winner).toMutable()
         let before = context.state
         try edit(copy)
         // The record just read serves the save, too, unless the closure has changed something.
@@ -111,9 +112,9 @@ public struct WriteTransaction: ~Copyable {
 
     /// Deletes a document by adding a tombstone; see `Database.delete(_:)`.
     @discardableResult
-    public func delete(_ id: String) throws -> Document {
+    public func delete(_ id: DocumentID) throws -> Document {
         try context.operation {
-            try context.delete(DocumentID.parse(id), base: nil, refuseStale: false)
+            try context.delete(id.checked(), base: nil, refuseStale: false)
         }
     }
 
@@ -124,7 +125,7 @@ public struct WriteTransaction: ~Copyable {
     {
         try context.operation {
             try context.delete(
-                document.documentID, base: document.revision,
+                document.id, base: document.revisionID,
                 refuseStale: control == .failOnConflict)
         }
     }
@@ -132,7 +133,7 @@ public struct WriteTransaction: ~Copyable {
     /// Adds a revision below exactly the given parent; see `Database.put`.
     @discardableResult
     public func put(
-        _ id: String, _ properties: JSONObject, parent: String?, options: PutOptions = [],
+        _ id: DocumentID, _ properties: JSONObject, parent: RevisionID?, options: PutOptions = [],
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Document {
         let content = try Self.content(
@@ -142,33 +143,33 @@ public struct WriteTransaction: ~Copyable {
     }
 
     func put(
-        _ id: String, _ content: RevisionContent, parent: String?, allowConflict: Bool,
+        _ id: DocumentID, _ content: RevisionContent, parent: RevisionID?, allowConflict: Bool,
         repetition: WriteContext.Repetition = .succeeds
     ) throws -> Document {
-        let documentID = try DocumentID.parse(id)
-        let parent = try parent.map { try RevisionID.parse($0, of: id) }
+        let id = try id.checked()
+        let parent = try parent?.checked(of: id)
         return try context.operation {
             try context.put(
-                documentID, parent: parent, content, allowConflict: allowConflict,
+                id, parent: parent, content, allowConflict: allowConflict,
                 repetition: repetition)
         }
     }
 
     /// What `put` and `putExistingRevision` store, made before there is a transaction.
     static func content(
-        _ id: String, _ properties: JSONObject, _ isDeleted: Bool,
+        _ id: DocumentID, _ properties: JSONObject, _ isDeleted: Bool,
         _ attachments: NameMap<AttachmentContent>, _ claims: InlineClaims
     ) throws -> RevisionContent {
         return try RevisionContent(
             given: packed(properties, id), isDeleted: isDeleted,
             following: attachments, claims: claims,
-            id: DocumentID.parse(id))
+            id: id.checked())
     }
 
     /// Stores a revision made elsewhere; see `Database.putExistingRevision`.
     @discardableResult
     public func putExistingRevision(
-        _ id: String, history: [String], isDeleted: Bool = false, _ properties: JSONObject,
+        _ id: DocumentID, history: [RevisionID], isDeleted: Bool = false, _ properties: JSONObject,
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try Self.content(id, properties, isDeleted, attachments, .verified)
@@ -178,57 +179,56 @@ public struct WriteTransaction: ~Copyable {
     /// Stores a revision made elsewhere from its packed body.
     @discardableResult
     public func putExistingRevision(
-        _ id: String, history: [String], isDeleted: Bool = false, body: PackedValue,
+        _ id: DocumentID, history: [RevisionID], isDeleted: Bool = false, body: PackedValue,
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try RevisionContent(
             given: body, isDeleted: isDeleted,
-            following: attachments, claims: .verified, id: DocumentID.parse(id))
+            following: attachments, claims: .verified, id: id.checked())
         return try putExistingRevision(id, history: history, content)
     }
 
-    func putExistingRevision(_ id: String, history: [String], _ content: RevisionContent) throws
+    func putExistingRevision(_ id: DocumentID, history: [RevisionID], _ content: RevisionContent)
+        throws
         -> Bool
     {
-        let documentID = try DocumentID.parse(id)
-        let ids = try history.map { try RevisionID.parse($0, of: id) }
-        let parsed: RevisionHistory
-        do { parsed = try RevisionHistory(ids) } catch {
-            throw DatabaseError.invalidRevision(history.first ?? "", of: id, error)
+        let id = try id.checked()
+        let checked: RevisionHistory
+        do { checked = try RevisionHistory(history) } catch {
+            let wrong = history.first { !$0.isValid } ?? history.first
+            throw DatabaseError.invalidRevision(wrong, of: id, error)
         }
         return try context.operation {
-            try context.putExisting(documentID, parsed, content)
+            try context.putExisting(id, checked, content)
         }
     }
 
     /// Removes a document without a trace; see `Database.purge(_:)`.
     @discardableResult
-    public func purge(_ id: String) throws -> Bool {
-        try context.operation { try context.purge(DocumentID.parse(id)) }
+    public func purge(_ id: DocumentID) throws -> Bool {
+        try context.operation { try context.purge(id.checked()) }
     }
 
     /// Removes single leaf revisions; see `Database.purge(_:revisions:)`.
     @discardableResult
-    public func purge(_ id: String, revisions: [String]) throws -> [String] {
-        let leaves = try revisions.map { try RevisionID.parse($0, of: id) }
-        return try context.operation {
-            try context.purge(DocumentID.parse(id), leaves: leaves).map(\.description)
-        }
+    public func purge(_ id: DocumentID, revisions: [RevisionID]) throws -> [RevisionID] {
+        let leaves = try revisions.map { try $0.checked(of: id) }
+        return try context.operation { try context.purge(id.checked(), leaves: leaves) }
     }
 
     /// Replaces a local document.
-    public func putLocalDocument(_ id: String, _ properties: JSONObject) throws {
+    public func putLocalDocument(_ id: DocumentID, _ properties: JSONObject) throws {
         try context.operation {
-            try context.putLocal(LocalID.parse(id), Self.packed(properties, id))
+            try context.putLocal(LocalID.name(in: id), Self.packed(properties, id))
         }
     }
 
     /// Removes a local document; a missing one is fine.
-    public func deleteLocalDocument(_ id: String) throws {
-        try context.operation { try context.putLocal(LocalID.parse(id), nil) }
+    public func deleteLocalDocument(_ id: DocumentID) throws {
+        try context.operation { try context.putLocal(LocalID.name(in: id), nil) }
     }
 
-    private static func packed(_ properties: JSONObject, _ id: String) throws -> PackedValue {
+    private static func packed(_ properties: JSONObject, _ id: DocumentID) throws -> PackedValue {
         let value = JSONValue.object(properties)
         try value.checkStorable(id: id)
         return PackedValue(value)
@@ -237,13 +237,13 @@ public struct WriteTransaction: ~Copyable {
     // MARK: - Reading
 
     /// Returns the winning revision of a document as this transaction has it.
-    public func document(withID id: String) throws -> Document? {
-        try snapshot.document(DocumentID.parse(id))
+    public func document(withID id: DocumentID) throws -> Document? {
+        try snapshot.document(id.checked())
     }
 
     /// Returns the revision tree of a document as this transaction has it; see `Database.revisionTree(of:)`.
-    public func revisionTree(of id: String) throws -> RevisionTree? {
-        try snapshot.wholeTree(DocumentID.parse(id))
+    public func revisionTree(of id: DocumentID) throws -> RevisionTree? {
+        try snapshot.wholeTree(id.checked())
     }
 
     /// Everything that a read transaction offers, on what this transaction sees.

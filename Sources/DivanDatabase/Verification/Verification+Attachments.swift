@@ -61,7 +61,7 @@ extension Verification {
                         "The name of the attachment '\(name.prefix(200))' of document '\(id)' \(problem); "
                         + "it is kept, but other databases refuse it, and a PouchDB that pulls it stops "
                         + "there; save it under another name.",
-                    documentID: id.text))
+                    documentID: id))
         }
     }
 

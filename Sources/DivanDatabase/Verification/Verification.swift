@@ -2,7 +2,7 @@
 
 internal import DivanJSON
 internal import DivanLogging
-internal import DivanModel
+public import DivanModel
 internal import DivanStorage
 internal import DivanSystem
 
@@ -11,10 +11,10 @@ public struct VerificationProblem: Sendable, CustomStringConvertible {
     /// One sentence.
     public var message: String
     /// The document concerned, where there is one.
-    public var documentID: String?
+    public var documentID: DocumentID?
 
     /// Makes a problem of a sentence.
-    package init(message: String, documentID: String?) {
+    package init(message: String, documentID: DocumentID?) {
         self.message = message
         self.documentID = documentID
     }
@@ -28,7 +28,7 @@ public struct VerificationNotice: Sendable, CustomStringConvertible {
     /// One sentence.
     public var message: String
     /// The document concerned.
-    public var documentID: String
+    public var documentID: DocumentID
 
     /// The sentence.
     public var description: String { message }
@@ -261,14 +261,16 @@ package final class Verification {
             }
             done += 1
             var id: DocumentID?
-            try attempt(nil) { try cursor.withKey { id = DocumentID(unchecked: String(utf8: $0)) } }
+            try attempt(nil) { try cursor.withKey { id = DocumentID(String(utf8: $0)) } }
             if let id { try check(id, cursor, snapshot) }
             found = try attempt(id) { try cursor.next() } ?? false
         }
     }
 
     private func check(_ id: DocumentID, _ cursor: any StorageCursor, _ snapshot: Snapshot) throws {
-        if case .none = try? DocumentID(id.text) { add("Document '\(id)' has an invalid ID.", id) }
+        if case .none = try? DocumentID(validating: id.text) {
+            add("Document '\(id)' has an invalid ID.", id)
+        }
         var record: DocumentRecord?
         var head: DocumentRecord.Head?
         try attempt(id) {
@@ -477,7 +479,7 @@ package final class Verification {
     private func checkConflicts(_ snapshot: Snapshot) throws {
         try forEachRow(of: core.stores.conflicts, snapshot) { cursor in
             try cursor.withRow { key, value in
-                let id = DocumentID(unchecked: String(utf8: key))
+                let id = DocumentID(String(utf8: key))
                 if conflicted.remove(id) == nil {
                     add("Document '\(id)' is listed as in conflict, but is not.", id)
                 }
@@ -505,7 +507,7 @@ package final class Verification {
 
     func add(_ message: String, _ id: DocumentID?) {
         guard problems.count < Self.problemLimit else { return }
-        problems.append(VerificationProblem(message: message, documentID: id?.text))
+        problems.append(VerificationProblem(message: message, documentID: id))
     }
 
     /// Runs a read; damage becomes a problem and nil, everything else is thrown.
@@ -514,7 +516,7 @@ package final class Verification {
         do { return try body() } catch let error as StorageError where error.code == .corrupted {
             add(error.description, id)
         } catch let error as DatabaseError where error.code == .corrupted {
-            add(error.message, id ?? error.documentID.map { DocumentID(unchecked: $0) })
+            add(error.message, id ?? error.documentID.map { DocumentID($0.text) })
         } catch let error as DatabaseError where error.code == .revisionNotFound {
             add(error.message, id)
         }

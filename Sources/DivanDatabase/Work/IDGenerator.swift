@@ -50,7 +50,7 @@ final class IDGenerator: Sendable {
             let low = Self.next(&state.words) >> 2 | 0x8000_0000_0000_0000
             return (high, low)
         }
-        return DocumentID(unchecked: HexadecimalText.uuid(high, low))
+        return DocumentID(HexadecimalText.uuid(high, low))
     }
 
     /// A random UUID (version 4), drawn from the operating system.

@@ -2,6 +2,7 @@
 
 public import DivanDatabase
 public import DivanJSON
+public import DivanModel
 
 /// Who makes a request.
 public struct ListenerUser: Sendable, Hashable {
@@ -40,7 +41,7 @@ public struct ListenerUser: Sendable, Hashable {
 /// A change of a document that a client asks for.
 public struct DocumentWrite: Sendable {
     /// The document's ID.
-    public let documentID: String
+    public let documentID: DocumentID
     /// The new body.
     public let body: PackedValue
     /// Whether the change deletes the document.

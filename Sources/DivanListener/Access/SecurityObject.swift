@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanModel
 
 /// A database's `_security`: who may read and write it, and who may also change its design.
 ///
@@ -11,7 +12,7 @@ internal import DivanJSON
 /// A database without members is open to every user that is signed in. It is kept in a local document
 /// that no client can reach.
 struct SecurityObject: Sendable {
-    private static let documentID = Call.hiddenPrefix + "security"
+    private static let documentID = DocumentID(Call.hiddenPrefix + "security")
 
     private struct Group {
         var names: NameSet = []

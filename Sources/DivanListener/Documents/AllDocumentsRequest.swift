@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanModel
 
 /// What a request for all documents asks: the options of `_all_docs` and its relatives.
 struct AllDocumentsRequest: Sendable {
@@ -110,8 +111,8 @@ struct AllDocumentsRequest: Sendable {
     /// The options of the database for one step of the enumeration.
     func options(limit step: Int) -> AllDocumentsOptions {
         var options = AllDocumentsOptions()
-        options.startID = startKey
-        options.endID = endKey
+        options.startID = startKey.map { DocumentID($0) }
+        options.endID = endKey.map { DocumentID($0) }
         options.descending = descending
         options.includeDeleted = includeDeleted
         options.includeDocuments = includeDocuments

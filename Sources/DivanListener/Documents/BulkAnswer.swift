@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanModel
 
 /// The answer to a `_bulk_docs`: what became of each document.
 ///
@@ -28,18 +29,18 @@ struct BulkAnswer {
     }
 
     /// Tells of a document that was saved.
-    mutating func saved(_ id: String, _ revision: String) {
+    mutating func saved(_ id: DocumentID, _ revision: RevisionID) {
         guard namesSaved else { return }
         separate()
         text.raw("{\"ok\":true,\"id\":")
-        text.string(id)
+        text.string(id.text)
         text.raw(",\"rev\":")
-        text.string(revision)
+        text.string(revision.description)
         text.bytes.append(JSONByte.closeBrace)
     }
 
     /// Tells of a document that was refused, by the text of its ID in JSON.
-    mutating func refuse(_ id: [UInt8]?, _ revision: String?, _ failure: HTTPFailure) {
+    mutating func refuse(_ id: [UInt8]?, _ revision: RevisionID?, _ failure: HTTPFailure) {
         let failure = namesSaved ? failure : failure.ofArrival
         separate()
         text.bytes.append(JSONByte.openBrace)
@@ -50,7 +51,7 @@ struct BulkAnswer {
         }
         if let revision, failure.status != 409 {
             text.raw("\"rev\":")
-            text.string(revision)
+            text.string(revision.description)
             text.bytes.append(JSONByte.comma)
         }
         text.raw("\"error\":")

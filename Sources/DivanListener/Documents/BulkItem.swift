@@ -2,6 +2,7 @@
 
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanModel
 
 /// One of the documents of a request: taken apart, or refused for what it is.
 enum BulkItem: Sendable {
@@ -42,13 +43,13 @@ enum BulkItem: Sendable {
 struct RefusedDocument: Sendable {
     /// The text of the ID in JSON as it was sent; it may hold what no `String` can.
     private(set) var id: [UInt8]?
-    private(set) var revision: String?
+    private(set) var revision: RevisionID?
     let failure: HTTPFailure
 
     /// A document whose names are known.
-    init(_ id: String, _ revision: String?, _ failure: HTTPFailure) {
+    init(_ id: DocumentID, _ revision: RevisionID?, _ failure: HTTPFailure) {
         var quoted = JSONText()
-        quoted.string(id)
+        quoted.string(id.text)
         (self.id, self.revision, self.failure) = (quoted.bytes, revision, failure)
     }
 
@@ -62,7 +63,7 @@ struct RefusedDocument: Sendable {
             guard case .member(let name, let value) = event else { continue }
             switch name {
             case "_id": id = Self.isText(value) ? value : nil
-            case "_rev": revision = (try? JSONParser.parse(value))?.string
+            case "_rev": revision = (try? JSONParser.parse(value))?.string.map { RevisionID($0) }
             default: break
             }
         }

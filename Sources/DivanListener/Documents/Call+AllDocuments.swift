@@ -65,7 +65,7 @@ struct AllDocumentsListing: ResponseSteps {
     private static let (stepSize, mostBytes) = (1_000, 256 << 10)
     private let call: Call
     private var request: AllDocumentsRequest
-    private var last: String?
+    private var last: DocumentID?
     private var toSkip: Int
     private var left: Int
     private var nextKey = 0
@@ -156,11 +156,11 @@ struct AllDocumentsListing: ResponseSteps {
             isLastStep = rows.count <= Self.stepSize
         } catch is Enough { isLastStep = false }
         // The last row of the step before is the first of this one.
-        if let last = last, last.hasSameBytes(as: rows.first?.id) { rows.removeFirst() }
+        if let last = last, last == rows.first?.id { rows.removeFirst() }
         if rows.isEmpty { isDone = true }
         for row in rows {
             last = row.id
-            if !request.inclusiveEnd, row.id.hasSameBytes(as: request.endKey) { continue }
+            if !request.inclusiveEnd, row.id.text.hasSameBytes(as: request.endKey) { continue }
             guard try isReadable(row, transaction) else { continue }
             if toSkip > 0 {
                 toSkip -= 1
@@ -171,7 +171,7 @@ struct AllDocumentsListing: ResponseSteps {
             if left == 0 { break }
             // A long document ends the step: its text is enough for a piece.
             if text.bytes.count >= Self.mostBytes {
-                isLastStep = isLastStep && row.id.hasSameBytes(as: rows.last?.id)
+                isLastStep = isLastStep && row.id == rows.last?.id
                 break
             }
         }
@@ -196,11 +196,11 @@ struct AllDocumentsListing: ResponseSteps {
     ) throws {
         separate(&text)
         text.raw("{\"id\":")
-        text.string(row.id)
+        text.string(row.id.text)
         text.raw(",\"key\":")
-        text.string(row.id)
+        text.string(row.id.text)
         text.raw(",\"value\":{\"rev\":")
-        text.string(row.revisionID)
+        text.string(row.revisionID.description)
         if row.isDeleted { text.raw(",\"deleted\":true") }
         append(conflicts: row.conflictingRevisions, &text)
         text.raw("}")
@@ -218,10 +218,10 @@ struct AllDocumentsListing: ResponseSteps {
     }
 
     /// The live revisions of a document in conflict, the winner first.
-    private func append(conflicts revisions: [String], _ text: inout JSONText) {
+    private func append(conflicts revisions: [RevisionID], _ text: inout JSONText) {
         guard !revisions.isEmpty else { return }
         text.raw(",\"_conflicts\":")
-        text.value(.array(revisions.map { .string($0) }))
+        text.value(.array(revisions.map { .string($0.description) }))
     }
 
     private mutating func separate(_ text: inout JSONText) {
@@ -250,14 +250,14 @@ struct AllDocumentsListing: ResponseSteps {
     }
 
     /// The tree of a document whose current revision the user may read; nil for all others.
-    private func shownTree(_ id: String, _ transaction: borrowing ReadTransaction) throws
+    private func shownTree(_ id: DocumentID, _ transaction: borrowing ReadTransaction) throws
         -> RevisionTree?
     {
-        guard DocumentID.isValid(id), !id.hasBytePrefix("_local/"),
+        guard id.isValid, !id.isLocal,
             let tree = try transaction.revisionTree(of: id)
         else { return nil }
         guard call.hidesDocuments, let winner = tree.winner else { return tree }
-        let current = try transaction.document(withID: id, revision: winner.id.description)
+        let current = try transaction.document(withID: id, revision: winner.id)
         return current.map(call.mayRead) ?? false ? tree : nil
     }
 
@@ -265,27 +265,26 @@ struct AllDocumentsListing: ResponseSteps {
         _ key: JSONValue, _ transaction: borrowing ReadTransaction, _ text: inout JSONText
     ) throws {
         if let prefix = request.prefix, key.string?.hasBytePrefix(prefix) != true { return }
-        let tree = try key.string.flatMap { try shownTree($0, transaction) }
+        let tree = try key.string.flatMap { try shownTree(DocumentID($0), transaction) }
         if request.onlyConflicts, !(tree?.isConflicted ?? false) { return }
         separate(&text)
         guard let id = key.string, let tree, let winner = tree.winner else {
             text.value(["key": key, "error": "not_found"])
             return
         }
-        let revision = winner.id.description
         let document =
             winner.isTombstone
-            ? nil : try transaction.document(withID: id, revision: revision)
+            ? nil : try transaction.document(withID: DocumentID(id), revision: winner.id)
         text.raw("{\"id\":")
         text.string(id)
         text.raw(",\"key\":")
         text.string(id)
         text.raw(",\"value\":{\"rev\":")
-        text.string(revision)
+        text.string(winner.id.description)
         if winner.isTombstone { text.raw(",\"deleted\":true") }
         if request.showsConflicts, tree.isConflicted {
             let live = tree.leaves.filter { !$0.isTombstone }
-            append(conflicts: live.map(\.id.description), &text)
+            append(conflicts: live.map(\.id), &text)
         }
         text.raw("}")
         if request.includeDocuments {

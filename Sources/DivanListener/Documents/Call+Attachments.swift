@@ -12,7 +12,7 @@ extension Call {
 
     /// `GET /{db}/{doc}/{attachment}`
     func getAttachment() throws -> ListenerResponse {
-        let (document, _) = try find(name(0), query["rev"].map(Self.checked))
+        let (document, _) = try find(documentID, queriedRevision())
         guard let attachment = document.attachment(named: name(1)) else {
             throw HTTPFailure.notFound("Document is missing attachment")
         }
@@ -81,7 +81,7 @@ extension Call {
 
     /// `PUT /{db}/{doc}/{attachment}`
     func putAttachment() throws -> ListenerResponse {
-        let id = name(0)
+        let id = documentID
         try Self.checkID(id)
         guard request.body.length <= site.options.limits.attachment else {
             throw HTTPFailure.attachmentTooLarge(name(1))
@@ -108,12 +108,12 @@ extension Call {
         ) {
             $0[name(1)] = .object(entry)
         }
-        .with("Location", location(id, name(1)))
+        .with("Location", location(id.text, name(1)))
     }
 
     /// `DELETE /{db}/{doc}/{attachment}`
     func deleteAttachment() throws -> ListenerResponse {
-        let id = name(0)
+        let id = documentID
         try Self.checkID(id)
         guard let base = try baseRevision(nil) else { throw HTTPFailure.conflict }
         let existing = try edited(id, base)
@@ -124,7 +124,7 @@ extension Call {
     }
 
     /// The revision whose attachments change: who names one that is not here is behind.
-    private func edited(_ id: String, _ revision: String) throws -> Document {
+    private func edited(_ id: DocumentID, _ revision: RevisionID) throws -> Document {
         do {
             if let found = try database.document(withID: id, revision: revision) { return found }
         } catch let error as DatabaseError where error.code == .revisionNotFound {}
@@ -132,7 +132,7 @@ extension Call {
     }
 
     private func changeAttachments(
-        _ id: String, _ base: String?, _ existing: Document?, status: Int,
+        _ id: DocumentID, _ base: RevisionID?, _ existing: Document?, status: Int,
         _ contents: NameMap<AttachmentContent>, _ edit: (inout JSONObject) -> Void
     ) throws -> ListenerResponse {
         let body = existing?.body ?? PackedValue([:])

@@ -70,7 +70,7 @@ extension Call {
     ///
     /// - Throws: What is wrong with all of them.
     private func refusal(
-        _ error: any Error, _ id: String, _ given: ReceivedDocument, _ body: BulkBody
+        _ error: any Error, _ id: DocumentID, _ given: ReceivedDocument, _ body: BulkBody
     ) throws -> RefusedDocument {
         let failure = Self.itemFailure(error, id)
         if body.isAtomic { throw failure }
@@ -80,9 +80,9 @@ extension Call {
     }
 
     private func save(
-        _ id: String, _ document: ReceivedDocument, isNew: Bool,
+        _ id: DocumentID, _ document: ReceivedDocument, isNew: Bool,
         _ transaction: borrowing WriteTransaction
-    ) throws -> String {
+    ) throws -> RevisionID {
         if isNew {
             let base = try document.revision.map(Self.checked)
             let saved = try transaction.put(
@@ -100,7 +100,7 @@ extension Call {
         return history[0]
     }
 
-    private static func itemFailure(_ error: any Error, _ id: String) -> HTTPFailure {
+    private static func itemFailure(_ error: any Error, _ id: DocumentID) -> HTTPFailure {
         (error as? DatabaseError).map { changeFailure($0, id) } ?? ErrorResponse.failure(for: error)
     }
 }

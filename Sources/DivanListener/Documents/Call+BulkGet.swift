@@ -9,9 +9,9 @@ internal import DivanModel
 private struct BulkGetItem: Sendable {
     /// The ID in JSON, as it was sent; `null` for none.
     var idText: [UInt8] = Array("null".utf8)
-    var id = ""
-    var revision: String?
-    var known: [String] = []
+    var id: DocumentID = ""
+    var revision: RevisionID?
+    var known: [RevisionID] = []
     /// Why it cannot be asked for.
     var failure: HTTPFailure?
 
@@ -32,8 +32,8 @@ private struct BulkGetItem: Sendable {
         }
         var text = JSONText()
         text.string(id)
-        (self.id, idText) = (id, text.bytes)
-        revision = value["rev"]?.string
+        (self.id, idText) = (DocumentID(id), text.bytes)
+        revision = (value["rev"]?.string).map(Call.revision)
         known = try value["atts_since"].map { try DocumentFormat.revisions($0, "atts_since") } ?? []
     }
 }
@@ -86,7 +86,7 @@ extension Call {
                 document.attachments.contains(where: { !$0.isContentAvailable })
             {
                 text.raw("{\"missing\":")
-                text.string(document.revisionID)
+                text.string(document.revisionID.description)
                 return text.bytes.append(JSONByte.closeBrace)
             }
             text.raw("{\"ok\":")
@@ -109,12 +109,13 @@ extension Call {
     }
 
     fileprivate static func append(
-        _ failure: HTTPFailure, _ item: BulkGetItem, _ revision: String?, to text: inout JSONText
+        _ failure: HTTPFailure, _ item: BulkGetItem, _ revision: RevisionID?,
+        to text: inout JSONText
     ) {
         text.raw("{\"error\":{\"id\":")
         text.bytes += item.idText
         text.raw(",\"rev\":")
-        text.value(revision.map { .string($0) } ?? .null)
+        text.value(revision.map { .string($0.description) } ?? .null)
         for (key, value) in ErrorResponse.object(of: failure) {
             text.bytes.append(JSONByte.comma)
             text.string(key)
@@ -131,7 +132,7 @@ extension Call {
         let latest = try query.flag("latest")
         return RevisionParts(self, kind, count: items.count) { [self] index in
             let item = items[index]
-            let headers: HTTPHeaders = ["X-Doc-ID": PercentEncoding.encode(item.id)]
+            let headers: HTTPHeaders = ["X-Doc-ID": PercentEncoding.encode(item.id.text)]
             do {
                 return .of(try revisions(item, latest), headers, item.format(format, inParts: true))
             } catch {

@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanModel
 
 // COPY of a document, and of a local one.
 extension Call {
@@ -12,11 +13,10 @@ extension Call {
         guard destination.path.pattern == "/{db}/{doc}" else {
             throw HTTPFailure.badRequest("Destination must be a document of the same database.")
         }
-        let id = destination.path.names[0]
+        let id = DocumentID(destination.path.names[0])
         try Self.checkID(id)
-        let revision = try query["rev"].map(Self.checked)
-        let (document, _) = try find(name(0), revision)
-        let base = try destination.revision.map(Self.checked)
+        let (document, _) = try find(documentID, queriedRevision())
+        let base = try destination.revision.map { try Self.checked(Self.revision($0)) }
         let received = try permitted(id, ReceivedDocument(document.body), .edit(of: base))
         // The stubs name content that is here already, so none travels.
         var contents: NameMap<AttachmentContent> = [:]

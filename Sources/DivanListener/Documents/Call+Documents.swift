@@ -9,12 +9,11 @@ internal import DivanModel
 extension Call {
     /// `GET /{db}/{doc}`
     func getDocument() throws -> ListenerResponse {
-        let id = name(0)
+        let id = documentID
         if let wanted = query["open_revs"] { return try openRevisions(of: id, wanted) }
         var format = try DocumentFormat(query, site.longDocuments)
-        let revision = try query["rev"].map(Self.checked)
         let (document, tree) = try find(
-            id, revision, latest: query.flag("latest"), needsTree: format.needsTree)
+            id, queriedRevision(), latest: query.flag("latest"), needsTree: format.needsTree)
         try checkLength(document.body.byteCount)
         if format.showsExpiration { format.expiration = try database.expirationDate(of: id) }
         let tag = "\"\(document.revisionID)\""
@@ -51,7 +50,7 @@ extension Call {
 
     /// `PUT /{db}/{doc}`
     func putDocument() throws -> ListenerResponse {
-        let id = name(0)
+        let id = documentID
         let isNew = try query.flag("new_edits", default: true)
         return try Self.taking(isNew) {
             try Self.checkID(id)
@@ -93,7 +92,7 @@ extension Call {
     }
 
     private func save(
-        _ id: String, _ received: ReceivedDocument,
+        _ id: DocumentID, _ received: ReceivedDocument,
         _ attachments: NameMap<AttachmentContent>, _ isNew: Bool
     ) throws -> ListenerResponse {
         try received.checkContents(atMost: site.options.limits.attachment)
@@ -119,11 +118,11 @@ extension Call {
 
     /// Makes a revision, and sets when its document expires if the client says so.
     private func put(
-        _ id: String, _ received: ReceivedDocument, _ attachments: NameMap<AttachmentContent>,
-        base: String?
-    ) throws -> String {
+        _ id: DocumentID, _ received: ReceivedDocument, _ attachments: NameMap<AttachmentContent>,
+        base: RevisionID?
+    ) throws -> RevisionID {
         let database = try database
-        func put() throws -> String {
+        func put() throws -> RevisionID {
             try database.put(
                 id, body: received.body, parent: base, isDeleted: received.isDeleted,
                 attachments: attachments
@@ -138,19 +137,20 @@ extension Call {
     }
 
     /// The answer to a change of a document.
-    func written(_ id: String, _ revision: String, status: Int = 201) -> ListenerResponse {
+    func written(_ id: DocumentID, _ revision: RevisionID, status: Int = 201) -> ListenerResponse {
         if query["batch"] == "ok" {
-            return .json(["ok": true, "id": .string(id)], status: 202)
+            return .json(["ok": true, "id": .string(id.text)], status: 202)
         }
         return ListenerResponse.json(
-            ["ok": true, "id": .string(id), "rev": .string(revision)], status: status
+            ["ok": true, "id": .string(id.text), "rev": .string(revision.description)],
+            status: status
         )
-        .with("ETag", "\"\(revision)\"").with("Location", location(id))
+        .with("ETag", "\"\(revision)\"").with("Location", location(id.text))
     }
 
     /// `DELETE /{db}/{doc}`
     func deleteDocument() throws -> ListenerResponse {
-        let id = name(0)
+        let id = documentID
         try Self.checkID(id)
         guard let base = try baseRevision(nil) else { throw try staleDeletion(of: id) }
         let tombstone = try permitted(
@@ -165,7 +165,7 @@ extension Call {
     }
 
     /// Why a document cannot be deleted in the revision that is named, or without one.
-    private func staleDeletion(of id: String) throws -> HTTPFailure {
+    private func staleDeletion(of id: DocumentID) throws -> HTTPFailure {
         guard let winner = try knownTree(of: id)?.winner else { return .missing }
         return winner.isTombstone ? .deleted : .conflict
     }

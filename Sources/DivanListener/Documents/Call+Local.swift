@@ -35,7 +35,7 @@ extension Call {
 
     /// The whole ID of a local document, which is what the database must be given: of a name it takes a `_local/` in front for
     /// a part of the ID, so that the name `_local/_divan/x` would lead to what is hidden.
-    static func wholeID(_ name: String) -> String { prefix + name }
+    static func wholeID(_ name: String) -> DocumentID { DocumentID(prefix + name) }
 
     static func append(
         _ id: String, _ revision: UInt64, _ body: PackedValue, to text: inout JSONText
@@ -59,7 +59,7 @@ extension Call {
     func putLocal() throws -> ListenerResponse {
         let id = try localID()
         let received = try ReceivedDocument(packedBody(), isLocal: true)
-        let base = try localRevision(received.revision)
+        let base = try localRevision(received.revision?.description)
         if received.isDeleted { return try deleteLocal(id, base) }
         try Self.checkLocal(received)
         let revision = try database.write {
@@ -73,20 +73,20 @@ extension Call {
         try deleteLocal(try localID(), try localRevision(nil))
     }
 
-    private func deleteLocal(_ id: String, _ base: UInt64) throws -> ListenerResponse {
-        guard try foundLocal(id) != nil else { throw HTTPFailure.missing }
+    private func deleteLocal(_ name: String, _ base: UInt64) throws -> ListenerResponse {
+        guard try foundLocal(name) != nil else { throw HTTPFailure.missing }
         let revision = try database.write {
-            try $0.replaceLocalDocument(Self.wholeID(id), nil, revision: base)
+            try $0.replaceLocalDocument(Self.wholeID(name), nil, revision: base)
         }
-        return localWritten(Self.wholeID(id), revision, status: 200)
+        return localWritten(Self.wholeID(name), revision, status: 200)
     }
 
     /// The answer to a change of a local document, of which `id` is the whole ID.
-    func localWritten(_ id: String, _ revision: UInt64, status: Int) -> ListenerResponse {
+    func localWritten(_ id: DocumentID, _ revision: UInt64, status: Int) -> ListenerResponse {
         ListenerResponse.json(
-            ["ok": true, "id": .string(id), "rev": .string("0-\(revision)")], status: status
+            ["ok": true, "id": .string(id.text), "rev": .string("0-\(revision)")], status: status
         )
-        .with("ETag", "\"0-\(revision)\"").with("Location", location(id))
+        .with("ETag", "\"0-\(revision)\"").with("Location", location(id.text))
     }
 
     // MARK: - Among other documents
@@ -94,17 +94,17 @@ extension Call {
     private static let prefix = "_local/"
 
     /// Whether an ID is that of a local document.
-    static func isLocal(_ id: String) -> Bool { id.hasBytePrefix(prefix) }
+    static func isLocal(_ id: DocumentID) -> Bool { id.text.hasBytePrefix(prefix) }
 
     /// Saves or deletes a local document that stands where other documents do.
     ///
     /// - Returns: Its new number; 0 when it was deleted.
     /// - Throws: `HTTPFailure` 400 or 404; `DatabaseError` with code `.conflict` when it has another number.
     static func saveLocal(
-        _ id: String, _ received: ReceivedDocument, _ transaction: borrowing WriteTransaction
+        _ id: DocumentID, _ received: ReceivedDocument, _ transaction: borrowing WriteTransaction
     ) throws -> UInt64 {
-        let id = wholeID(try shown(id.afterBytePrefix(prefix) ?? id))
-        let base = try localNumber(received.revision)
+        let id = wholeID(try shown(id.text.afterBytePrefix(prefix) ?? id.text))
+        let base = try localNumber(received.revision?.description)
         guard !received.isDeleted else {
             guard try transaction.read({ try $0.numberedLocalDocument(id) }) != nil else {
                 throw HTTPFailure.missing

@@ -14,7 +14,7 @@ private struct WantedDifference: Sendable {
     /// The text of the list, as it was sent, where the ID or the list cannot be kept.
     var listText: [UInt8]
     /// The revisions; nil when the list holds what no `String` can.
-    var revisions: [String]?
+    var revisions: [RevisionID]?
 
     /// Reads a member of the request; nil for what is none, or is not even UTF-8.
     ///
@@ -25,7 +25,7 @@ private struct WantedDifference: Sendable {
         }
         (idText, listText) = (name, list)
         let text = (try? JSONParser.parse(name))?.string
-        id = text.flatMap { try? DocumentID($0) }
+        id = text.flatMap { try? DocumentID(validating: $0) }
         do {
             let name = String((text ?? "an ID").prefix(200))
             revisions = try DocumentFormat.revisions(JSONParser.parse(list), name)
@@ -102,24 +102,23 @@ extension Call {
         guard let id = wanted.id, let revisions = wanted.revisions else {
             return (wanted.listText, [])
         }
-        let known = revisions.map { (text: $0, id: try? RevisionID(Self.unquoted($0))) }
         var tree = try transaction.recentTree(of: id)
-        if let found = tree, try !mayKnow(id.text, found, transaction) { tree = nil }
+        if let found = tree, try !mayKnow(id, found, transaction) { tree = nil }
         let lacking: Set<RevisionID>
         if let tree {
             lacking = Set(
-                try transaction.missingRevisions(of: known.compactMap(\.id), in: tree, of: id))
+                try transaction.missingRevisions(of: revisions.filter(\.isValid), in: tree, of: id))
         } else {
-            lacking = Set(known.compactMap(\.id))
+            lacking = Set(revisions.filter(\.isValid))
         }
-        let missing = known.filter { $0.id.map(lacking.contains) ?? true }
+        let missing = revisions.filter { lacking.contains($0) || !$0.isValid }
         guard !missing.isEmpty else { return nil }
         var ancestors: Set<RevisionID> = []
         if let tree {
             for revision in lacking { ancestors.formUnion(tree.possibleAncestors(of: revision)) }
         }
         var text = JSONText()
-        text.value(.array(missing.map { .string($0.id?.description ?? $0.text) }))
+        text.value(.array(missing.map { .string($0.description) }))
         return (text.bytes, ancestors)
     }
 }

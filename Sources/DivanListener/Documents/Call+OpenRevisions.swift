@@ -8,12 +8,12 @@ internal import DivanModel
 /// A revision that was asked for: found, or not.
 enum RevisionAnswer: Sendable {
     case found(Document, RevisionTree)
-    case missing(String)
+    case missing(RevisionID)
     /// It is here and cannot be sent.
-    case unreadable(String, HTTPFailure)
+    case unreadable(RevisionID, HTTPFailure)
 
     /// The revision.
-    var revision: String {
+    var revision: RevisionID {
         switch self {
         case .found(let document, _): document.revisionID
         case .missing(let revision), .unreadable(let revision, _): revision
@@ -25,11 +25,11 @@ enum RevisionAnswer: Sendable {
 /// memory.
 struct WantedRevisions: Sendable {
     private enum Wanted {
-        case revision(RevisionID, asked: String?)
-        case missing(String)
+        case revision(RevisionID, asked: RevisionID?)
+        case missing(RevisionID)
     }
 
-    private let id: String
+    private let id: DocumentID
     private var tree: RevisionTree?
     private var wanted: [Wanted] = []
     private var position = 0
@@ -42,7 +42,7 @@ struct WantedRevisions: Sendable {
     ///   - latest: Whether the leaves that descend from them are sent in their place.
     ///   - call: The request.
     /// - Throws: `HTTPFailure` 404 when all leaves are asked for and there is no document.
-    init(of id: String, _ revisions: [String]?, latest: Bool, _ call: Call) throws {
+    init(of id: DocumentID, _ revisions: [RevisionID]?, latest: Bool, _ call: Call) throws {
         self.id = id
         tree = try call.database.read { transaction in
             guard let tree = try transaction.revisionTree(of: id),
@@ -60,17 +60,12 @@ struct WantedRevisions: Sendable {
             return
         }
         var given: Set<RevisionID> = []
-        for text in revisions {
-            // No revision here has a malformed ID.
-            guard let named = try? RevisionID(Call.unquoted(text)) else {
-                wanted.append(.missing(text))
-                continue
-            }
+        for named in revisions {
             let revision = Self.kept(named, in: tree)
             let leaves = latest ? Call.leaves(of: revision, in: tree) : []
             // Two revisions of one branch have one latest, which is sent once.
             for one in leaves.isEmpty ? [revision] : leaves where given.insert(one).inserted {
-                wanted.append(.revision(one, asked: text))
+                wanted.append(.revision(one, asked: named))
             }
         }
     }
@@ -81,9 +76,9 @@ struct WantedRevisions: Sendable {
             let next = wanted[position]
             position += 1
             switch next {
-            case .missing(let text): return .missing(text)
+            case .missing(let revision): return .missing(revision)
             case .revision(let revision, let asked):
-                guard let tree else { return .missing(revision.description) }
+                guard let tree else { return .missing(revision) }
                 let answer = try Self.answer(id, revision, tree, call)
                 if case .found(let document, _) = answer, !call.mayRead(document) {
                     guard let asked else { continue }
@@ -105,17 +100,17 @@ struct WantedRevisions: Sendable {
     }
 
     private static func answer(
-        _ id: String, _ revision: RevisionID, _ tree: RevisionTree, _ call: Call
+        _ id: DocumentID, _ revision: RevisionID, _ tree: RevisionTree, _ call: Call
     ) throws -> RevisionAnswer {
         do {
             guard tree.node(revision)?.sequence != nil,
                 let document = try call.database.read({
-                    try $0.document(withID: id, revision: revision.description)
+                    try $0.document(withID: id, revision: revision)
                 })
-            else { return .missing(revision.description) }
+            else { return .missing(revision) }
             return .found(document, tree)
         } catch let error as DatabaseError where error.code == .corrupted {
-            return .unreadable(revision.description, ErrorResponse.told(error, of: id))
+            return .unreadable(revision, ErrorResponse.told(error, of: id))
         }
     }
 }
@@ -133,11 +128,11 @@ extension DocumentFormat {
 // Several leaves of one document: how replicators fetch what `_bulk_get` cannot give them.
 extension Call {
     /// `GET /{db}/{doc}?open_revs=all|["rev",…]`
-    func openRevisions(of id: String, _ wanted: String) throws -> ListenerResponse {
+    func openRevisions(of id: DocumentID, _ wanted: String) throws -> ListenerResponse {
         var format = try DocumentFormat(query, site.longDocuments)
         let isMultipart = accepts("multipart/mixed") && headers["Accept"] != "application/json"
         if isMultipart { format.attachments = .following }
-        var revisions: [String]?
+        var revisions: [RevisionID]?
         if wanted != "all" {
             let list = try query.json("open_revs") ?? .null
             revisions = try DocumentFormat.revisions(list, "open_revs")
@@ -197,7 +192,7 @@ private struct OpenRevisionsListing: ResponseSteps {
             }
         }
         text.raw("{\"missing\":")
-        text.string(answer.revision)
+        text.string(answer.revision.description)
         text.bytes.append(JSONByte.closeBrace)
     }
 }

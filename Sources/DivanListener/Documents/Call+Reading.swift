@@ -18,14 +18,13 @@ extension Call {
     }
 
     /// Whether the user may know of a document, deleted or not: one of its leaves is theirs to read.
-    func mayKnow(_ id: String, _ tree: RevisionTree, _ transaction: borrowing ReadTransaction)
+    func mayKnow(_ id: DocumentID, _ tree: RevisionTree, _ transaction: borrowing ReadTransaction)
         throws -> Bool
     {
         guard hidesDocuments else { return true }
         return try tree.leaves.contains { leaf in
-            let revision = leaf.id.description
             do {
-                return try transaction.document(withID: id, revision: revision).map(mayRead)
+                return try transaction.document(withID: id, revision: leaf.id).map(mayRead)
                     ?? false
             } catch let error as DatabaseError where error.code == .corrupted {
                 // The app cannot be asked about a revision that cannot be read.
@@ -35,9 +34,9 @@ extension Call {
     }
 
     /// The recent part of a document's tree; nil where the user may not know of the document, or there is none.
-    func knownTree(of id: String) throws -> RevisionTree? {
+    func knownTree(of id: DocumentID) throws -> RevisionTree? {
         try database.read { transaction in
-            guard let tree = try transaction.recentTree(of: DocumentID(id)),
+            guard let tree = try transaction.recentTree(of: id),
                 try mayKnow(id, tree, transaction)
             else { return nil }
             return tree
@@ -45,14 +44,16 @@ extension Call {
     }
 
     /// The current revision of a document; nil where the user may not read it, or there is none.
-    func readableDocument(_ id: String) throws -> Document? {
+    func readableDocument(_ id: DocumentID) throws -> Document? {
         try database.document(withID: id).flatMap { mayRead($0) ? $0 : nil }
     }
 
     /// The revision that a request asks for, or the current one, with its tree if that is needed.
     ///
     /// - Throws: `HTTPFailure` 404 where there is none, or the user may not read it.
-    func find(_ id: String, _ revision: String?, latest: Bool = false, needsTree: Bool = false)
+    func find(
+        _ id: DocumentID, _ revision: RevisionID?, latest: Bool = false, needsTree: Bool = false
+    )
         throws -> (Document, RevisionTree?)
     {
         let (document, tree) = try database.read { transaction in
@@ -63,7 +64,7 @@ extension Call {
     }
 
     private func find(
-        _ id: String, _ revision: String?, _ latest: Bool, _ needsTree: Bool,
+        _ id: DocumentID, _ revision: RevisionID?, _ latest: Bool, _ needsTree: Bool,
         _ transaction: borrowing ReadTransaction
     ) throws -> (Document, RevisionTree?) {
         if revision == nil, !needsTree, let document = try transaction.document(withID: id) {
@@ -79,16 +80,15 @@ extension Call {
             }
             return (document, tree)
         }
-        var wanted = try RevisionID(revision)
-        if latest, let leaf = Self.leaves(of: wanted, in: tree).first { wanted = leaf }
-        guard let document = try transaction.document(withID: id, revision: wanted.description)
+        let leaf = latest ? Self.leaves(of: revision, in: tree).first : nil
+        guard let document = try transaction.document(withID: id, revision: leaf ?? revision)
         else { throw HTTPFailure.missing }
         return (document, tree)
     }
 
     /// Refuses stubs of a revision that arrives for a document that the user may not know of: what they mean is
     /// in it.
-    func checkStubs(_ id: String, _ received: ReceivedDocument, _ kind: ChangeKind) throws {
+    func checkStubs(_ id: DocumentID, _ received: ReceivedDocument, _ kind: ChangeKind) throws {
         guard hidesDocuments, kind == .arrival, let entries = received.body["_attachments"],
             try knownTree(of: id) == nil
         else { return }

@@ -9,30 +9,40 @@ internal import DivanModel
 extension Call {
     /// The revision that a change is based on: what the body, the query and `If-Match` say, which
     /// must be the same. With `isChecked` false the form of the body's is not looked at.
-    func baseRevision(_ inBody: String?, isChecked: Bool = true) throws -> String? {
-        let inQuery = query["rev"].flatMap { $0.isEmpty ? nil : $0 }
-        let inHeader = headers["If-Match"].map(Self.unquoted)
-        if let inBody, let inQuery, !inBody.hasSameBytes(as: inQuery) {
+    func baseRevision(_ inBody: RevisionID?, isChecked: Bool = true) throws -> RevisionID? {
+        let inQuery = query["rev"].flatMap { $0.isEmpty ? nil : Self.revision($0) }
+        let inHeader = headers["If-Match"].map(Self.revision)
+        if let inBody, let inQuery, inBody != inQuery {
             throw HTTPFailure.badRequest(
                 "Document rev from request body and query string have different values")
         }
-        if let inHeader, let other = inBody ?? inQuery, !inHeader.hasSameBytes(as: other) {
+        if let inHeader, let other = inBody ?? inQuery, inHeader != other {
             throw HTTPFailure.badRequest("Document rev and etag have different values")
         }
         if let inBody, !isChecked { return inBody }
         return try (inBody ?? inQuery ?? inHeader).map(Self.checked)
     }
 
-    /// A revision ID in its right form.
-    static func checked(_ revision: String) throws -> String {
-        do { return try RevisionID(unquoted(revision)).description } catch {
-            throw HTTPFailure.invalidRevision
-        }
+    /// The document that the path names.
+    var documentID: DocumentID { DocumentID(name(0)) }
+
+    /// The revision that a text names, as a query, a header field or a body has it: perhaps in quotes, as an ETag.
+    static func revision(_ text: String) -> RevisionID { RevisionID(unquoted(text)) }
+
+    /// Refuses what is no revision ID.
+    static func checked(_ revision: RevisionID) throws -> RevisionID {
+        guard revision.isValid else { throw HTTPFailure.invalidRevision }
+        return revision
+    }
+
+    /// The revision that the query asks for.
+    func queriedRevision() throws -> RevisionID? {
+        try query["rev"].map { try Self.checked(Self.revision($0)) }
     }
 
     /// Refuses IDs that no document can have.
-    static func checkID(_ id: String) throws {
-        do { _ = try DocumentID(id) } catch { throw HTTPFailure.invalidID(error) }
+    static func checkID(_ id: DocumentID) throws {
+        do { try id.validate() } catch { throw HTTPFailure.invalidID(error) }
     }
 
     static func unquoted(_ tag: String) -> String {
@@ -52,14 +62,14 @@ extension Call {
 
     /// Runs a change and gives its failures the names that they have on the wire when a document is
     /// changed.
-    static func naming<T>(_ id: String, _ change: () throws -> T) throws -> T {
+    static func naming<T>(_ id: DocumentID, _ change: () throws -> T) throws -> T {
         do { return try change() } catch let error as DatabaseError {
             throw changeFailure(error, id)
         }
     }
 
     /// What a failed change of a document is called.
-    static func changeFailure(_ error: DatabaseError, _ id: String) -> HTTPFailure {
+    static func changeFailure(_ error: DatabaseError, _ id: DocumentID) -> HTTPFailure {
         switch error.code {
         case .documentNotFound: .conflict
         case .attachmentNotFound: .missingStub(id)
@@ -79,7 +89,7 @@ extension Call {
     /// - Returns: The change; a document of a system database may be another one than was sent.
     /// - Throws: `HTTPFailure` 401 or 403 where the user may not, 409 where a user edits another revision than the current
     ///   one of the own account, 400 or 501 for a design document that is none or asks for what nothing runs.
-    func permitted(_ id: String, _ received: ReceivedDocument, _ kind: ChangeKind) throws
+    func permitted(_ id: DocumentID, _ received: ReceivedDocument, _ kind: ChangeKind) throws
         -> ReceivedDocument
     {
         let change = try prepared(id, received, kind)
@@ -90,8 +100,8 @@ extension Call {
 
     /// Refuses a change that the user may not make. Design documents are for administrators, and have
     /// a form.
-    private func checkWriting(_ id: String, _ received: ReceivedDocument, isNew: Bool) throws {
-        if id.hasBytePrefix("_design/") {
+    private func checkWriting(_ id: DocumentID, _ received: ReceivedDocument, isNew: Bool) throws {
+        if id.text.hasBytePrefix("_design/") {
             guard try isDatabaseAdmin else { throw refusal("You are not a db or server admin.") }
             if !received.isDeleted {
                 try DesignDocumentForm.check(received.body)
@@ -108,12 +118,12 @@ extension Call {
     }
 
     /// Refuses a validation function that nothing would run: its author relies on what it forbids.
-    private func checkValidation(_ id: String, _ body: PackedValue) throws {
+    private func checkValidation(_ id: DocumentID, _ body: PackedValue) throws {
         guard !site.options.acceptsUnrunValidation,
             try database.hasUnrunValidation(body, of: id)
         else { return }
         throw HTTPFailure.notImplemented(
-            "Nothing here runs the validate_doc_update of '\(id.prefix(200))', so it would forbid nothing: the app "
+            "Nothing here runs the validate_doc_update of '\(id.text.prefix(200))', so it would forbid nothing: the app "
                 + "can register a validation of that name, or the listener be told to accept such documents."
         )
     }

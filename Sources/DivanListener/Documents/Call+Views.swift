@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanModel
 internal import DivanQuery
 
 // Views of design documents: those whose functions an app has registered under `design/view`.
@@ -53,7 +54,7 @@ extension Call {
         let prefix = DesignItem.prefix(name(0))
         let database = try database
         let names = try database.viewNames().filter { $0.hasBytePrefix(prefix) }
-        let design = try readableDocument("_design/" + name(0))
+        let design = try readableDocument("_design/\(name(0))")
         guard !names.isEmpty || design != nil else { throw HTTPFailure.missing }
         var info: JSONObject = [
             "name": .string(name(0)),
@@ -70,7 +71,7 @@ extension Call {
         if let body = design?.body, let function = body["validate_doc_update"],
             function.kind != .null
         {
-            let isUnrun = database.hasUnrunValidation(body, of: "_design/" + name(0))
+            let isUnrun = database.hasUnrunValidation(body, of: "_design/\(name(0))")
             info["validate_doc_update"] = ["is_run": .bool(!isUnrun)]
         }
         return .json(.object(info))
@@ -95,7 +96,7 @@ extension Call {
         {
             return view
         }
-        guard let document = try readableDocument("_design/" + design) else {
+        guard let document = try readableDocument("_design/\(design)") else {
             throw HTTPFailure.missing
         }
         guard let source = document["views"][name]["map"].string else {
@@ -107,7 +108,7 @@ extension Call {
                 "The view is written in \(language), which is not available here: the app can "
                     + "register it as '\(full)', or a compiler.")
         }
-        let version = Self.compiled + document.revisionID
+        let version = "\(Self.compiled)\(document.revisionID)"
         if let view = try database.existingView(named: full), version.hasSameBytes(as: view.version)
         {
             return view
@@ -190,8 +191,10 @@ extension Call {
         query.includeOffset = !isReduced
         query.startKey = try given.json("startkey", "start_key")
         query.endKey = try given.json("endkey", "end_key")
-        query.startKeyDocumentID = given.text("startkey_docid", "start_key_doc_id")
-        query.endKeyDocumentID = given.text("endkey_docid", "end_key_doc_id")
+        query.startKeyDocumentID = given.text("startkey_docid", "start_key_doc_id").map {
+            DocumentID($0)
+        }
+        query.endKeyDocumentID = given.text("endkey_docid", "end_key_doc_id").map { DocumentID($0) }
         if let key = try given.json("key") { query.keys = [key] }
         if let keys = try given.json("keys") {
             guard let list = keys.array else {

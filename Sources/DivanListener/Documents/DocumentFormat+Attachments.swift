@@ -53,13 +53,9 @@ extension DocumentFormat {
 
     /// The generation of the newest ancestor that the client has; 0 for none.
     private func commonGeneration(of document: Document, _ tree: RevisionTree?) -> UInt64 {
-        guard let tree, !knownRevisions.isEmpty, let id = try? RevisionID(document.revisionID)
-        else {
-            return 0
-        }
-        let known = NameSet(knownRevisions)
-        let common = tree.history(of: id).first { known.contains($0.description) }
-        return common?.generation ?? 0
+        guard let tree, !knownRevisions.isEmpty else { return 0 }
+        let known = Set(knownRevisions)
+        return tree.history(of: document.revisionID).first(where: known.contains)?.generation ?? 0
     }
 
     private func entry(_ attachment: DocumentAttachment, isSent: Bool) throws -> JSONObject {

@@ -39,7 +39,7 @@ struct DocumentFormat: Sendable {
     /// Where memory is reserved for long documents; nil for no bound.
     var budget: MemoryBudget?
     /// Revisions that the client has: what these have of attachments is not sent again.
-    var knownRevisions: [String] = []
+    var knownRevisions: [RevisionID] = []
 
     /// A plain document.
     init() {}
@@ -72,13 +72,17 @@ struct DocumentFormat: Sendable {
         !needsTree && !localSequence && !showsExpiration && attachments == .stubs
     }
 
-    static func revisions(_ value: JSONValue, _ name: String) throws -> [String] {
-        guard let items = value.array else {
-            throw HTTPFailure.badRequest("`\(name)` must be an array of revisions.")
-        }
-        return try items.map { item in
-            guard let text = item.string else {
-                throw HTTPFailure.badRequest("`\(name)` must be an array of revisions.")
+    /// The revisions that a list names.
+    static func revisions(_ value: JSONValue, _ name: String) throws -> [RevisionID] {
+        try texts(value, name, of: "revisions").map(Call.revision)
+    }
+
+    /// The texts in a list.
+    static func texts(_ value: JSONValue, _ name: String, of things: String) throws -> [String] {
+        let texts = value.array?.map(\.string) ?? [nil]
+        return try texts.map { text in
+            guard let text else {
+                throw HTTPFailure.badRequest("`\(name)` must be an array of \(things).")
             }
             return text
         }
@@ -97,9 +101,9 @@ struct DocumentFormat: Sendable {
         try reserve(document, tree, for: &text)
         if text.bytes.isEmpty { text.bytes.reserveCapacity(2 * document.body.byteCount) }
         text.raw("{\"_id\":")
-        text.string(document.id)
+        text.string(document.id.text)
         text.raw(",\"_rev\":")
-        text.string(document.revisionID)
+        text.string(document.revisionID.description)
         if document.isDeleted { text.raw(",\"_deleted\":true") }
         var body = document.body
         if let stubs = try stubs(of: document, tree) {
@@ -147,7 +151,7 @@ struct DocumentFormat: Sendable {
     private func appendHistory(
         _ document: Document, _ tree: RevisionTree, _ text: inout JSONText
     ) throws {
-        let revision = try RevisionID(document.revisionID)
+        let revision = document.revisionID
         if revisions {
             text.raw(",\"_revisions\":{\"start\":")
             text.number(revision.generation)

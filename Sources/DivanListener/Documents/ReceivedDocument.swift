@@ -7,11 +7,11 @@ internal import DivanReplication
 
 /// A document as a client sent it: its special members taken out of the body, which stays packed.
 struct ReceivedDocument: Sendable {
-    var id: String?
-    var revision: String?
+    var id: DocumentID?
+    var revision: RevisionID?
     var isDeleted = false
     /// The revision and its ancestors, when the client told them.
-    var history: [String]?
+    var history: [RevisionID]?
     /// When the document is to expire; nil when the client did not say.
     var expiration: ReceivedExpiration?
     /// The body, with `_attachments` and without the other special members.
@@ -62,7 +62,7 @@ struct ReceivedDocument: Sendable {
     /// - Throws: `HTTPFailure` 400.
     func checkRevisions() throws {
         for revision in history ?? [] {
-            let digest = revision.utf8.drop { $0 != UInt8(ascii: "-") }.dropFirst()
+            let digest = revision.digest.utf8
             let isHexadecimal = digest.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
             guard digest.count != 32 || isHexadecimal else {
                 throw HTTPFailure.badRequest(
@@ -90,8 +90,9 @@ struct ReceivedDocument: Sendable {
     }
 
     private static func read(
-        _ key: String, _ value: PackedValue?, _ id: inout String?, _ revision: inout String?,
-        _ isDeleted: inout Bool, _ history: inout [String]?
+        _ key: String, _ value: PackedValue?, _ id: inout DocumentID?,
+        _ revision: inout RevisionID?,
+        _ isDeleted: inout Bool, _ history: inout [RevisionID]?
     ) throws {
         guard let value else { return }
         switch key {
@@ -99,12 +100,12 @@ struct ReceivedDocument: Sendable {
             guard let text = value.string else {
                 throw HTTPFailure.illegalID("Document id must be a string")
             }
-            id = text
+            id = DocumentID(text)
         case "_rev":
             guard let text = value.string else {
                 throw HTTPFailure.invalidRevision.ofDocument
             }
-            revision = text
+            revision = RevisionID(text)
         case "_deleted":
             guard let flag = value.bool else {
                 throw HTTPFailure.invalidDocument("`_deleted` must be true or false.")
@@ -118,12 +119,12 @@ struct ReceivedDocument: Sendable {
     }
 
     /// The revision IDs that `_revisions` abbreviates.
-    private static func revisions(_ value: PackedValue) throws -> [String] {
+    private static func revisions(_ value: PackedValue) throws -> [RevisionID] {
         let failure = HTTPFailure.invalidDocument("Bad `_revisions` member")
         guard let start = value["start"]?.int64, let ids = value["ids"], start > 0 else {
             throw failure
         }
-        var history: [String] = []
+        var history: [RevisionID] = []
         try ids.forEachElement { item in
             let generation = start.subtractingSaturated(Int64(clamping: history.count))
             guard let digest = item.string, generation > 0 else { throw failure }

@@ -15,7 +15,7 @@ struct RevisionParts: ResponseSteps {
         /// What there is of it, with header fields of its own for each part, in a form.
         case of(WantedRevisions, HTTPHeaders, DocumentFormat)
         /// It cannot be asked for: a revision that is missing takes its place.
-        case missing(String, HTTPHeaders)
+        case missing(RevisionID, HTTPHeaders)
     }
 
     private let call: Call
@@ -99,7 +99,7 @@ struct RevisionParts: ResponseSteps {
         var text = JSONText()
         switch answer {
         case .missing(let revision), .unreadable(let revision, _):
-            text.value(["missing": .string(revision)])
+            text.value(["missing": .string(revision.description)])
             headers["Content-Type"] = "application/json; error=\"true\""
         case .found(let document, let tree):
             guard format.contents(of: document, tree).isEmpty else {

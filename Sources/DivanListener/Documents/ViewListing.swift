@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanModel
 internal import DivanQuery
 
 /// Writes the rows that a view answered with in steps, so that neither their text nor their documents are
@@ -99,7 +100,7 @@ struct ViewListing: ResponseSteps {
         text.raw("{")
         if !isReduced {
             text.raw("\"id\":")
-            text.string(row.sourceDocumentID ?? "")
+            text.string(row.sourceDocumentID?.text ?? "")
             text.raw(",")
         }
         text.raw("\"key\":")

@@ -14,7 +14,7 @@ extension Call {
         let missing = HTTPFailure.notFound("missing filter: \(name.prefix(100))")
         let parts = DesignItem.parts(name)
         guard parts.count == 2,
-            let document = try database.document(withID: "_design/" + parts[0]),
+            let document = try database.document(withID: "_design/\(parts[0])"),
             let source = document["filters"][parts[1]].string
         else { throw missing }
         let language = document["language"].string ?? "javascript"

@@ -231,13 +231,13 @@ struct ChangesFeed: ResponseSteps {
         text.raw("{\"seq\":")
         text.number(change.sequence)
         text.raw(",\"id\":")
-        text.string(change.id)
+        text.string(change.id.text)
         text.raw(",\"changes\":[")
         let shown = request.allLeaves ? change.revisions[...] : change.revisions.prefix(1)
         for (index, revision) in shown.enumerated() {
             if index > 0 { text.bytes.append(JSONByte.comma) }
             text.raw("{\"rev\":")
-            text.string(revision)
+            text.string(revision.description)
             text.bytes.append(JSONByte.closeBrace)
         }
         text.raw("]")

@@ -111,7 +111,7 @@ struct ChangesRequest: Sendable {
 /// Which changes a feed tells of.
 enum ChangesFilter: Sendable {
     case all
-    case documentIDs(NameSet)
+    case documentIDs(Set<DocumentID>)
     case designDocuments
     case selector(DocumentSelector)
     case function(FilterFunction, JSONObject, named: String)
@@ -127,8 +127,8 @@ enum ChangesFilter: Sendable {
             guard let list = try body["doc_ids"] ?? query.json("doc_ids") else {
                 throw HTTPFailure.badRequest("`doc_ids` filter parameter is missing.")
             }
-            let ids = try DocumentFormat.revisions(list, "doc_ids")
-            self = .documentIDs(NameSet(ids))
+            let ids = try DocumentFormat.texts(list, "doc_ids", of: "document IDs")
+            self = .documentIDs(Set(ids.map { DocumentID($0) }))
         case "_design": self = .designDocuments
         case "_selector":
             guard let json = body["selector"] else {
@@ -172,7 +172,7 @@ enum ChangesFilter: Sendable {
     func passes(_ change: Change) -> Bool {
         switch self {
         case .documentIDs(let ids): ids.contains(change.id)
-        case .designDocuments: change.id.hasBytePrefix("_design/")
+        case .designDocuments: change.id.text.hasBytePrefix("_design/")
         case .all, .selector, .function, .view: true
         }
     }

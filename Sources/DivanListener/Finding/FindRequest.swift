@@ -31,7 +31,7 @@ struct FindRequest: Sendable {
         query.limit = limit
         query.skip = try Self.count(body, "skip") ?? 0
         if let fields = body["fields"], fields.array?.isEmpty != true, fields != "all_fields" {
-            query.fields = try DocumentFormat.revisions(fields, "fields")
+            query.fields = try DocumentFormat.texts(fields, "fields", of: "property names")
         }
         if let sort = body["sort"] {
             guard let keys = sort.array else {

@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanModel
 internal import DivanQuery
 internal import DivanReplication
 
@@ -78,7 +79,7 @@ struct ReplicateRequest: Sendable {
             guard let list = ids.array, list.allSatisfy({ $0.string != nil }) else {
                 throw Self.malformed("doc_ids", "an array of strings")
             }
-            settings.documentIDs = list.compactMap(\.string)
+            settings.documentIDs = list.compactMap(\.string).map { DocumentID($0) }
             // No IDs mean no documents, where the setting without any means all.
             if list.isEmpty { settings.selector = ["_id": ["$in": []]] }
         }

@@ -2,6 +2,7 @@
 
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanModel
 internal import DivanReplication
 
 // What clients are told of a replication, in CouchDB's words.
@@ -62,7 +63,7 @@ extension RunningReplication {
         [
             "database": documentID.map { _ in .string(SystemDatabase.replicator.rawValue) }
                 ?? .null,
-            "doc_id": documentID.map { .string($0) } ?? .null, "id": .string(id),
+            "doc_id": documentID.map { .string($0.text) } ?? .null, "id": .string(id),
             "pid": .string("<0.\(number).0>"), "node": "divan@localhost",
             "user": user.map { .string($0) } ?? .null, "source": .string(request.source.label),
             "target": .string(request.target.label), "info": .object(progress),
@@ -75,7 +76,7 @@ extension RunningReplication {
         let isWaiting = replication.activity == .offline
         var task: JSONObject = [
             "pid": .string("<0.\(number).0>"), "type": "replication", "replication_id": .string(id),
-            "node": "divan@localhost", "doc_id": documentID.map { .string($0) } ?? .null,
+            "node": "divan@localhost", "doc_id": documentID.map { .string($0.text) } ?? .null,
             "database": documentID.map { _ in .string(SystemDatabase.replicator.rawValue) }
                 ?? .null,
             "user": user.map { .string($0) } ?? .null,

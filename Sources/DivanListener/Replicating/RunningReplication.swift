@@ -5,6 +5,7 @@ internal import DivanHTTP
 internal import DivanJSON
 internal import DivanReplication
 internal import Dispatch
+internal import DivanModel
 internal import Synchronization
 
 /// A replication that a client started, with what its answer and the list of tasks tell of it.
@@ -33,14 +34,14 @@ final class RunningReplication: Sendable {
     let user: String?
     let number: Int
     /// The document of `_replicator` that describes it; nil when a request did.
-    let documentID: String?
+    let documentID: DocumentID?
     /// Seconds since 1970.
     let started = AccountsFile.now
     private let state: Mutex<State>
 
     init(
         _ replication: Replication, _ request: ReplicateRequest, user: String?, number: Int,
-        documentID: String? = nil
+        documentID: DocumentID? = nil
     ) {
         self.documentID = documentID
         self.replication = replication

@@ -111,7 +111,7 @@ extension Call {
         let database = try database
         let prefix = DesignItem.prefix(name)
         return try database.viewNames().contains { $0.hasBytePrefix(prefix) }
-            || readableDocument("_design/" + name) != nil
+            || readableDocument("_design/\(name)") != nil
     }
 
     /// `POST /{db}/_purge`
@@ -119,16 +119,17 @@ extension Call {
         let wanted = try objectBody()
         let (purged, number) = try database.write { transaction in
             var purged: JSONObject = [:]
-            for (id, list) in wanted {
-                var revisions = try DocumentFormat.revisions(list, id)
+            for (name, list) in wanted {
+                let id = DocumentID(name)
+                var revisions = try DocumentFormat.revisions(list, name)
                 if revisions.contains("*") {
                     revisions =
-                        try transaction.revisionTree(of: id)?.leaves.map(\.id.description) ?? []
+                        try transaction.revisionTree(of: id)?.leaves.map(\.id) ?? []
                 }
                 let gone =
                     try transaction.revisionTree(of: id) == nil
                     ? [] : transaction.purge(id, revisions: try revisions.map(Self.checked))
-                purged[id] = .array(gone.map { .string($0) })
+                purged[id.text] = .array(gone.map { .string($0.description) })
             }
             return (purged, try transaction.read { try $0.lastPurge })
         }
@@ -142,7 +143,8 @@ extension Call {
         try database.read { transaction in
             try transaction.forEachPurge { id, revisions in
                 infos.append([
-                    "id": .string(id), "revs": .array(revisions.map { .string($0) }),
+                    "id": .string(id.text),
+                    "revs": .array(revisions.map { .string($0.description) }),
                 ])
             }
         }

@@ -101,11 +101,11 @@ enum ErrorResponse {
 
     /// What is told of a document of several that cannot be sent; what went wrong here, and not with the client, is
     /// logged.
-    static func told(_ error: any Error, of id: String) -> HTTPFailure {
+    static func told(_ error: any Error, of id: DocumentID) -> HTTPFailure {
         let failure = failure(for: error)
         if failure.status >= 500, !(error is HTTPFailure) {
             Log.listener.error(
-                "The document '\(id.prefix(200))' was left out of an answer: \(error)")
+                "The document '\(id.text.prefix(200))' was left out of an answer: \(error)")
         }
         return failure
     }

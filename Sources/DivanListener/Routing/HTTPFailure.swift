@@ -119,7 +119,7 @@ extension HTTPFailure {
         HTTPFailure(
             412, "file_exists", "The database could not be created, the file already exists.")
     }
-    static func missingStub(_ id: String) -> HTTPFailure {
+    static func missingStub(_ id: DocumentID) -> HTTPFailure {
         HTTPFailure(412, "missing_stub", "Invalid attachment stub in \(id)")
     }
     static var readOnly: HTTPFailure { forbidden("This listener is read-only.") }

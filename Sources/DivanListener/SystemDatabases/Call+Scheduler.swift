@@ -2,6 +2,7 @@
 
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanModel
 internal import DivanReplication
 
 // `_scheduler`: what became of the documents of `_replicator`.
@@ -10,7 +11,7 @@ extension Call {
     func schedulerDocuments() throws -> ListenerResponse {
         // Another process may have made the database since.
         site.replicator.follow(site)
-        let documents = site.replicator.jobs.map { Self.describe($0.id, $0.job) }
+        let documents = site.replicator.jobs.map { Self.describe($0.id.text, $0.job) }
         return try page("docs", documents)
     }
 
@@ -20,16 +21,16 @@ extension Call {
             target.components[2] == SystemDatabase.replicator.rawValue
         else { throw HTTPFailure.missing }
         let id = target.components.dropFirst(3).joined(separator: "/")
-        guard let found = site.replicator.jobs.first(where: { $0.id.hasSameBytes(as: id) }) else {
+        guard let found = site.replicator.jobs.first(where: { $0.id == DocumentID(id) }) else {
             throw HTTPFailure.missing
         }
-        return .json(Self.describe(found.id, found.job))
+        return .json(Self.describe(found.id.text, found.job))
     }
 
     /// `GET /_scheduler/jobs`
     func schedulerJobs() throws -> ListenerResponse {
         let paused = site.replicator.jobs.filter(\.job.isPaused).map {
-            Self.pausedJob($0.id, $0.job)
+            Self.pausedJob($0.id.text, $0.job)
         }
         return try page("jobs", site.replications.jobs + paused)
     }

@@ -27,7 +27,7 @@ internal import Synchronization
 final class ReplicatorDatabase: Sendable {
     /// What is known of one document.
     struct Job: Sendable {
-        var revision: String
+        var revision: RevisionID
         var state: String
         var reason: String?
         var running: RunningReplication?
@@ -57,7 +57,7 @@ final class ReplicatorDatabase: Sendable {
     }
 
     private struct State {
-        var jobs: NameMap<Job> = [:]
+        var jobs: [DocumentID: Job] = [:]
         var position: SequenceNumber = 0
         /// Whether all was read that was there when it began to follow.
         var hasBegun = false
@@ -69,7 +69,7 @@ final class ReplicatorDatabase: Sendable {
     private let state = Mutex(State())
 
     /// The documents with what became of them, by their IDs.
-    var jobs: [(id: String, job: Job)] {
+    var jobs: [(id: DocumentID, job: Job)] {
         state.withLock { $0.jobs }.sorted { $0.key < $1.key }.map { (id: $0.key, job: $0.value) }
     }
 
@@ -123,7 +123,7 @@ final class ReplicatorDatabase: Sendable {
         while true {
             let start = state.withLock { $0.position }
             let batch = try database.read { try $0.changes(since: start, limit: 1_000) }
-            for change in batch.changes where !change.id.hasBytePrefix("_design/") {
+            for change in batch.changes where !change.id.text.hasBytePrefix("_design/") {
                 try take(change, database, site)
             }
             state.withLock { $0.position = max($0.position, batch.lastSequence) }
@@ -179,7 +179,7 @@ final class ReplicatorDatabase: Sendable {
             return cancel(change.id, site)
         }
         guard
-            !state.withLock({ document.revisionID.hasSameBytes(as: $0.jobs[change.id]?.revision) })
+            state.withLock({ $0.jobs[change.id]?.revision }) != document.revisionID
         else {
             return
         }
@@ -207,7 +207,7 @@ final class ReplicatorDatabase: Sendable {
     }
 
     /// Keeps a replication from starting, and says so where clients look.
-    private func pause(_ job: Job, _ id: String, _ body: JSONObject, _ site: Site) {
+    private func pause(_ job: Job, _ id: DocumentID, _ body: JSONObject, _ site: Site) {
         var job = job
         job.isPaused = true
         job.state = "crashing"
@@ -218,7 +218,8 @@ final class ReplicatorDatabase: Sendable {
         state.withLock { [job] in $0.jobs[id] = job }
     }
 
-    private func start(_ job: inout Job, _ id: String, _ body: JSONObject, _ site: Site) throws {
+    private func start(_ job: inout Job, _ id: DocumentID, _ body: JSONObject, _ site: Site) throws
+    {
         site.deaths.noteStart()
         var request = try ReplicateRequest(Self.request(in: body), hosts: site.hosts)
         request.settings.retry.maximumAttempts = .max
@@ -246,15 +247,15 @@ final class ReplicatorDatabase: Sendable {
         }
     }
 
-    private func cancel(_ id: String, _ site: Site) {
+    private func cancel(_ id: DocumentID, _ site: Site) {
         let job = state.withLock { $0.jobs.removeValue(forKey: id) }
         guard let running = job?.running else { return }
         _ = site.replications.cancel(running.id)
     }
 
     private func end(
-        _ outcome: RunningReplication.Outcome, of running: RunningReplication, _ id: String,
-        _ revision: String, _ site: Site
+        _ outcome: RunningReplication.Outcome, of running: RunningReplication, _ id: DocumentID,
+        _ revision: RevisionID, _ site: Site
     ) {
         // A document of a new database may have the same revision: it is not about that one.
         guard state.withLock({ !$0.isClosed && $0.jobs[id]?.running === running }) else { return }
@@ -269,7 +270,7 @@ final class ReplicatorDatabase: Sendable {
 
     /// Writes into a document what became of it, unless it has changed meanwhile.
     private func note(
-        _ word: String, _ reason: String?, _ id: String, _ revision: String, _ site: Site
+        _ word: String, _ reason: String?, _ id: DocumentID, _ revision: RevisionID, _ site: Site
     ) {
         let job = state.withLock { $0.jobs[id] }
         var statistics = job?.running?.statistics
@@ -279,7 +280,7 @@ final class ReplicatorDatabase: Sendable {
                 let database = try site.manager.existingDatabase(
                     named: SystemDatabase.replicator.rawValue),
                 let document = try database.document(withID: id),
-                document.revisionID.hasSameBytes(as: revision)
+                document.revisionID == revision
             else { return }
             let body = document.body.replacing([
                 "_replication_state": .string(word),

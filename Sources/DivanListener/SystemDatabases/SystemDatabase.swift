@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanModel
 
 /// The databases in which a listener looks for users and for replications, as CouchDB does.
 ///
@@ -26,9 +27,10 @@ enum SystemDatabase: String, Sendable, CaseIterable {
     /// - Returns: The change as it is stored.
     /// - Throws: `HTTPFailure` 403 when it makes no sense, or is not for this user.
     func prepared(
-        _ id: String, _ received: ReceivedDocument, by user: ListenerUser, editing base: Document?
+        _ id: DocumentID, _ received: ReceivedDocument, by user: ListenerUser,
+        editing base: Document?
     ) throws -> ReceivedDocument {
-        guard !id.hasBytePrefix("_design/"), !received.isDeleted else { return received }
+        guard !id.text.hasBytePrefix("_design/"), !received.isDeleted else { return received }
         switch self {
         case .users:
             return try UserDocument.prepared(id, received, by: user, editing: base)
@@ -51,7 +53,7 @@ extension Call {
     var systemDatabase: SystemDatabase? { resource.database.flatMap(SystemDatabase.init) }
 
     /// A change of a document as it is stored: in a system database more is asked of it.
-    func prepared(_ id: String, _ received: ReceivedDocument, _ kind: ChangeKind) throws
+    func prepared(_ id: DocumentID, _ received: ReceivedDocument, _ kind: ChangeKind) throws
         -> ReceivedDocument
     {
         guard let systemDatabase else { return received }
@@ -69,7 +71,7 @@ extension Call {
     /// - Returns: nil where the user has no account yet.
     /// - Throws: `HTTPFailure` 403 for every other document, for a revision that was made elsewhere, and while the account has
     ///   conflicting revisions; 409 where the edit is of another revision.
-    private func ownRevision(_ id: String, _ kind: ChangeKind) throws -> Document? {
+    private func ownRevision(_ id: DocumentID, _ kind: ChangeKind) throws -> Document? {
         guard isOwnAccount(id) else { throw onlyAdmins }
         guard case .edit(let edited) = kind else {
             throw HTTPFailure.forbidden(
@@ -82,20 +84,20 @@ extension Call {
             )
         }
         let current = branches.first
-        guard edited.hasSameBytes(as: current?.revisionID) else { throw HTTPFailure.conflict }
+        guard edited == current?.revisionID else { throw HTTPFailure.conflict }
         return current
     }
 
     /// Whether an ID is that of the account of the user who asks.
-    private func isOwnAccount(_ id: String) -> Bool {
+    private func isOwnAccount(_ id: DocumentID) -> Bool {
         guard systemDatabase == .users, let name = user.name else { return false }
-        return id.hasSameBytes(as: UserDocument.prefix + name)
+        return id == DocumentID(UserDocument.prefix + name)
     }
 
     /// Refuses what a user who is no administrator may not do in a system database.
     func checkSystemAccess(_ route: Route, isMember: Bool) throws {
         guard !user.isAdmin, systemDatabase != nil else { return }
-        let isOwn = route.pattern.hasBytePrefix("/{db}/{doc}") && isOwnAccount(name(0))
+        let isOwn = route.pattern.hasBytePrefix("/{db}/{doc}") && isOwnAccount(documentID)
         guard isMember, isOwn, try !SecurityObject.stored(in: database).isEmpty else {
             throw onlyAdmins
         }

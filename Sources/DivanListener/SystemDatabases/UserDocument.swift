@@ -32,7 +32,8 @@ enum UserDocument {
     /// - Returns: The document as it is stored.
     /// - Throws: `HTTPFailure` 400 or 403 where it describes no user, or changes what only administrators may.
     static func prepared(
-        _ id: String, _ received: ReceivedDocument, by user: ListenerUser, editing base: Document?
+        _ id: DocumentID, _ received: ReceivedDocument, by user: ListenerUser,
+        editing base: Document?
     ) throws -> ReceivedDocument {
         let body = received.body.jsonValue().object ?? [:]
         guard body["type"]?.string == "user" else {
@@ -44,7 +45,7 @@ enum UserDocument {
         guard !name.utf8.contains(UInt8(ascii: ":")) else {
             throw HTTPFailure.badRequest("Character `:` is not allowed in usernames.").ofDocument
         }
-        guard id.hasSameBytes(as: prefix + name) else {
+        guard id == DocumentID(prefix + name) else {
             throw HTTPFailure.forbidden("Docs id must be of the form org.couchdb.user:name.")
         }
         guard let given = body["roles"] else { throw HTTPFailure.forbidden("doc.roles must exist") }
@@ -115,12 +116,11 @@ enum UserDocument {
     // MARK: - Signing in
 
     /// The live revisions of a document, the winner first.
-    static func branches(_ id: String, in database: Database) throws -> [Document] {
+    static func branches(_ id: DocumentID, in database: Database) throws -> [Document] {
         try database.read { transaction in
-            let leaves = try transaction.recentTree(of: DocumentID(id))?.leaves ?? []
+            let leaves = try transaction.recentTree(of: id)?.leaves ?? []
             return try leaves.filter { !$0.isTombstone }.map { leaf in
-                let revision = leaf.id.description
-                guard let branch = try transaction.document(withID: id, revision: revision) else {
+                guard let branch = try transaction.document(withID: id, revision: leaf.id) else {
                     throw HTTPFailure.missing
                 }
                 return branch
@@ -137,7 +137,7 @@ enum UserDocument {
     static func account(_ name: String, in manager: Manager) -> AccountsFile.User? {
         guard
             let database = try? manager.existingDatabase(named: SystemDatabase.users.rawValue),
-            let branches = try? branches(prefix + name, in: database),
+            let branches = try? branches(DocumentID(prefix + name), in: database),
             let first = branches.first, var account = account(first)
         else { return nil }
         for branch in branches.dropFirst() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanDatabase
+internal import DivanModel
 
 /// What an import of a Couchbase Lite database brought over.
 public struct CouchbaseLiteImport: Sendable {
@@ -23,7 +24,7 @@ public struct CouchbaseLiteImport: Sendable {
     /// How many problems there were in all.
     public var problemCount = 0
 
-    mutating func add(_ message: String, _ id: String? = nil) {
+    mutating func add(_ message: String, _ id: DocumentID? = nil) {
         problemCount += 1
         guard problems.count < 1_000 else { return }
         problems.append(VerificationProblem(message: message, documentID: id))

@@ -144,24 +144,24 @@ final class CouchbaseLiteImporter {
     }
 
     private func add(_ row: CouchbaseLiteReader.Revision, _ context: WriteContext) throws {
-        guard let text = row.documentID else {
+        guard let id = row.documentID.map({ DocumentID($0) }) else {
             return result.add("The revision at sequence \(row.sequence) belongs to no document.")
         }
-        let what = "Revision \(row.revisionID ?? "?") of document '\(text)'"
+        let what = "Revision \(row.revisionID ?? "?") of document '\(id)'"
         guard let body = row.json ?? (row.isCurrent && row.isDeleted ? [] : nil) else {
             // An ancestor's body may be gone; a leaf without one is a loss.
-            if row.isCurrent { result.add("\(what) has no body.", text) }
+            if row.isCurrent { result.add("\(what) has no body.", id) }
             return
         }
         guard (1...Self.lastSequence).contains(row.sequence),
             SequenceNumber(clamping: row.sequence) > context.state.lastSequence
         else {
-            return result.add("\(what) has a sequence that cannot be.", text)
+            return result.add("\(what) has a sequence that cannot be.", id)
         }
         do {
-            let id = try DocumentID.parse(text)
-            let revision = try RevisionID.parse(row.revisionID ?? "", of: text)
-            let history = try history(of: row, revision, text)
+            let id = try id.checked()
+            let revision = try RevisionID(row.revisionID ?? "").checked(of: id)
+            let history = try history(of: row, revision, id)
             let content = try content(body, row, id, context)
             for key in content.body.attachmentKeys where contents.insert(key).inserted {
                 try bring(key, of: id, context)
@@ -179,7 +179,7 @@ final class CouchbaseLiteImporter {
                 throw error
             }
         } catch let error as DatabaseError where Self.concernsRecord(error) {
-            result.add("\(what) was left out: \(error.message)", text)
+            result.add("\(what) was left out: \(error.message)", id)
         }
     }
 
@@ -193,7 +193,7 @@ final class CouchbaseLiteImporter {
 
     /// The revision's ID and those of its ancestors, as far back as they make sense.
     private func history(
-        of row: CouchbaseLiteReader.Revision, _ revision: RevisionID, _ id: String
+        of row: CouchbaseLiteReader.Revision, _ revision: RevisionID, _ id: DocumentID
     ) throws -> RevisionHistory {
         var ids = [revision]
         var next = row.parent
@@ -203,7 +203,7 @@ final class CouchbaseLiteImporter {
                 parent = try reader.ancestor(sequence)
             }
             guard isRead, let parent, parent.document == row.document,
-                let text = parent.revisionID, let parentID = try? RevisionID(text),
+                let text = parent.revisionID, let parentID = try? RevisionID(validating: text),
                 parentID.generation + 1 == ids[ids.count - 1].generation
             else {
                 result.add(
@@ -224,10 +224,10 @@ final class CouchbaseLiteImporter {
         var body: PackedValue
         do { body = try PackedValue(parsing: json.isEmpty ? Array("{}".utf8) : json) } catch {
             throw DatabaseError(
-                .invalidDocument, "Its body is not JSON.", documentID: id.text, underlying: error)
+                .invalidDocument, "Its body is not JSON.", documentID: id, underlying: error)
         }
         var stubs: JSONObject?
-        try attempt("The attachments of a revision", id.text) {
+        try attempt("The attachments of a revision", id) {
             stubs = try reader.attachmentStubs(row.sequence)
         }
         if let stubs, body.isObject, body["_attachments"] == nil {
@@ -258,7 +258,7 @@ final class CouchbaseLiteImporter {
             isChanged = true
             result.add(
                 "The attachment \(key.fileName) of document '\(id)' has \(length) bytes, and not as many as its"
-                    + " revision told; that was put right.", id.text)
+                    + " revision told; that was put right.", id)
         }
         return isChanged ? body.replacing(["_attachments": .object(entries)]) : body
     }
@@ -267,14 +267,14 @@ final class CouchbaseLiteImporter {
     private func bring(_ key: AttachmentKey, of id: DocumentID, _ context: WriteContext) throws {
         guard let path = files.attachment(key) else {
             return result.add(
-                "The attachment \(key.fileName) of document '\(id)' is lost.", id.text)
+                "The attachment \(key.fileName) of document '\(id)' is lost.", id)
         }
         var failure: (any Error)?
         let store = core.attachments
         let file: FileHandle
         do { file = try FileHandle(path: path, .read) } catch {
             return result.add(
-                "The attachment \(key.fileName) of document '\(id)' cannot be read.", id.text)
+                "The attachment \(key.fileName) of document '\(id)' cannot be read.", id)
         }
         let content = FileReader(ContentFile(file), length: nil)
         let staged = try store.stage { count in
@@ -286,7 +286,7 @@ final class CouchbaseLiteImporter {
         }
         guard failure == nil, staged.key == key else {
             return result.add(
-                "The attachment \(key.fileName) of document '\(id)' is damaged.", id.text)
+                "The attachment \(key.fileName) of document '\(id)' is damaged.", id)
         }
         do throws(SystemError) { try store.place(staged) } catch { throw DatabaseError.io(error) }
         context.hasPlacedAttachments = true
@@ -299,7 +299,7 @@ final class CouchbaseLiteImporter {
         var dates: [(id: DocumentID, time: ExpirationTime)] = []
         try attempt("Dates of expiration") {
             try reader.forEachExpiration { text, seconds in
-                guard let id = text.flatMap({ try? DocumentID.parse($0) }) else { return }
+                guard let id = try? text.map({ try DocumentID($0).checked() }) else { return }
                 dates.append(
                     (id, ExpirationTime(Date(timeIntervalSince1970: Double(seconds)))))
             }
@@ -322,7 +322,7 @@ final class CouchbaseLiteImporter {
         var locals: [(id: String, revision: UInt64, body: PackedValue)] = []
         try attempt("Local documents") {
             try reader.forEachLocal { text, revision, json in
-                guard let text, let id = try? LocalID.parse(text),
+                guard let text, let id = try? LocalID.name(in: DocumentID(text)),
                     let body = try? PackedValue(parsing: json), body.isObject
                 else {
                     return result.add("The local document '\(text ?? "?")' cannot be read.")
@@ -337,7 +337,7 @@ final class CouchbaseLiteImporter {
                 result.localDocuments += 1
             }
             for (id, sequence) in checkpoints {
-                guard let id = try? LocalID.parse(id) else {
+                guard let id = try? LocalID.name(in: DocumentID(id)) else {
                     result.add("A checkpoint has an ID that cannot be.")
                     continue
                 }
@@ -356,7 +356,7 @@ final class CouchbaseLiteImporter {
 
     /// Runs a read of the source, whose damage becomes a problem; says whether there was none.
     @discardableResult
-    private func attempt(_ what: String, _ id: String? = nil, _ body: () throws -> Void) throws
+    private func attempt(_ what: String, _ id: DocumentID? = nil, _ body: () throws -> Void) throws
         -> Bool
     {
         do { try body() } catch let error as StorageError where error.code == .corrupted {

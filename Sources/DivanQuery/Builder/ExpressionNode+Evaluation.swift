@@ -63,8 +63,8 @@ extension ExpressionNode {
     {
         guard let document = scope.document(of: source) else { return .none }
         switch field {
-        case .id: return .string(document.id)
-        case .revisionID: return .string(document.revisionID)
+        case .id: return .string(document.id.text)
+        case .revisionID: return .string(document.revisionID.description)
         case .sequence: return .integer(Int64(clamping: document.sequence))
         case .isDeleted: return .bool(document.isDeleted)
         case .expiration: return try scope.expiration(of: document)

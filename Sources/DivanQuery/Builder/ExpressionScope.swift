@@ -47,10 +47,10 @@ final class ExpressionScope {
 
     /// When a document expires. It is read once, so that a scope may be asked again after its snapshot.
     func expiration(of document: Document) throws -> JSONValue? {
-        if let known = expirations[document.documentID] { return known }
-        let time = try snapshot.expiration(of: document.documentID)
+        if let known = expirations[document.id] { return known }
+        let time = try snapshot.expiration(of: document.id)
         let value = time.map { JSONValue.integer(Int64(clamping: $0.milliseconds)) }
-        expirations[document.documentID] = .some(value)
+        expirations[document.id] = .some(value)
         return value
     }
 

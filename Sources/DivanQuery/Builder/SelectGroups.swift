@@ -100,7 +100,7 @@ struct SelectGroups {
     var inOrder: [Group] {
         all.sorted { left, right in
             guard let left = left.scope, let right = right.scope else { return false }
-            return left.document.documentID < right.document.documentID
+            return left.document.id < right.document.id
         }
     }
 
@@ -140,7 +140,7 @@ struct SelectGroups {
         for node in grouping { try node.appendKey(in: scope, Self.coder, to: &key.bytes) }
         let place = placeOfKey()
         rowID.removeAll(keepingCapacity: true)
-        RowDocumentID.append(scope.document.documentID, to: &rowID)
+        RowDocumentID.append(scope.document.id, to: &rowID)
         if isFirst(rowID.span, of: place) {
             all[place].scope = scope
             all[place].firstID = rowID.map(\.self)

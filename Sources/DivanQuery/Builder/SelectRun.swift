@@ -135,7 +135,7 @@ final class SelectRun {
     private func scope(_ document: Document, _ snapshot: Snapshot) throws -> ExpressionScope? {
         // Only tombstones without a body have a sequence in common: 0.
         if let last, last.sequence == document.sequence,
-            document.sequence > 0 || last.document == document.documentID
+            document.sequence > 0 || last.document == document.id
         {
             return last.isRow ? scope : nil
         }
@@ -143,7 +143,7 @@ final class SelectRun {
         var isRow = try join(scope)
         // What is unknown is not true.
         if isRow, let condition = plan.condition { isRow = try condition.truth(in: scope) ?? false }
-        last = (document.documentID, document.sequence, isRow)
+        last = (document.id, document.sequence, isRow)
         return isRow ? scope : nil
     }
 
@@ -163,7 +163,9 @@ final class SelectRun {
     private func join(_ scope: ExpressionScope) throws -> Bool {
         for lookup in plan.lookups {
             var found: Document?
-            if let id = try lookup.id.value(in: scope)?.string, let id = try? DocumentID(id) {
+            if let id = try lookup.id.value(in: scope)?.string,
+                let id = try? DocumentID(validating: id)
+            {
                 examined?.add(id)
                 found = try scope.snapshot.document(id)
             }

@@ -2,6 +2,7 @@
 
 public import DivanDatabase
 public import DivanJSON
+public import DivanModel
 
 /// The documents that a ``FindQuery`` found, all of one moment.
 public struct FindResult: RandomAccessCollection, Sendable {
@@ -28,7 +29,7 @@ public struct FindRow: Sendable {
     let projection: Projection?
 
     /// The document's ID.
-    public var id: String { document.id }
+    public var id: DocumentID { document.id }
 
     /// What was asked for: the wanted properties, or the whole document with `_id` and `_rev`.
     public var properties: JSONObject {
@@ -51,7 +52,7 @@ extension FindRow: Equatable {
         if left.projection == nil, right.projection == nil {
             return left.document == right.document
         }
-        return left.id.hasSameBytes(as: right.id) && left.properties == right.properties
+        return left.id == right.id && left.properties == right.properties
     }
 }
 

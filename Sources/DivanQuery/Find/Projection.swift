@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanModel
 
 /// The properties of a document that a query wants, each at its place.
 ///
@@ -24,7 +25,7 @@ struct Projection: Sendable {
     /// A document as it stands in JSON, with its ID and revision.
     static func whole(_ document: Document) -> JSONObject {
         var object: JSONObject = [
-            "_id": .string(document.id), "_rev": .string(document.revisionID),
+            "_id": .string(document.id.text), "_rev": .string(document.revisionID.description),
         ]
         document.body.forEachProperty { object[$0] = $1.jsonValue() }
         return object

@@ -123,12 +123,13 @@ public struct FullTextQuery: Sendable {
         }
         let items = plan.items
         let flag = CancellationFlag.current
-        let rows = try order.dropFirst(skip).prefix(limit ?? .max).map { id, score in
+        let rows = try order.dropFirst(skip).prefix(limit ?? .max).map { text, score in
             try flag?.check()
+            let id = DocumentID(text)
             return FullTextRow(
                 documentID: id, score: score,
                 document: includeDocuments
-                    ? try snapshot.document(DocumentID.parse(id)) : nil,
+                    ? try snapshot.document(id) : nil,
                 index: index, items: items)
         }
         var result = FullTextResult(rows, sequence: 0)

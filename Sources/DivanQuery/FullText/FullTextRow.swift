@@ -2,11 +2,12 @@
 
 public import DivanDatabase
 internal import DivanJSON
+public import DivanModel
 
 /// A document that a search found.
 public struct FullTextRow: Sendable {
     /// The document.
-    public let documentID: String
+    public let documentID: DocumentID
     /// How well it matches, by BM25; of meaning only beside the scores of the same result.
     public let score: Double
     /// The document, where it came along.
@@ -130,7 +131,7 @@ public struct FullTextRow: Sendable {
 extension FullTextRow: Equatable {
     /// Rows are equal when document and score are, and the revision, where documents came along.
     public static func == (left: FullTextRow, right: FullTextRow) -> Bool {
-        left.documentID.hasSameBytes(as: right.documentID) && left.score == right.score
+        left.documentID == right.documentID && left.score == right.score
             && left.document == right.document
     }
 }

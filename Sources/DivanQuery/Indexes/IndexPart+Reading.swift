@@ -80,7 +80,7 @@ extension Snapshot {
             let id = try core.decoding(nil) { try RevisionRow.documentID(bytes) }
             guard !isTombstone else { return kept = (id, nil) }
             let document = Document(
-                documentID: id, revisionID: content.revisionID, sequence: sequence,
+                id: id, revisionID: content.revisionID, sequence: sequence,
                 isDeleted: false, body: PackedValue(copying: body),
                 store: core.attachments.number)
             kept = (id, document)

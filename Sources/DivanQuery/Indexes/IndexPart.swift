@@ -154,7 +154,7 @@ struct IndexPart: Sendable {
         let written = places.map { Set($0) }
         return try rows[index].failures.filter { written?.contains($0.place) ?? true }.map {
             IndexingFailure(
-                documentID: try rows[index].emissions.documentID($0.place).text, reason: $0.reason)
+                documentID: try rows[index].emissions.documentID($0.place), reason: $0.reason)
         }
     }
 }

@@ -2,8 +2,8 @@
 
 internal import DivanDatabase
 internal import DivanIndex
-public import DivanJSON
-internal import DivanModel
+internal import DivanJSON
+public import DivanModel
 internal import DivanStorage
 
 /// Brings indexes up to date: all that are outdated, in one pass over what changed, or in several where
@@ -235,12 +235,12 @@ struct IndexPass {
 /// A document that a map function failed for; it has no rows in that index.
 public struct IndexingFailure: Sendable, Equatable {
     /// The document.
-    @ByBytes public var documentID: String
+    public var documentID: DocumentID
     /// What the map function threw, or what is wrong with what it emitted.
     public var reason: String
 
     /// Makes a report.
-    public init(documentID: String, reason: String) {
+    public init(documentID: DocumentID, reason: String) {
         self.documentID = documentID
         self.reason = reason
     }

@@ -112,7 +112,7 @@ final class ModelLiveSource<Model: DocumentModel>: LiveSource {
     private func keep(_ document: Document, _ kept: inout Kept) throws {
         let model = try document.model(Model.self)
         guard try isIncluded(model) else { return }
-        kept.models[document.documentID] = (document.sequence, model)
+        kept.models[document.id] = (document.sequence, model)
         kept.sorted = nil
     }
 
@@ -165,7 +165,7 @@ final class ModelLiveSource<Model: DocumentModel>: LiveSource {
     func difference(from old: [Model]?, to new: [Model]) -> RowDifference {
         RowDifference(
             from: old.map { $0.map(\.identity) } ?? [], to: new.map(\.identity),
-            by: { ExactString($0.id) }, orBy: { _ in String?.none })
+            by: { ExactString($0.id.text) }, orBy: { _ in String?.none })
     }
 }
 

@@ -59,7 +59,7 @@ struct QueryLiveSource: LiveSource {
         let coder = try view.definition().coder
         return IndexDependency(
             view: view, place: place, ranges: QueryRanges(query: query, coder: coder).ranges,
-            documentIDs: query.includeDocuments ? NameSet(rows.compactMap(\.documentID)) : [])
+            documentIDs: query.includeDocuments ? Set(rows.compactMap(\.documentID)) : [])
     }
 
     func difference(from old: QueryResult?, to new: QueryResult) -> RowDifference {
@@ -72,12 +72,12 @@ private struct IndexDependency: LiveDependency {
     let view: DatabaseView
     var place: IndexTouches.Place
     let ranges: [RowRange]
-    let documentIDs: NameSet
+    let documentIDs: Set<DocumentID>
 
     mutating func isTouched(by changed: Set<DocumentID>?) throws -> Bool {
         if !documentIDs.isEmpty {
             guard let changed else { return true }
-            if changed.contains(where: { documentIDs.contains($0.text) }) { return true }
+            if !changed.isDisjoint(with: documentIDs) { return true }
         }
         try view.updateIndex()
         let name = view.indexName
@@ -98,7 +98,7 @@ private struct DocumentsDependency: LiveDependency {
 
     mutating func isTouched(by changed: Set<DocumentID>?) throws -> Bool {
         guard let changed else { return true }
-        if changed.contains(where: { range.contains($0.text) }) { return true }
+        if changed.contains(where: { range.contains($0) }) { return true }
         // Purges that were forgotten before this process read them have no IDs.
         let state = try core.read { try $0.state() }
         if state.forgottenPurge > lastPurge { return true }

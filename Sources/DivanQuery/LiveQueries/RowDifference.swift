@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanModel
 
 /// How to get from one result of a query to the next: what a list on a screen animates.
 ///
@@ -86,7 +87,7 @@ extension QueryRow {
     fileprivate var identity: Identity {
         switch content {
         case .index(let row): .emission(row.rowKey)
-        case .made(let made): .key(made.key, ByBytes(wrappedValue: made.documentID))
+        case .made(let made): .key(made.key, ByBytes(wrappedValue: made.documentID?.text))
         }
     }
 }

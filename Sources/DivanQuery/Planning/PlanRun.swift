@@ -164,7 +164,7 @@ final class PlanRun {
                     ? item.payload.precedes(position) : position.precedes(item.payload)
                 guard isBehind else { return true }
             }
-            let id = DocumentID(unchecked: String(decoding: item.payload, as: UTF8.self))
+            let id = DocumentID(String(decoding: item.payload, as: UTF8.self))
             guard
                 let document = try snapshot.document(id, includingDeleted: includesDeleted)
             else { return true }

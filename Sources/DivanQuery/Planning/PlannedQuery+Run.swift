@@ -113,7 +113,7 @@ extension PlannedQuery {
         guard left > 0 else { return true }
         var last: (id: DocumentID, row: [UInt8]?)?
         let ending = try run.run(path) { candidate in
-            examined?.add(candidate.document.documentID)
+            examined?.add(candidate.document.id)
             guard try isWanted(candidate.document, planner.snapshot) else { return true }
             if toSkip > 0 {
                 toSkip -= 1
@@ -121,7 +121,7 @@ extension PlannedQuery {
             }
             left -= 1
             // A run that takes all documents in any order is never continued from its last one.
-            if !takesAllInAnyOrder { last = (candidate.document.documentID, candidate.row) }
+            if !takesAllInAnyOrder { last = (candidate.document.id, candidate.row) }
             return try body(candidate.document, planner.snapshot) && left > 0
         }
         report.counters.rows += run.counters.rows
@@ -154,13 +154,13 @@ extension PlannedQuery {
         run.takesAllInAnyOrder = true
         _ = try run.run(report.plan.base.path) { candidate in
             let document = candidate.document
-            examined?.add(document.documentID)
+            examined?.add(document.id)
             guard try isWanted(document, snapshot) else { return true }
             let values = try order.map { try value($0.path, document, snapshot) }
-            let position = coder.position(values, id: document.id)
+            let position = coder.position(values, id: document.id.text)
             if let start, !start.bytes.precedes(position) { return true }
             try sorter.add(
-                ExternalSorter.Item(key: position, payload: Array(document.id.utf8)))
+                ExternalSorter.Item(key: position, payload: Array(document.id.text.utf8)))
             return true
         }
         report.counters.rows += run.counters.rows
@@ -174,7 +174,7 @@ extension PlannedQuery {
                 return true
             }
             left -= 1
-            let id = DocumentID(unchecked: String(decoding: item.payload, as: UTF8.self))
+            let id = DocumentID(String(decoding: item.payload, as: UTF8.self))
             guard let document = try snapshot.document(id, includingDeleted: includesDeleted) else {
                 throw DatabaseError.corrupted("A document that a query found", id)
             }

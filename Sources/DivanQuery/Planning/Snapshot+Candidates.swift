@@ -22,7 +22,7 @@ extension Snapshot {
             if row.isDeleted, row.sequence == 0 {
                 return try body(
                     Document(
-                        documentID: row.id, revisionID: row.revision,
+                        id: row.id, revisionID: row.revision,
                         sequence: 0, isDeleted: true, body: PackedValue(.object([:])), store: 0))
             }
             guard let document = try bodies.document(row) else {
@@ -55,7 +55,7 @@ extension Snapshot {
             try cursor.withRow { key, value in
                 isInside = range.contains(key)
                 guard isInside else { return }
-                let id = DocumentID(unchecked: String(utf8: key))
+                let id = DocumentID(String(utf8: key))
                 let head = try core.decoding(id) { try DocumentRecord.head(value) }
                 guard includesDeleted || !head.isDeleted, !id.isDesign else { return }
                 row = CurrentRevision(

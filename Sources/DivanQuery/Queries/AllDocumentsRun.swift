@@ -23,23 +23,25 @@ struct AllDocumentsRun {
 
     /// The IDs that can be found, whatever the other properties leave of them.
     struct IDRange: Sendable {
-        var lower: String?
-        var upper: String?
+        var lower: DocumentID?
+        var upper: DocumentID?
         /// Only these; nil for all of the range.
-        var list: NameSet?
+        var list: Set<DocumentID>?
 
-        func contains(_ id: String) -> Bool {
+        func contains(_ id: DocumentID) -> Bool {
             if let list { return list.contains(id) }
             // In the order of the store, which is that of bytes.
-            if let lower, id.utf8.lexicographicallyPrecedes(lower.utf8) { return false }
-            if let upper, upper.utf8.lexicographicallyPrecedes(id.utf8) { return false }
+            if let lower, id < lower { return false }
+            if let upper, upper < id { return false }
             return true
         }
     }
 
     var idRange: IDRange {
         get throws {
-            if let keys = query.keys { return IDRange(list: NameSet(keys.compactMap(\.string))) }
+            if let keys = query.keys {
+                return IDRange(list: Set(keys.compactMap(\.string).map { DocumentID($0) }))
+            }
             let start = try bound(query.startKey, isHigh: query.descending)
             let end = try bound(query.endKey, isHigh: !query.descending)
             return query.descending
@@ -66,8 +68,8 @@ struct AllDocumentsRun {
         var rows: [QueryRow] = []
         try snapshot.forEachDocument(options) { document in
             let isOut =
-                !query.inclusiveStart && document.id.hasSameBytes(as: options.startID)
-                || !query.inclusiveEnd && document.id.hasSameBytes(as: options.endID)
+                !query.inclusiveStart && document.id == options.startID
+                || !query.inclusiveEnd && document.id == options.endID
             if !isOut { rows.append(try row(document, snapshot)) }
         }
         guard isWindowed || isExclusive else { return rows }
@@ -76,37 +78,37 @@ struct AllDocumentsRun {
         return Array(rows.dropFirst(query.skip).prefix(query.limit ?? .max))
     }
 
-    private func id(_ key: JSONValue?) throws -> String? {
+    private func id(_ key: JSONValue?) throws -> DocumentID? {
         guard let key else { return nil }
         guard let id = key.string else {
             throw DatabaseError(
                 .invalidQuery,
                 "A query of all documents has document IDs as keys, which are strings.")
         }
-        return id
+        return DocumentID(id)
     }
 
     /// A bound of a range; with prefix matching, the upper one is behind all that begins with it.
-    private func bound(_ key: JSONValue?, isHigh: Bool) throws -> String? {
+    private func bound(_ key: JSONValue?, isHigh: Bool) throws -> DocumentID? {
         let id = try id(key)
-        return isHigh && query.prefixMatchLevel > 0 ? id.map { $0 + "\u{10FFFF}" } : id
+        return isHigh && query.prefixMatchLevel > 0 ? id.map { "\($0)\u{10FFFF}" } : id
     }
 
     private func row(_ document: DocumentRow, _ snapshot: Snapshot) throws -> QueryRow {
-        var value: JSONObject = ["rev": .string(document.revisionID)]
+        var value: JSONObject = ["rev": .string(document.revisionID.description)]
         if document.isDeleted { value["deleted"] = true }
         let showsConflicts =
             query.allDocumentsMode == .showConflicts || query.allDocumentsMode == .onlyConflicts
         var conflicts: [Document]?
         if showsConflicts, document.isConflicted {
-            let id = DocumentID(unchecked: document.id)
+            let id = document.id
             conflicts = try snapshot.record(id)?.tree.leaves
                 .filter { !$0.isTombstone }.map { try snapshot.document(id, node: $0) }
         }
         return QueryRow(
             .made(
                 .init(
-                    key: .string(document.id), value: .object(value), documentID: document.id,
+                    key: .string(document.id.text), value: .object(value), documentID: document.id,
                     core: core)),
             including: document.document, conflicts: conflicts)
     }
@@ -117,8 +119,7 @@ struct AllDocumentsRun {
     private func rows(_ snapshot: Snapshot, withIDs keys: [JSONValue]) throws -> [QueryRow] {
         var rows: [QueryRow] = []
         for key in keys {
-            guard let text = try id(key) else { continue }
-            let id = try DocumentID.parse(text)
+            guard let id = try id(key)?.checked() else { continue }
             guard let head = try snapshot.head(id) else {
                 rows.append(
                     QueryRow(
@@ -126,7 +127,7 @@ struct AllDocumentsRun {
                 continue
             }
             let found = DocumentRow(
-                id: text, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
+                id: id, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
                 isDeleted: head.isDeleted, isConflicted: head.isConflicted,
                 document: query.includeDocuments ? try snapshot.document(id) : nil)
             rows.append(try row(found, snapshot))

@@ -81,7 +81,7 @@ struct IndexRun {
         let row = QueryRow(.index(indexed))
         guard query.includeDocuments, let id = row.documentID else { return row }
         return QueryRow(
-            .index(indexed), including: try snapshot.document(DocumentID.parse(id)))
+            .index(indexed), including: try snapshot.document(id.checked()))
     }
 
     /// Applies the filter and the order of the query, and then skip and limit.

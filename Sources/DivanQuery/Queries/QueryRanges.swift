@@ -2,6 +2,7 @@
 
 internal import DivanIndex
 internal import DivanJSON
+internal import DivanModel
 
 /// Turns the keys that a query asks for into ranges of row keys.
 struct QueryRanges {
@@ -37,7 +38,7 @@ struct QueryRanges {
     }
 
     /// Before or behind the rows of one key, or of one key and one document.
-    private func bound(_ key: JSONValue, _ id: String?, behind: Bool) -> [UInt8] {
+    private func bound(_ key: JSONValue, _ id: DocumentID?, behind: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         coder.append(key, to: &bytes)
         if let id {

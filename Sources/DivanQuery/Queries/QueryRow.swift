@@ -22,10 +22,10 @@ public struct QueryRow: Sendable {
     final class Made: Sendable {
         let key: JSONValue
         let value: JSONValue?
-        let documentID: String?
+        let documentID: DocumentID?
         let core: DatabaseCore
 
-        init(key: JSONValue, value: JSONValue?, documentID: String?, core: DatabaseCore) {
+        init(key: JSONValue, value: JSONValue?, documentID: DocumentID?, core: DatabaseCore) {
             self.key = key
             self.value = value
             self.documentID = documentID
@@ -97,19 +97,19 @@ public struct QueryRow: Sendable {
     }
 
     /// The ID of the document that emitted the row; nil for a reduced or grouped row.
-    public var sourceDocumentID: String? {
+    public var sourceDocumentID: DocumentID? {
         switch content {
         case .made(let made): made.documentID
-        case .index(let row): row.documentID?.text
+        case .index(let row): row.documentID
         }
     }
 
     /// The ID of the row's document: that of an emitted value `{"_id": …}`, which redirects to
     /// another document, or else ``sourceDocumentID``.
-    public var documentID: String? {
+    public var documentID: DocumentID? {
         guard let source = sourceDocumentID else { return nil }
         if case .index(let row) = content, let target = row.value?["_id"]?.string {
-            return target
+            return DocumentID(target)
         }
         return source
     }
@@ -120,8 +120,7 @@ public struct QueryRow: Sendable {
     /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
     public func document() throws -> Document? {
         if let includedDocument { return includedDocument }
-        guard let documentID else { return nil }
-        let id = try DocumentID.parse(documentID)
+        guard let id = try documentID?.checked() else { return nil }
         return try core.read { try $0.document(id) }
     }
 }
@@ -140,7 +139,7 @@ extension QueryRow {
     /// The revision of the document that emitted the row: of the included one, or else the current one.
     ///
     /// - Throws: As ``document()``.
-    public var documentRevisionID: String? { get throws { try emitter()?.revisionID } }
+    public var documentRevisionID: RevisionID? { get throws { try emitter()?.revisionID } }
 
     /// The sequence of that revision.
     ///
@@ -148,11 +147,8 @@ extension QueryRow {
     public var sequenceNumber: SequenceNumber? { get throws { try emitter()?.sequence } }
 
     private func emitter() throws -> Document? {
-        guard let sourceDocumentID else { return nil }
-        if let includedDocument, includedDocument.id.hasSameBytes(as: sourceDocumentID) {
-            return includedDocument
-        }
-        let id = try DocumentID.parse(sourceDocumentID)
+        guard let id = sourceDocumentID else { return nil }
+        if let includedDocument, includedDocument.id == id { return includedDocument }
         return try core.read { try $0.document(id) }
     }
 }
@@ -170,11 +166,11 @@ extension QueryRow: Equatable {
             return IndexedRow.isSame(leftRow, rightRow)
         }
         return left.key == right.key && left.value == right.value
-            && left.sourceDocumentID.hasSameBytes(as: right.sourceDocumentID)
+            && left.sourceDocumentID == right.sourceDocumentID
     }
 }
 
 extension QueryRow: CustomStringConvertible {
     /// The document's ID; never key or value, which are content.
-    public var description: String { "QueryRow(\(sourceDocumentID ?? "reduced"))" }
+    public var description: String { "QueryRow(\(sourceDocumentID?.text ?? "reduced"))" }
 }

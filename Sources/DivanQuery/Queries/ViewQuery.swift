@@ -2,6 +2,7 @@
 
 public import DivanDatabase
 public import DivanJSON
+public import DivanModel
 
 /// A question to a view, or to all documents.
 ///
@@ -63,9 +64,9 @@ public struct ViewQuery: Sendable {
     /// The key at which the rows end; nil for the last. When `descending`, the smallest.
     public var endKey: JSONValue?
     /// Among rows whose key is `startKey`, the document ID at which the rows begin.
-    public var startKeyDocumentID: String?
+    public var startKeyDocumentID: DocumentID?
     /// Among rows whose key is `endKey`, the document ID at which the rows end.
-    public var endKeyDocumentID: String?
+    public var endKeyDocumentID: DocumentID?
     /// Whether rows at the start itself are found.
     public var inclusiveStart = true
     /// Whether rows at the end itself are found.

@@ -2,6 +2,7 @@
 
 public import DivanDatabase
 public import DivanJSON
+public import DivanModel
 
 /// A condition on documents in CouchDB's language of selectors (Mango).
 ///
@@ -91,7 +92,7 @@ public struct DocumentSelector: Sendable {
     ///   - isDeleted: Whether `_deleted` is true; otherwise there is none.
     /// - Returns: Whether all conditions hold.
     public func matches(
-        _ body: PackedValue, id: String?, revisionID: String? = nil, isDeleted: Bool = false
+        _ body: PackedValue, id: DocumentID?, revisionID: RevisionID? = nil, isDeleted: Bool = false
     ) -> Bool {
         node.matches(
             SelectorSubject(body: body, id: id, revisionID: revisionID, isDeleted: isDeleted))

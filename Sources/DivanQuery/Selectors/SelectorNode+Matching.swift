@@ -3,13 +3,14 @@
 internal import DivanDatabase
 internal import DivanJSON
 internal import DivanLogging
+internal import DivanModel
 internal import DivanPlatform
 
 /// What a selector is asked about: a document, of which only what it names is looked up.
 struct SelectorSubject {
     /// What `_id` and `_rev` are.
     private enum Names {
-        case texts(id: String?, revisionID: String?)
+        case texts(id: DocumentID?, revisionID: RevisionID?)
         /// Those of a document, whose texts are made when they are asked for.
         case of(Document)
     }
@@ -20,7 +21,8 @@ struct SelectorSubject {
 
     /// A value that need not be of a document.
     init(
-        body: PackedValue, id: String? = nil, revisionID: String? = nil, isDeleted: Bool = false
+        body: PackedValue, id: DocumentID? = nil, revisionID: RevisionID? = nil,
+        isDeleted: Bool = false
     ) {
         self.body = body
         self.isDeleted = isDeleted
@@ -42,21 +44,22 @@ struct SelectorSubject {
     func target(_ path: PropertyPath) -> PropertyPath.Target {
         guard path.isReserved, let key = path.steps[0].key else { return path.target(in: body) }
         switch key {
-        case "_id": return id.map { .value(PackedValue(.string($0))) } ?? .missing
-        case "_rev": return revisionID.map { .value(PackedValue(.string($0))) } ?? .missing
+        case "_id": return id.map { .value(PackedValue(.string($0.text))) } ?? .missing
+        case "_rev":
+            return revisionID.map { .value(PackedValue(.string($0.description))) } ?? .missing
         case "_deleted": return isDeleted ? .value(PackedValue(.bool(true))) : .missing
         default: return path.target(in: body)
         }
     }
 
-    private var id: String? {
+    private var id: DocumentID? {
         switch names {
         case .texts(let id, _): id
         case .of(let document): document.id
         }
     }
 
-    private var revisionID: String? {
+    private var revisionID: RevisionID? {
         switch names {
         case .texts(_, let revisionID): revisionID
         case .of(let document): document.revisionID

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DivanJSON
-internal import DivanModel
+package import DivanModel
 internal import DivanDatabase
 
 /// Names a replication's checkpoint: the same settings between the same two databases, the same ID.
@@ -38,7 +38,7 @@ package struct ReplicationID: Sendable, Hashable {
         /// The filter's parameters.
         package var filterParameters: JSONObject?
         /// The only documents that take part.
-        package var documentIDs: [String]?
+        package var documentIDs: [DocumentID]?
         /// Where it begins the first time.
         package var startingSequence: String?
         /// Whether only winning revisions go.
@@ -70,7 +70,7 @@ package struct ReplicationID: Sendable, Hashable {
         object["filter"] = settings.filter.map { .string($0) }
         object["filterParams"] = settings.filterParameters.map { .object($0) }
         object["docids"] = settings.documentIDs.map { ids in
-            .array(ids.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { .string($0) })
+            .array(ids.sorted().map { .string($0.text) })
         }
         object["sinceSeq"] = settings.startingSequence.map { .string($0) }
         if settings.winningRevisionsOnly { object["winningRevsOnly"] = true }
@@ -81,5 +81,5 @@ package struct ReplicationID: Sendable, Hashable {
     }
 
     /// The ID of the local document that holds the checkpoint.
-    package var localDocumentID: String { text }
+    package var localDocumentID: DocumentID { DocumentID(text) }
 }

@@ -60,7 +60,7 @@ final class PushedRevisions: Sendable {
                     guard try transaction.read({ try $0.recentTree(of: id) }) != nil else {
                         continue
                     }
-                    try transaction.purge(id.text, revisions: revisions.map(\.description))
+                    try transaction.purge(id, revisions: revisions)
                 }
             }
         } catch {

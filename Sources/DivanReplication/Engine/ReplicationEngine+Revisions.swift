@@ -31,7 +31,7 @@ extension ReplicationEngine {
                         ReplicationError(
                             .invalidAnswer,
                             "The source left out the revision \(revision) of '\(wanted.missing.id)'.",
-                            documentID: wanted.missing.id.text, isTransient: true),
+                            documentID: wanted.missing.id, isTransient: true),
                         Place(unit: wanted.unit, id: wanted.missing.id), revision)
                 }
             }
@@ -65,7 +65,7 @@ extension ReplicationEngine {
                 : .failed(
                     ReplicationError(
                         .invalidAnswer, "The target said nothing about '\(item.id)'.",
-                        documentID: item.id.text, isTransient: true))
+                        documentID: item.id, isTransient: true))
             switch outcome {
             case .stored:
                 counts.written += 1
@@ -85,7 +85,7 @@ extension ReplicationEngine {
                             .rejected,
                             "'\(item.id.text.bounded)' came without the content of its attachments, which the target "
                                 + "lacks.",
-                            documentID: item.id.text), place, item.revision)
+                            documentID: item.id), place, item.revision)
                     continue
                 }
                 wanted.append(

@@ -93,7 +93,7 @@ package struct ReplicationWorker: Sendable {
                 one.outcome = .document(document)
             } catch {
                 var failure = ReplicationError(error)
-                failure.documentID = one.id.text
+                failure.documentID = one.id
                 failure.isTransient = false
                 one.outcome = .failed(failure)
             }
@@ -120,7 +120,7 @@ package struct ReplicationWorker: Sendable {
         guard JSONValue.object(properties).isNested(atMost: JSONValue.maximumDepth) else {
             throw ReplicationError(
                 .rejected, "The transformed document '\(fetched.id)' nests too deep.",
-                documentID: fetched.id.text)
+                documentID: fetched.id)
         }
         return PackedValue(.object(properties))
     }

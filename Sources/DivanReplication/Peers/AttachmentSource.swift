@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DivanDatabase
+package import DivanModel
 
 /// One attachment whose content is not here, or is to go from here.
 package struct WantedAttachment: Sendable {
     /// The document.
-    package var documentID: String
+    package var documentID: DocumentID
     /// The revision that was seen with it.
-    package var revisionID: String
+    package var revisionID: RevisionID
     /// Its name.
     package var name: String
     /// The digest of its stored bytes.

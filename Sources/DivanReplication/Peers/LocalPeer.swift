@@ -84,12 +84,11 @@ package struct LocalPeer: ReplicationPeer {
                 since: start, limit: request.limit, examining: Self.step,
                 where: filter.map { filter in { try filter($0) } })
         }
-        let changes = try batch.changes.compactMap { change -> PeerChange? in
+        let changes = batch.changes.compactMap { change -> PeerChange? in
             if request.isActiveOnly, change.isDeleted { return nil }
             let told = tellsWinnersOnly ? change.revisions.prefix(1) : change.revisions[...]
             return PeerChange(
-                id: try DocumentID(change.id), revisions: try told.map { try RevisionID($0) },
-                isDeleted: change.isDeleted)
+                id: change.id, revisions: Array(told), isDeleted: change.isDeleted)
         }
         return ChangesPage(
             changes: changes, lastSequence: RemoteSequence(batch.lastSequence), isAtEnd: isAtEnd)
@@ -146,7 +145,7 @@ package struct LocalPeer: ReplicationPeer {
         _ revision: RevisionID, _ wanted: MissingRevisions, _ error: DatabaseError
     ) -> FetchedRevision {
         var failure = ReplicationError(error)
-        failure.documentID = wanted.id.text
+        failure.documentID = wanted.id
         return FetchedRevision(id: wanted.id, revision: revision, .failed(failure))
     }
 
@@ -170,7 +169,7 @@ package struct LocalPeer: ReplicationPeer {
             guard attachment.isContentAvailable else {
                 return FetchedRevision(
                     id: wanted.id, revision: revision,
-                    .failed(.contentMissing(attachment.name, wanted.id.text, revision.description)))
+                    .failed(.contentMissing(attachment.name, wanted.id, revision)))
             }
             contents[attachment.name] = attachment.transferContent
         }

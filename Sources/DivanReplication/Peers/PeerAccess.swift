@@ -110,7 +110,7 @@ struct GuardedPeer: ReplicationPeer {
         return zip(documents, isRefused).map { document, isRefused in
             guard isRefused else { return rest.popFirst() ?? .failed(error) }
             var refusal = error
-            refusal.documentID = document.id?.text
+            refusal.documentID = document.id
             return .failed(refusal)
         }
     }

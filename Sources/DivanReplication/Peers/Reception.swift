@@ -3,7 +3,7 @@
 package import DivanDatabase
 internal import DivanJSON
 internal import DivanLogging
-internal import DivanModel
+package import DivanModel
 
 /// What becomes of a document that the other end no longer lets this one see.
 ///
@@ -29,7 +29,7 @@ package struct Reception: Sendable {
     /// Ends the conflicts that arrive.
     package var resolver: (any ConflictResolver)?
     /// The local document that notes conflicts to resolve; used with a resolver only.
-    package var noteID = "pull-conflicts"
+    package var noteID: DocumentID = "pull-conflicts"
     /// What becomes of documents that are no longer to be seen.
     package var removal = AccessRemoval.purge
     /// Whether attachments may come without their content, to be downloaded later.
@@ -48,13 +48,13 @@ package struct Reception: Sendable {
         }
         let (removal, note) = (removal, resolver == nil ? nil : noteID)
         let outcomes = try await database.receive(from: source) { transaction in
-            var conflicts: [String] = []
+            var conflicts: [DocumentID] = []
             let outcomes = try prepared.map { item -> PutOutcome in
                 switch item {
                 case .refused(let outcome): return outcome
                 case .revision(let revision, let isRemoved):
                     if isRemoved, removal != .store {
-                        if removal == .purge { try transaction.purge(revision.id.text) }
+                        if removal == .purge { try transaction.purge(revision.id) }
                         return .stored
                     }
                     let outcome = try Self.insert(revision, transaction)
@@ -62,7 +62,7 @@ package struct Reception: Sendable {
                         try transaction.read({ try $0.recentTree(of: revision.id) })?.isConflicted
                             ?? false
                     {
-                        conflicts.append(revision.id.text)
+                        conflicts.append(revision.id)
                     }
                     return outcome
                 }
@@ -114,16 +114,16 @@ package struct Reception: Sendable {
     // MARK: - Conflicts
 
     private static func add(
-        _ conflicts: [String], to note: String, _ transaction: borrowing WriteTransaction
+        _ conflicts: [DocumentID], to note: DocumentID, _ transaction: borrowing WriteTransaction
     ) throws {
         var ids = try noted(transaction.read { try $0.localDocument(note) })
-        var known = NameSet(ids)
+        var known = Set(ids)
         for id in conflicts where known.insert(id).inserted { ids.append(id) }
-        try transaction.putLocalDocument(note, ["ids": .array(ids.map { .string($0) })])
+        try transaction.putLocalDocument(note, ["ids": .array(ids.map { .string($0.text) })])
     }
 
-    private static func noted(_ document: JSONObject?) -> [String] {
-        document?["ids"]?.array?.compactMap(\.string) ?? []
+    private static func noted(_ document: JSONObject?) -> [DocumentID] {
+        document?["ids"]?.array?.compactMap(\.string).map { DocumentID($0) } ?? []
     }
 
     /// Ends the conflicts that are noted, those of an earlier run too.
@@ -146,7 +146,7 @@ package struct Reception: Sendable {
                             + "be resolved: \(error)")
                 }
             }
-            let done = NameSet(ids)
+            let done = Set(ids)
             try database.write { transaction in
                 let left = Self.noted(try transaction.read { try $0.localDocument(note) })
                     .filter { !done.contains($0) }
@@ -154,7 +154,7 @@ package struct Reception: Sendable {
                     try transaction.deleteLocalDocument(note)
                 } else {
                     try transaction.putLocalDocument(
-                        note, ["ids": .array(left.map { .string($0) })])
+                        note, ["ids": .array(left.map { .string($0.text) })])
                 }
             }
         }

@@ -37,7 +37,7 @@ struct DocumentErrors: Sendable {
     mutating func take(_ report: ReplicationEngine.Report) -> Bool {
         guard var error = report.error else { return came(report) }
         _ = remove(report.id)
-        error.documentID = error.documentID ?? report.id.text
+        error.documentID = error.documentID ?? report.id
         errors[report.id] = Failure(error: error, revision: report.revision)
         order.append(report.id)
         if order.count > Self.limit { _ = remove(order[0]) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+package import DivanModel
 
 /// The IDs of the documents that were noted last: at least a thousand, and at most twice as many.
 ///
@@ -10,17 +11,17 @@ package struct RecentIDs: Sendable {
     private static let limit = 1_000
 
     /// When each was noted last.
-    private var numbers: NameMap<Int> = [:]
+    private var numbers: [DocumentID: Int] = [:]
     private var noted = 0
 
     /// Makes an empty list.
     package init() {}
 
     /// Whether it is among them.
-    package func contains(_ id: String) -> Bool { numbers[id] != nil }
+    package func contains(_ id: DocumentID) -> Bool { numbers[id] != nil }
 
     /// Notes an ID.
-    package mutating func insert(_ id: String) {
+    package mutating func insert(_ id: DocumentID) {
         noted += 1
         numbers[id] = noted
         guard numbers.count >= 2 * Self.limit else { return }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
-public import DivanJSON
-internal import DivanModel
+internal import DivanJSON
+public import DivanModel
 
 // What a push has not brought over yet.
 extension Replication {
@@ -17,16 +17,16 @@ extension Replication {
     ///
     /// - Throws: `DatabaseError` as reading does, `ReplicationError` when the filter is not registered,
     ///   `CancellationError`.
-    public func pendingDocumentIDs() async throws -> NameSet {
+    public func pendingDocumentIDs() async throws -> Set<DocumentID> {
         guard direction == .push else { return [] }
         let filter = try SourceFilter(settings, database)
         var peer = LocalPeer(database)
         peer.filter = filter.function
         var since = try await start(of: peer)
-        var pending: NameSet = []
+        var pending: Set<DocumentID> = []
         while true {
             let page = try await peer.changes(ChangesRequest(since: since))
-            for change in page.changes { pending.insert(change.id.text) }
+            for change in page.changes { pending.insert(change.id) }
             since = page.lastSequence
             if page.isAtEnd { return pending }
         }
@@ -37,7 +37,7 @@ extension Replication {
     /// It costs as much as `pendingDocumentIDs()`: ask that once for several documents.
     ///
     /// - Throws: As `pendingDocumentIDs()`.
-    public func isDocumentPending(_ id: String) async throws -> Bool {
+    public func isDocumentPending(_ id: DocumentID) async throws -> Bool {
         try await pendingDocumentIDs().contains(id)
     }
 

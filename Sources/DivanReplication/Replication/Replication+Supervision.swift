@@ -227,7 +227,9 @@ struct Ends {
     }
 
     /// The local document that notes conflicts to be resolved. No client of a listener gets at what begins with `_divan/`.
-    private static func note(_ id: ReplicationID) -> String { "_divan/pull-conflicts-\(id.text)" }
+    private static func note(_ id: ReplicationID) -> DocumentID {
+        "_divan/pull-conflicts-\(id.text)"
+    }
 
     /// Where it begins without a checkpoint.
     private static func start(_ replication: Replication, _ settings: ReplicationConfiguration)
@@ -310,7 +312,7 @@ struct SourceFilter {
             tests.append { selector.matches($0) }
         }
         if !settings.documentIDs.isEmpty {
-            let ids = NameSet(settings.documentIDs)
+            let ids = Set(settings.documentIDs)
             tests.append { ids.contains($0.id) }
         }
         guard !tests.isEmpty else { return }

@@ -348,7 +348,7 @@ public final class Replication: Sendable {
             }
             documentFollowers.tell(
                 ReplicatedDocument(
-                    id: report.id.text, revisionID: report.revision?.description,
+                    id: report.id, revisionID: report.revision,
                     isDeleted: report.isDeleted, isAccessRemoved: report.isAccessRemoved,
                     isPush: direction == .push, error: report.error))
         }

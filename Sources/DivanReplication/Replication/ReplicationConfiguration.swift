@@ -3,6 +3,7 @@
 public import DivanDatabase
 public import DivanHTTP
 public import DivanJSON
+public import DivanModel
 
 /// The other end of a replication.
 public enum ReplicationEndpoint: Sendable {
@@ -111,7 +112,7 @@ public struct ReplicationConfiguration: Sendable {
     /// A selector in Mango's JSON that documents must match, such as `["type": "task"]`.
     public var selector: JSONObject?
     /// The only documents that take part; empty for all.
-    public var documentIDs: [String] = []
+    public var documentIDs: [DocumentID] = []
     /// A place in the source's feed, as its `_changes` tells it, after which to begin the first time; nil for the
     /// beginning. It is part of what a checkpoint belongs to.
     public var startingSequence: String?

@@ -62,8 +62,8 @@ struct ReplicationCounts: Sendable {
 
     /// Counts a document that was refused, once until it is idle again.
     mutating func refuse(_ id: DocumentID) {
-        guard !refusedIDs.contains(id.text) else { return }
-        refusedIDs.insert(id.text)
+        guard !refusedIDs.contains(id) else { return }
+        refusedIDs.insert(id)
         refused += 1
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+public import DivanModel
 
 /// How a replication stands at a moment.
 public struct ReplicationStatus: Sendable {
@@ -55,9 +56,9 @@ public struct ReplicationStatus: Sendable {
 /// What became of one document's revision in a replication.
 public struct ReplicatedDocument: Sendable {
     /// The document's ID.
-    public var id: String
+    public var id: DocumentID
     /// The revision; nil when the other end named none.
-    public var revisionID: String?
+    public var revisionID: RevisionID?
     /// Whether it is a tombstone.
     public var isDeleted: Bool
     /// Whether it says that the other end no longer lets this one see the document; see

@@ -126,7 +126,7 @@ package struct WireDocument: Sendable {
     /// The revision's history, which a replicated revision must have.
     package func requiredHistory() throws(WireDocumentError) -> RevisionHistory {
         guard let history else {
-            throw .invalidRevision(id?.text, "has neither _rev nor _revisions")
+            throw .invalidRevision(id, "has neither _rev nor _revisions")
         }
         return history
     }
@@ -147,7 +147,7 @@ private struct WireDocumentReader {
         self.value = value
         self.historyLimit = historyLimit
         // Read first, so that every sentence can name the document.
-        if let text = value["_id"]?.string { id = try? DocumentID(text) }
+        if let text = value["_id"]?.string { id = try? DocumentID(validating: text) }
     }
 
     mutating func read(_ key: String) throws(WireDocumentError) {
@@ -155,44 +155,44 @@ private struct WireDocumentReader {
         switch key {
         case "_id":
             guard let text = property.string else { throw .invalidID(nil) }
-            do throws(IDFailure) { id = try DocumentID(text) } catch {
+            do throws(IDFailure) { id = try DocumentID(validating: text) } catch {
                 throw .invalidID(text, error)
             }
         case "_rev": try readRevision(property)
         case "_revisions": try readHistory(property)
         case "_deleted":
-            guard let flag = property.bool else { throw .reserved(key, id?.text) }
+            guard let flag = property.bool else { throw .reserved(key, id) }
             isDeleted = flag
         default:
             if WireDocument.keptKeys.contains(key) { return }
-            guard WireDocument.ignoredKeys.contains(key) else { throw .reserved(key, id?.text) }
+            guard WireDocument.ignoredKeys.contains(key) else { throw .reserved(key, id) }
         }
         removed.updateValue(nil, forKey: key)
     }
 
     private mutating func readRevision(_ property: PackedValue) throws(WireDocumentError) {
         guard let text = property.string else {
-            throw .invalidRevision(id?.text, "has a _rev that is no string")
+            throw .invalidRevision(id, "has a _rev that is no string")
         }
-        do throws(IDFailure) { revision = try RevisionID(text) } catch {
-            throw .invalidRevision(id?.text, "has a _rev that is no revision ID")
+        do throws(IDFailure) { revision = try RevisionID(validating: text) } catch {
+            throw .invalidRevision(id, "has a _rev that is no revision ID")
         }
     }
 
     private mutating func readHistory(_ property: PackedValue) throws(WireDocumentError) {
         guard let start = property["start"]?.int64, start >= 1 else {
-            throw .invalidRevision(id?.text, "has a _revisions.start that is no integer above 0")
+            throw .invalidRevision(id, "has a _revisions.start that is no integer above 0")
         }
         guard let ids = property["ids"], ids.kind == .array, ids.count >= 1 else {
-            throw .invalidRevision(id?.text, "has a _revisions.ids that is no array of digests")
+            throw .invalidRevision(id, "has a _revisions.ids that is no array of digests")
         }
         guard ids.count <= start else {
-            throw .invalidRevision(id?.text, "has more _revisions.ids than its start allows")
+            throw .invalidRevision(id, "has more _revisions.ids than its start allows")
         }
         var digests: [String] = []
         for index in 0..<min(ids.count, historyLimit) {
             guard let digest = ids[index]?.string else {
-                throw .invalidRevision(id?.text, "has a _revisions.ids that is no array of digests")
+                throw .invalidRevision(id, "has a _revisions.ids that is no array of digests")
             }
             digests.append(digest)
         }
@@ -200,7 +200,7 @@ private struct WireDocumentReader {
             history = try RevisionHistory(start: UInt64(clamping: start), digests: digests)
         } catch {
             throw .invalidRevision(
-                id?.text, "has _revisions that make no history: \(error.description.dropLast())")
+                id, "has _revisions that make no history: \(error.description.dropLast())")
         }
     }
 
@@ -208,7 +208,7 @@ private struct WireDocumentReader {
     func finalHistory() throws(WireDocumentError) -> RevisionHistory? {
         guard let history else { return revision.map { RevisionHistory($0) } }
         if let revision, revision != history.newest {
-            throw .invalidRevision(id?.text, "has a _rev that is not the first of its _revisions")
+            throw .invalidRevision(id, "has a _rev that is not the first of its _revisions")
         }
         return history
     }
@@ -226,7 +226,7 @@ extension WireDocumentReader {
     func attachments() throws(WireDocumentError) -> Attachments {
         var attachments = Attachments()
         guard let property = value["_attachments"] else { return attachments }
-        guard property.isObject else { throw .attachments(id?.text, "are no object") }
+        guard property.isObject else { throw .attachments(id, "are no object") }
         var (stubs, hasData) = (JSONObject(), false)
         var failure: WireDocumentError?
         property.forEachProperty { name, entry in
@@ -246,7 +246,7 @@ extension WireDocumentReader {
         _ hasData: inout Bool
     ) throws(WireDocumentError) -> JSONObject {
         guard entry.isObject else {
-            throw .attachments(id?.text, "hold something that is no object")
+            throw .attachments(id, "hold something that is no object")
         }
         var stub = JSONObject()
         entry.forEachProperty { key, value in
@@ -257,7 +257,7 @@ extension WireDocumentReader {
             return stub
         }
         guard let text = data.string, let bytes = Base64.decode(text) else {
-            throw .attachments(id?.text, "have data that is not base64")
+            throw .attachments(id, "have data that is not base64")
         }
         hasData = true
         Self.settleCoding(of: bytes, &stub)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import DivanJSON
-internal import DivanModel
+internal import DivanJSON
+package import DivanModel
 
 /// Why something that a peer sent is no document: one sentence about one document.
 ///
@@ -28,10 +28,10 @@ package struct WireDocumentError: Error, Sendable, Equatable {
     /// One sentence, without the document's content.
     package var message: String
     /// The document's ID, as far as it could be read.
-    @ByBytes package var documentID: String?
+    package var documentID: DocumentID?
 
     /// Makes an error.
-    package init(_ reason: Reason, _ message: String, documentID: String? = nil) {
+    package init(_ reason: Reason, _ message: String, documentID: DocumentID? = nil) {
         self.reason = reason
         self.message = message
         self.documentID = documentID
@@ -61,21 +61,21 @@ extension WireDocumentError {
 
     static func missingID() -> Self { Self(.invalidID, "A document has no _id.") }
 
-    static func invalidRevision(_ id: String?, _ problem: String) -> Self {
+    static func invalidRevision(_ id: DocumentID?, _ problem: String) -> Self {
         Self(
-            .invalidRevision, "The document '\((id ?? "?").bounded)' \(problem).",
+            .invalidRevision, "The document '\((id?.text ?? "?").bounded)' \(problem).",
             documentID: id)
     }
 
-    static func reserved(_ key: String, _ id: String?) -> Self {
+    static func reserved(_ key: String, _ id: DocumentID?) -> Self {
         Self(
             .reservedProperty, "Bad special document member: \(key.bounded)", documentID: id)
     }
 
-    static func attachments(_ id: String?, _ problem: String) -> Self {
+    static func attachments(_ id: DocumentID?, _ problem: String) -> Self {
         Self(
             .invalidAttachments,
-            "The attachments of the document '\((id ?? "?").bounded)' \(problem).",
+            "The attachments of the document '\((id?.text ?? "?").bounded)' \(problem).",
             documentID: id)
     }
 }

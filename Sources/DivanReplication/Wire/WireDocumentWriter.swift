@@ -78,11 +78,11 @@ package struct WireDocumentWriter: Sendable {
         -> [DocumentAttachment]
     {
         bytes.append(ascii: #"{"_id":"#)
-        bytes.append(jsonString: document.id)
+        bytes.append(jsonString: document.id.text)
         bytes.append(ascii: #","_rev":""#)
-        bytes.append(contentsOf: document.revisionID.utf8)
+        bytes.append(contentsOf: document.revisionID.description.utf8)
         bytes.append(ascii: document.isDeleted ? #"","_deleted":true"# : "\"")
-        let history = tree?.history(of: document.revision) ?? [document.revision]
+        let history = tree?.history(of: document.revisionID) ?? [document.revisionID]
         let stubs = document.body["_attachments"]
         append(
             body: stubs == nil
@@ -185,14 +185,14 @@ package struct WireDocumentWriter: Sendable {
         answersFrom tree: RevisionTree, about document: Document, to bytes: inout [UInt8]
     ) {
         if options.includesRevisionInfo {
-            let info = tree.branch(of: document.revision).map { node -> JSONValue in
+            let info = tree.branch(of: document.revisionID).map { node -> JSONValue in
                 let isHere = node.sequence != nil
                 let status = isHere ? (node.isTombstone ? "deleted" : "available") : "missing"
                 return ["rev": .string(node.id.description), "status": .string(status)]
             }
             append("_revs_info", info, to: &bytes)
         }
-        let others = tree.leaves.filter { $0.id != document.revision }
+        let others = tree.leaves.filter { $0.id != document.revisionID }
         if options.includesConflicts {
             append("_conflicts", others.filter { !$0.isTombstone }, to: &bytes)
         }

@@ -17,7 +17,9 @@ import Testing
 
     /// Makes a document with two live leaves, and returns their revision IDs, the winner first.
     @discardableResult
-    private func conflict(_ id: String, _ one: JSONObject, _ other: JSONObject) throws -> [String] {
+    private func conflict(_ id: DocumentID, _ one: JSONObject, _ other: JSONObject) throws
+        -> [String]
+    {
         let url = URL(fileURLWithPath: tool.path("db.divan"))
         let database = try Database.open(at: url)
         defer { database.close() }
@@ -25,7 +27,7 @@ import Testing
         for side in [one, other] {
             try database.put(id, side, parent: first.revisionID, options: .allowConflict)
         }
-        return try database.conflictingRevisions(of: id).map(\.revisionID)
+        return try database.conflictingRevisions(of: id).map(\.revisionID.description)
     }
 
     @Test func `conflicts lists documents with their live leaves`() throws {

@@ -46,11 +46,13 @@ import Testing
         defer { database.close() }
         // The first page has 1,001 rows and ends with K; the sign of Kelvin is on the second one.
         let ids = (0..<1_000).map { "A\(10_000 + $0)" } + ["K", "\u{212A}"]
-        try database.inBatch { for id in ids { try database.save(MutableDocument(id: id)) } }
+        try database.inBatch {
+            for id in ids { try database.save(MutableDocument(id: DocumentID(id))) }
+        }
         var found: [String] = []
         try DocumentPages.forEach(
             in: database, AllDocumentsOptions(), interruption: Interruption()
-        ) { found.append($0.id) }
+        ) { found.append($0.id.text) }
         #expect(found.map { Array($0.utf8) } == ids.map { Array($0.utf8) })
     }
 }

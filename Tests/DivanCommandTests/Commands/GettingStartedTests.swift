@@ -35,7 +35,7 @@ import Testing
         return try database.allDocuments(options).map { $0.document?["done"].bool } == [true]
     }
 
-    private func save(_ id: String, to database: Database) throws {
+    private func save(_ id: DocumentID, to database: Database) throws {
         try database.save(MutableDocument(["type": "note"], id: id))
     }
 

@@ -114,16 +114,18 @@ struct FoundState {
         for row in try database.allDocuments(options) {
             var leaves: [String: KeptLeaf] = [:]
             for leaf in try database.leafRevisions(of: row.id) {
-                leaves[leaf.revisionID] = try Self.read(leaf)
+                leaves[leaf.revisionID.description] = try Self.read(leaf)
             }
-            documents[row.id] = leaves
-            if let leaf = leaves[row.revisionID], !leaf.isDeleted { numbers[row.id] = leaf.number }
+            documents[row.id.text] = leaves
+            if let leaf = leaves[row.revisionID.description], !leaf.isDeleted {
+                numbers[row.id.text] = leaf.number
+            }
         }
     }
 
     static func read(_ document: Document) throws -> KeptLeaf {
         var leaf = KeptLeaf()
-        leaf.generation = Int(document.revisionID.prefix { $0 != "-" }) ?? 0
+        leaf.generation = Int(document.revisionID.description.prefix { $0 != "-" }) ?? 0
         leaf.isDeleted = document.isDeleted
         leaf.author = document["self"].string
         leaf.number = document["n"].int64.map { Int($0) }

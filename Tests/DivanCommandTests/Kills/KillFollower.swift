@@ -9,7 +9,7 @@ import DivanTestSupport
 struct KillFollower: Sendable {
     private var random: SeededRandom
     private(set) var since: UInt64 = 0
-    private var known: [String: (sequence: UInt64, revision: String)] = [:]
+    private var known: [DocumentID: (sequence: UInt64, revision: RevisionID)] = [:]
     private(set) var complaint: String?
 
     init(_ random: SeededRandom) { self.random = random }
@@ -44,7 +44,7 @@ struct KillFollower: Sendable {
             return
         }
         if sequence <= since { complaint = "_changes since \(since) has the sequence \(sequence)" }
-        known[id] = (UInt64(sequence), revision)
+        known[DocumentID(id)] = (UInt64(sequence), RevisionID(revision))
     }
 
     /// Compares what it was told with the feed as it is, and reads on to its end; returns what is wrong.
@@ -53,7 +53,7 @@ struct KillFollower: Sendable {
         guard last >= since else {
             return "the last sequence is \(last), and \(since) was told"
         }
-        var feed: [String: (sequence: UInt64, revision: String)] = [:]
+        var feed: [DocumentID: (sequence: UInt64, revision: RevisionID)] = [:]
         var before: UInt64 = 0
         for change in try database.changes().changes {
             if change.sequence <= before { return "the feed goes back at \(change.sequence)" }

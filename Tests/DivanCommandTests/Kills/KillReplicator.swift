@@ -45,9 +45,9 @@ struct KillReplicator: Sendable {
 
     private mutating func pull(_ connection: KeptConnection) throws -> Bool {
         for _ in 0..<random.below(4) {
-            let id = "in-\(random.below(12))"
+            let id: DocumentID = "in-\(random.below(12))"
             let document = try inbox.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
-            document.setProperties(KnownBody.make(id, random.below(1_000)))
+            document.setProperties(KnownBody.make(id.text, random.below(1_000)))
             if random.oneIn(3) {
                 document.setAttachment(
                     named: "a", contentType: nil, .bytes(KillContent.bytes(random.below(40))))
@@ -55,7 +55,9 @@ struct KillReplicator: Sendable {
             try inbox.save(document)
         }
         var there: [String: Int] = [:]
-        for row in try inbox.allDocuments() { there[row.id] = Self.generation(row.revisionID) }
+        for row in try inbox.allDocuments() {
+            there[row.id.text] = Self.generation(row.revisionID.description)
+        }
         guard replicate(["source": .string(base + "inbox"), "target": "notes"], connection) else {
             return false
         }
@@ -83,7 +85,8 @@ struct KillReplicator: Sendable {
     func problem(_ found: FoundState) throws -> String? {
         for (id, leaves) in found.documents where id.hasPrefix("in-") {
             for revision in leaves.keys
-            where try inbox.document(withID: id, revision: revision) == nil {
+            where try inbox.document(withID: DocumentID(id), revision: RevisionID(revision)) == nil
+            {
                 return "\(id) \(revision) was never in the inbox"
             }
         }
@@ -99,7 +102,7 @@ struct KillReplicator: Sendable {
     /// Says what the mirror lacks of what was found before the last replication; and what of it is not whole.
     func problemOfMirror(_ found: FoundState) throws -> String? {
         for (id, leaves) in found.documents {
-            let tree = try mirror.revisionTree(of: id)
+            let tree = try mirror.revisionTree(of: DocumentID(id))
             for revision in leaves.keys {
                 guard tree?.nodes.contains(where: { "\($0.id)" == revision }) ?? false else {
                     return "the mirror lacks \(id) \(revision)"

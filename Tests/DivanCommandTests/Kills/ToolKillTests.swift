@@ -89,12 +89,12 @@ private struct DatabaseLines: Equatable {
             let date = try database.expirationDate(of: row.id).map {
                 " \($0.timeIntervalSince1970)"
             }
-            full[row.id] = lines.joined(separator: "\n") + (date ?? "")
-            content[row.id] = contents.sorted().joined(separator: "\n") + (date ?? "")
+            full[row.id.text] = lines.joined(separator: "\n") + (date ?? "")
+            content[row.id.text] = contents.sorted().joined(separator: "\n") + (date ?? "")
         }
-        for id in ["a", "b"] {
+        for id: DocumentID in ["a", "b"] {
             guard let local = try database.localDocument(id) else { continue }
-            full["_local/" + id] = JSONValue.object(local).description
+            full["_local/\(id)"] = JSONValue.object(local).description
         }
     }
 
@@ -409,11 +409,11 @@ private enum ToolKillGolden {
             at: tool.path("golden.divan"), create: true, keeping: kind.keeping)
         try database.inBatch {
             for n in 0..<70 {
-                let id = "document-\(n)"
+                let id: DocumentID = "document-\(n)"
                 for edit in 0..<3 {
                     let document =
                         try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
-                    document.setProperties(KnownBody.make(id, n * 7 + edit))
+                    document.setProperties(KnownBody.make(id.text, n * 7 + edit))
                     if n % 5 == 0 {
                         document.setAttachment(
                             named: "a", contentType: "text/plain", .bytes(KillContent.bytes(n)))
@@ -422,7 +422,7 @@ private enum ToolKillGolden {
                 }
                 if n % 4 == 1 {
                     try database.putExistingRevision(
-                        id, history: ["3-\(n)", "2-\(n)"], KnownBody.make(id, n))
+                        id, history: ["3-\(n)", "2-\(n)"], KnownBody.make(id.text, n))
                 }
                 if n % 10 == 9 { try database.delete(id) }
             }

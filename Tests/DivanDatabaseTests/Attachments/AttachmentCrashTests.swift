@@ -3,6 +3,7 @@
 @testable import DivanDatabase
 import DivanJSON
 import DivanMaintenance
+internal import DivanModel
 import DivanStorage
 import DivanStorageConformance
 import DivanTestChild
@@ -42,7 +43,8 @@ import Testing
         #expect(problems.isEmpty, "Round \(round): \(problems.prefix(3))")
         // What was said to be saved last is there, unless it was purged or deleted after.
         if let last = lines.last?.split(separator: " ").map(String.init), last.count >= 2,
-            let document = try? database.document(withID: last[0], revision: last[1])
+            let document = try? database.document(
+                withID: DocumentID(last[0]), revision: RevisionID(last[1]))
         {
             #expect(document.attachments.map(\.digest) == Array(last.dropFirst(2)))
             for attachment in document.attachments { try attachment.verify() }

@@ -73,7 +73,7 @@ extension Database {
     /// Saves a new document with attachments of bytes.
     @discardableResult
     func create(
-        _ id: String, _ properties: JSONObject = [:], attachments: [String: [UInt8]]
+        _ id: DocumentID, _ properties: JSONObject = [:], attachments: [String: [UInt8]]
     ) throws -> Document {
         let document = MutableDocument(properties, id: id)
         for (name, bytes) in attachments {

@@ -44,14 +44,16 @@ struct GroupReferenceTests {
             random.oneIn(2)
             ? "d\(random.below(60))"
             : "0190abcd-7e2f-7abc-8def-0123456789\(10 + random.below(60))"
-        let leaf = "1-\(["a", "b", "c"][random.below(3)])"
+        let leaf: RevisionID = "1-\(["a", "b", "c"][random.below(3)])"
         let body = RandomSelector.document(2, &random)
         switch random.below(10) {
-        case 0: try database.purge(id)
-        case 1: try database.putExistingRevision(id, history: ["2-e", leaf], isDeleted: true, [:])
-        case 2: try database.putExistingRevision(id, history: ["2-f", leaf], body)
+        case 0: try database.purge(DocumentID(id))
+        case 1:
+            try database.putExistingRevision(
+                DocumentID(id), history: ["2-e", leaf], isDeleted: true, [:])
+        case 2: try database.putExistingRevision(DocumentID(id), history: ["2-f", leaf], body)
         case 3: try database.putExistingRevision("_design/\(id)", history: [leaf], body)
-        default: try database.putExistingRevision(id, history: [leaf], body)
+        default: try database.putExistingRevision(DocumentID(id), history: [leaf], body)
         }
     }
 
@@ -80,7 +82,7 @@ struct GroupReferenceTests {
         var groups: [Group] = []
         // They come in the order of their IDs.
         try database.forEachDocument { row in
-            guard !row.id.hasPrefix("_design/") else { return }
+            guard !row.id.text.hasPrefix("_design/") else { return }
             let document = JSONValue.object(
                 try #require(try database.document(withID: row.id)).properties)
             let values = grouping.map { RandomSelector.value(document, $0) }
@@ -90,7 +92,7 @@ struct GroupReferenceTests {
                     zip(group.values, values).allSatisfy(isEqual)
                 } ?? groups.count
             if place == groups.count {
-                groups.append(Group(id: row.id, values: values, count: 0, valued: 0))
+                groups.append(Group(id: row.id.text, values: values, count: 0, valued: 0))
             }
             groups[place].count += 1
             groups[place].valued += isValued ? 1 : 0

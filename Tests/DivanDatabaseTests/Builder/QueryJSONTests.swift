@@ -16,7 +16,7 @@ import Testing
             ("p1", ["type": "post", "title": "One", "author": "ann", "stars": 3]),
             ("p2", ["type": "post", "title": "Two", "author": "nobody", "stars": 5]),
         ]
-        for (id, body) in documents { try database.create(id, body) }
+        for (id, body) in documents { try database.create(DocumentID(id), body) }
     }
 
     private func rows(_ json: JSONValue, _ parameters: JSONObject = [:]) throws -> [JSONValue] {

@@ -23,7 +23,7 @@ import Testing
             }
         }
         guard let id else { return (database.core.hub.follow(handler), told) }
-        return (database.core.hub.follow(documentID: try DocumentID(id), handler), told)
+        return (database.core.hub.follow(documentID: try DocumentID(validating: id), handler), told)
     }
 
     @Test func `each commit is told with its documents, in order`() async throws {
@@ -78,7 +78,7 @@ import Testing
     @Test func `a follower of one document is told of no other`() async throws {
         let database = try Database.inMemory()
         let (token, told) = try Self.follow(database, of: "b")
-        for id in ["a", "b", "c"] { try database.create(id) }
+        for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
         try database.inBatch {
             try database.create("d")
             try database.purge("b")
@@ -262,7 +262,7 @@ import Testing
                 hub.takeUpAgain()
             case 6: try database.purge("d\(random.below(3))")
             default:
-                let id = "d\(random.below(3))"
+                let id: DocumentID = "d\(random.below(3))"
                 // The other one may have been faster.
                 _ = try? database.put(
                     id, [:], parent: database.document(withID: id)?.revisionID)

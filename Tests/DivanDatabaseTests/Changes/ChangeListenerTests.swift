@@ -17,11 +17,11 @@ import Testing
         let inside = Atomic<Int>(0)
         let token = try database.addChangeListener { change in
             #expect(inside.add(1, ordering: .relaxed).newValue == 1)
-            for id in change.documentIDs { told.append(id) }
+            for id in change.documentIDs { told.append(id.text) }
             _ = inside.subtract(1, ordering: .relaxed)
         }
         let ids = (0..<100).map(String.init)
-        for id in ids { try database.create(id) }
+        for id in ids { try database.create(DocumentID(id)) }
         await eventually { told.all.count == 100 }
         #expect(told.all == ids)
         token.remove()
@@ -51,7 +51,7 @@ import Testing
         let database = try sandbox.database()
         let told = Record<DocumentChange>()
         let token = try database.addDocumentChangeListener(for: "a") { told.append($0) }
-        for id in ["b", "a", "c"] { try database.create(id) }
+        for id: DocumentID in ["b", "a", "c"] { try database.create(id) }
         try database.purge("a")
         await eventually { told.all.last?.isPurge == true }
         #expect(told.all.allSatisfy { $0.documentID == "a" })
@@ -84,7 +84,7 @@ import Testing
     @Test func `a listener may read, write and remove itself`() async throws {
         let database = try sandbox.database()
         let token = Mutex<ListenerToken?>(nil)
-        let calls = Record<[String]>()
+        let calls = Record<[DocumentID]>()
         let listener = try database.addChangeListener { [weak database] change in
             calls.append(change.documentIDs)
             if change.documentIDs == ["a"] {
@@ -179,7 +179,7 @@ import Testing
         let count = Soak.count(test: 200, soak: 5_000)
         let steady = Record<String>()
         let token = try database.addChangeListener { change in
-            for change in change.changes { steady.append(change.documentID) }
+            for change in change.changes { steady.append(change.documentID.text) }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<2 {
@@ -191,7 +191,7 @@ import Testing
                 group.addTask {
                     for number in 0..<count / 4 {
                         let heard = Flag()
-                        let id = "0-\(number)"
+                        let id: DocumentID = "0-\(number)"
                         let visitor = try database.addDocumentChangeListener(for: id) { _ in
                             heard.set()
                         }

@@ -99,7 +99,7 @@ import Testing
             }
         }
         let change = try #require(await changes.next())
-        #expect(change.documentIDs == (0..<5_000).map(String.init) + ["last"])
+        #expect(change.documentIDs == (0..<5_000).map { "\($0)" } + ["last"])
         #expect(throws: Whim()) {
             try database.inBatch {
                 try database.create("rolled back")
@@ -123,7 +123,7 @@ import Testing
         var told: [String: ChangeSource] = [:]
         while told["mine again"] == nil {
             for change in try #require(await changes.next()).changes {
-                told[change.documentID] = change.source
+                told[change.documentID.text] = change.source
             }
         }
         #expect(told == ["mine": source, "theirs": source, "mine again": .local])
@@ -164,7 +164,7 @@ import Testing
         while seen.count < commits {
             let change = try #require(await changes.next())
             #expect(change.changes.count <= DatabaseChangeReader.limit)
-            for change in change.changes { seen[change.documentID] = change.isDeletion }
+            for change in change.changes { seen[change.documentID.text] = change.isDeletion }
             elements += 1
         }
         #expect(elements <= commits / DatabaseChangeReader.limit + 1)
@@ -258,7 +258,7 @@ import Testing
         let database = try sandbox.database()
         var changes = try database.databaseChanges.makeAsyncIterator()
         try database.inBatch {
-            for id in ["a", "b", "c"] { try database.create(id) }
+            for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
         }
         try database.core.engine.write { writer in
             let row: [UInt8] = [0xFF, 1, 2]

@@ -111,7 +111,7 @@ import Testing
             Task {
                 var seen: Set<String> = []
                 for try await batch in database.changeStream(limit: 7) {
-                    seen.formUnion(batch.changes.map(\.id))
+                    seen.formUnion(batch.changes.map(\.id.text))
                     if seen.count == 60 { break }
                 }
                 return seen.count

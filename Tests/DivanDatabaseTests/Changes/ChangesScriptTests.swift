@@ -25,15 +25,18 @@ private struct ChangesInterpreter: ScriptInterpreter {
     mutating func run(_ command: ScriptCommand) throws -> [String] {
         let id = command.arguments.first ?? ""
         switch command.name {
-        case "create": try database.save(MutableDocument(["by": "create"], id: id))
-        case "edit": try database.update(id) { $0["edits"] = Fragment($0.int(forKey: "edits") + 1) }
-        case "delete": try database.delete(id)
-        case "purge" where command.arguments.count == 1: try database.purge(id)
-        case "purge": try database.purge(id, revisions: Array(command.arguments.dropFirst()))
+        case "create": try database.save(MutableDocument(["by": "create"], id: DocumentID(id)))
+        case "edit":
+            try database.update(DocumentID(id)) {
+                $0["edits"] = Fragment($0.int(forKey: "edits") + 1)
+            }
+        case "delete": try database.delete(DocumentID(id))
+        case "purge" where command.arguments.count == 1: try database.purge(DocumentID(id))
+        case "purge": try database.purge(DocumentID(id), revisions: revisions(command))
         case "merge":
             // `merge a 1-x 2-y`: the history oldest first, as the drawings are.
             try database.putExistingRevision(
-                id, history: command.arguments.dropFirst().reversed(),
+                DocumentID(id), history: revisions(command).reversed(),
                 isDeleted: command.options["deleted"] == "yes", [:])
         case "compact": try database.compact()
         case "feed": return try feed(command)
@@ -51,6 +54,10 @@ private struct ChangesInterpreter: ScriptInterpreter {
         } catch { return ["error: \(error)"] }
     }
 
+    private func revisions(_ command: ScriptCommand) -> [RevisionID] {
+        command.arguments.dropFirst().map { RevisionID($0) }
+    }
+
     private mutating func feed(_ command: ScriptCommand) throws -> [String] {
         hasFeed = true
         let since = command.options["since"].flatMap { SequenceNumber($0) } ?? 0
@@ -60,8 +67,8 @@ private struct ChangesInterpreter: ScriptInterpreter {
 
     private func lines(_ batch: ChangesBatch) -> [String] {
         batch.changes.map { change in
-            let revisions = change.revisions.map { revision in
-                revision.count >= 34 ? String(revision.prefix { $0 != "-" }) + "-" : revision
+            let revisions = change.revisions.map { revision -> String in
+                revision.digest.count >= 32 ? "\(revision.generation)-" : revision.description
             }
             return "\(change.sequence) \(change.id) \(revisions.joined(separator: " "))"
                 + (change.isDeleted ? " deleted" : "")

@@ -10,7 +10,7 @@ import Testing
     init() throws { database = try Database.inMemory() }
 
     @Test func `each document comes once at its last change`() throws {
-        for id in ["a", "b", "c"] { try database.create(id) }
+        for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
         try database.update("a") { $0["n"] = 1 }
         try database.update("a") { $0["n"] = 2 }
         let batch = try database.changes()
@@ -75,7 +75,7 @@ import Testing
         for number in 0..<30 { try database.create("\(number)") }
         var random = Soak.random(round: 0, salt: 31)
         var since: SequenceNumber = 0
-        var latest: [String: [String]] = [:]
+        var latest: [DocumentID: [RevisionID]] = [:]
         for _ in 0..<200 {
             let batch = try database.changes(since: since, limit: 1 + random.below(7))
             for change in batch.changes { latest[change.id] = change.revisions }

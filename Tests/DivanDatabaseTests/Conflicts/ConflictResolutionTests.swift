@@ -12,7 +12,7 @@ import Testing
     /// Makes a document whose two edits of the same revision conflict, and returns its conflict.
     @discardableResult
     private func conflicted(
-        _ id: String = "a", in target: Database? = nil, ancestor: JSONObject = ["n": 0],
+        _ id: DocumentID = "a", in target: Database? = nil, ancestor: JSONObject = ["n": 0],
         sides: [JSONObject] = [["n": 1], ["n": 2]]
     ) throws -> Conflict {
         let target = target ?? database
@@ -197,7 +197,7 @@ import Testing
             { _ in .delete }, { MergeFields().resolve($0) },
         ]
         for (number, decide) in resolutions.enumerated() {
-            let id = "doc-\(number)"
+            let id: DocumentID = "doc-\(number)"
             let other = try Database.inMemory()
             for database in [database, other] {
                 let conflict = try conflicted(id, in: database)
@@ -220,7 +220,8 @@ import Testing
         }
         try Self.copy("a", from: database, to: other)
         try Self.copy("a", from: other, to: database)
-        #expect(try database.conflict(of: "a")?.ancestorRevisionID?.hasPrefix("2-") == true)
+        #expect(
+            try database.conflict(of: "a")?.ancestorRevisionID?.description.hasPrefix("2-") == true)
         for database in [database, other] {
             try database.resolveConflicts(of: "a", with: .mergeFields)
         }
@@ -346,8 +347,8 @@ import Testing
     }
 
     @Test func `enumerating conflicts tells which revisions conflict`() throws {
-        for id in ["a", "c", "e"] { try conflicted(id) }
-        for id in ["b", "d"] { try database.create(id) }
+        for id: DocumentID in ["a", "c", "e"] { try conflicted(id) }
+        for id: DocumentID in ["b", "d"] { try database.create(id) }
         let rows = try database.allDocuments(onlyConflicts)
         #expect(rows.map(\.id) == ["a", "c", "e"])
         for row in rows {
@@ -365,8 +366,8 @@ import Testing
     }
 
     @Test func `the list of conflicts follows what happens to documents`() throws {
-        func listed() throws -> [String] { try database.allDocuments(onlyConflicts).map(\.id) }
-        for id in ["a", "b", "c", "d"] { try conflicted(id) }
+        func listed() throws -> [String] { try database.allDocuments(onlyConflicts).map(\.id.text) }
+        for id: DocumentID in ["a", "b", "c", "d"] { try conflicted(id) }
         #expect(try listed() == ["a", "b", "c", "d"])
         try database.delete("a")
         #expect(try listed() == ["b", "c", "d"])
@@ -394,16 +395,16 @@ import Testing
         return count
     }
 
-    private func leafIDs(_ id: String, _ database: Database) throws -> [String] {
-        try database.leafRevisions(of: id).map(\.revisionID)
+    private func leafIDs(_ id: DocumentID, _ database: Database) throws -> [String] {
+        try database.leafRevisions(of: id).map(\.revisionID.description)
     }
 
     /// Copies every leaf of a document with its history, as a replication does.
-    static func copy(_ id: String, from source: Database, to target: Database) throws {
+    static func copy(_ id: DocumentID, from source: Database, to target: Database) throws {
         let tree = try #require(try source.revisionTree(of: id))
         for leaf in try source.leafRevisions(of: id) {
             try target.putExistingRevision(
-                id, history: tree.history(of: RevisionID(leaf.revisionID)).map(\.description),
+                id, history: tree.history(of: leaf.revisionID),
                 isDeleted: leaf.isDeleted, leaf.properties)
         }
     }

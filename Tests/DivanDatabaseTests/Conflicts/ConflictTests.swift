@@ -10,11 +10,11 @@ import Testing
     init() throws { database = try Database.inMemory() }
 
     /// Copies the current revision of a document with its history, as a push does.
-    private func push(_ id: String, from source: Database, to target: Database) throws {
+    private func push(_ id: DocumentID, from source: Database, to target: Database) throws {
         for leaf in try source.leafRevisions(of: id) {
             let tree = try #require(try source.revisionTree(of: id))
             try target.putExistingRevision(
-                id, history: tree.history(of: RevisionID(leaf.revisionID)).map(\.description),
+                id, history: tree.history(of: leaf.revisionID),
                 isDeleted: leaf.isDeleted, leaf.properties)
         }
     }
@@ -126,11 +126,11 @@ import Testing
             }
             var unique: [String: Bool] = [:]
             for revision in revisions { unique[revision.id] = revision.isDeleted }
-            var winners: Set<String> = []
+            var winners: Set<RevisionID> = []
             for name in ["x", "y", "z"] {
                 for (id, isDeleted) in unique.shuffled(using: &random) {
                     try database.putExistingRevision(
-                        "\(name)\(round)", history: [id], isDeleted: isDeleted, [:])
+                        "\(name)\(round)", history: [RevisionID(id)], isDeleted: isDeleted, [:])
                 }
                 winners.insert(
                     try database.leafRevisions(of: "\(name)\(round)").first?.revisionID ?? "")
@@ -161,9 +161,9 @@ import Testing
         let mine = try database.update("a") { $0["n"] = 2 }
         try database.putExistingRevision("a", history: ["2-0", first.revisionID], ["n": 3])
         let tree = try #require(try database.revisionTree(of: "a"))
-        let ancestor = try tree.commonAncestor(
-            of: RevisionID(mine.revisionID), and: RevisionID("2-0"))
-        #expect(ancestor?.description == first.revisionID)
+        let ancestor = tree.commonAncestor(
+            of: mine.revisionID, and: RevisionID("2-0"))
+        #expect(ancestor == first.revisionID)
         #expect(try database.document(withID: "a", revision: first.revisionID)?["n"].int == 1)
         try database.compact()
         #expect(

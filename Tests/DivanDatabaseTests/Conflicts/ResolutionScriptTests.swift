@@ -17,7 +17,7 @@ import Testing
 /// resolver would see.
 private struct ResolutionInterpreter: ScriptInterpreter {
     let database: Database
-    private let id = "doc"
+    private let id: DocumentID = "doc"
     private var isShown = false
 
     init(database: Database) { self.database = database }
@@ -27,7 +27,7 @@ private struct ResolutionInterpreter: ScriptInterpreter {
         case "merge":
             // `merge 1-x 2-y n=1`: the history oldest first, as the drawings are.
             try database.putExistingRevision(
-                id, history: command.arguments.reversed(),
+                id, history: command.arguments.reversed().map { RevisionID($0) },
                 isDeleted: command.options["deleted"] == "yes", properties(command))
         case "conflict":
             guard let conflict = try database.conflict(of: id) else { return ["no conflict"] }
@@ -39,7 +39,8 @@ private struct ResolutionInterpreter: ScriptInterpreter {
                         + " \(conflict.ancestor?.toJSON() ?? "without body")"
                 ]
         case "keep":
-            try database.resolveConflicts(of: id, keeping: command.arguments.first ?? "")
+            try database.resolveConflicts(
+                of: id, keeping: RevisionID(command.arguments.first ?? ""))
         case "save": try resolve(.save(properties(command)))
         case "delete": try resolve(.delete)
         case "latest":

@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanLMDB
+internal import DivanModel
 import DivanSQLite
 import DivanStorage
 import DivanStorageConformance

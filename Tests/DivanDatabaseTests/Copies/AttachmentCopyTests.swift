@@ -32,7 +32,7 @@ import Testing
         }
         try check(backup)
         // What happens to the original afterwards is nothing to the backup.
-        for id in ["a", "b"] { try database.purge(id) }
+        for id in ["a", "b"] { try database.purge(DocumentID(id)) }
         try database.compact()
         #expect(try database.attachmentFiles().isEmpty)
         try check(backup)

@@ -54,7 +54,7 @@ import Testing
             while !stop.isSet {
                 number += 1
                 try database.inBatch {
-                    for id in ["document-1", "document-2"] {
+                    for id: DocumentID in ["document-1", "document-2"] {
                         try database.update(id) { $0.set(number, forKey: "moment") }
                     }
                     try database.create("filler-\(number)", KnownBody.make("filler", Int(number)))

@@ -12,12 +12,12 @@ import Testing
     private func ids(_ adjust: (inout AllDocumentsOptions) -> Void = { _ in }) throws -> [String] {
         var options = AllDocumentsOptions()
         adjust(&options)
-        return try database.allDocuments(options).map(\.id)
+        return try database.allDocuments(options).map(\.id.text)
     }
 
     @Test func `documents come in the bytewise order of their IDs`() throws {
         let sorted = ["A", "Z", "_design/x", "a", "aa", "b", "\u{E9}", "\u{FF5E}", "\u{1F600}"]
-        for id in sorted.shuffled() { try database.create(id) }
+        for id in sorted.shuffled() { try database.create(DocumentID(id)) }
         #expect(try ids() == sorted)
         #expect(try ids { $0.descending = true } == sorted.reversed())
     }
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func `start and end are inclusive and need not exist`() throws {
-        for id in ["a", "b", "c", "d"] { try database.create(id) }
+        for id: DocumentID in ["a", "b", "c", "d"] { try database.create(id) }
         #expect(try ids { ($0.startID, $0.endID) = ("b", "c") } == ["b", "c"])
         #expect(try ids { ($0.startID, $0.endID) = ("aa", "cc") } == ["b", "c"])
         #expect(try ids { ($0.startID, $0.endID) = ("c", "b") } == [])
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `deleted documents come when they are asked for`() throws {
-        for id in ["a", "b"] { try database.create(id) }
+        for id: DocumentID in ["a", "b"] { try database.create(id) }
         let tombstone = try database.delete("a")
         #expect(try ids() == ["b"])
         var options = AllDocumentsOptions()
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `an error from the closure ends the enumeration`() throws {
-        for id in ["a", "b", "c"] { try database.create(id) }
+        for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
         var seen = 0
         #expect(throws: Whim()) {
             try database.forEachDocument { _ in
@@ -87,12 +87,17 @@ import Testing
                 guard taken.insert(id).inserted else { continue }
                 // Some bodies are large, so that they lie elsewhere.
                 let filler = String(repeating: "x", count: random.oneIn(20) ? 20_000 : 3)
-                try database.create(id, ["n": .integer(Int64(n)), "f": .string(filler)])
+                try database.create(
+                    DocumentID(id), ["n": .integer(Int64(n)), "f": .string(filler)])
                 let isConflicted = random.oneIn(6)
-                if isConflicted { try database.putExistingRevision(id, history: ["1-0"], [:]) }
+                if isConflicted {
+                    try database.putExistingRevision(DocumentID(id), history: ["1-0"], [:])
+                }
                 let isDeleted = !isConflicted && random.oneIn(5)
-                if isDeleted { try database.delete(id) }
-                if random.oneIn(8), !isDeleted { try database.update(id) { $0["more"] = true } }
+                if isDeleted { try database.delete(DocumentID(id)) }
+                if random.oneIn(8), !isDeleted {
+                    try database.update(DocumentID(id)) { $0["more"] = true }
+                }
                 reference.append((id, isDeleted, isConflicted, n))
             }
         }
@@ -101,11 +106,12 @@ import Testing
         for round in Soak.rounds(test: 300, soak: 20_000) {
             var random = Soak.random(round: round, salt: 22)
             var options = AllDocumentsOptions()
-            if random.oneIn(2) { options.startID = Self.randomID(&random) }
+            if random.oneIn(2) { options.startID = DocumentID(Self.randomID(&random)) }
             if random.oneIn(2) {
                 options.endID =
                     random.oneIn(2)
-                    ? reference[random.below(reference.count)].id : Self.randomID(&random)
+                    ? DocumentID(reference[random.below(reference.count)].id)
+                    : DocumentID(Self.randomID(&random))
             }
             options.descending = random.oneIn(2)
             if random.oneIn(2) { options.skip = random.below(20) }
@@ -121,13 +127,13 @@ import Testing
             }
             let expected =
                 ordered
-                .filter { row in options.startID.map { !isBefore(row.id, $0) } ?? true }
-                .filter { row in options.endID.map { !isBefore($0, row.id) } ?? true }
+                .filter { row in options.startID.map { !isBefore(row.id, $0.text) } ?? true }
+                .filter { row in options.endID.map { !isBefore($0.text, row.id) } ?? true }
                 .filter { options.includeDeleted || !$0.isDeleted }
                 .filter { !options.onlyConflicts || $0.isConflicted }
                 .dropFirst(options.skip).prefix(options.limit ?? .max)
             let rows = try database.allDocuments(options)
-            #expect(rows.map(\.id) == expected.map(\.id), "seed \(Soak.seed), round \(round)")
+            #expect(rows.map(\.id.text) == expected.map(\.id), "seed \(Soak.seed), round \(round)")
             guard options.includeDocuments else { continue }
             for (row, expected) in zip(rows, expected) where !expected.isDeleted {
                 #expect(row.document?.int(forKey: "n") == expected.n)

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["", "_local/", "a\u{0}"])
-    func `a bad local ID is refused`(id: String) throws {
+    func `a bad local ID is refused`(id: DocumentID) throws {
         #expect(code { try database.putLocalDocument(id, [:]) } == .invalidID)
         #expect(code { try database.localDocument(id) } == .invalidID)
         #expect(code { try database.deleteLocalDocument(id) } == .invalidID)

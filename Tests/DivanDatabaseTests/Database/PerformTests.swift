@@ -196,7 +196,7 @@ import Testing
         let task = Task {
             try await database.perform { database in
                 try database.forEachDocument { row in
-                    seen.append(row.id)
+                    seen.append(row.id.text)
                     began.open()
                     goOn.wait()
                 }

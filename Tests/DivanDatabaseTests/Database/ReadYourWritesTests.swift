@@ -16,7 +16,7 @@ import Testing
         try database.createIndex(PropertyIndex(on: "n"))
     }
 
-    private func ids(_ n: Int64) throws -> [[String]] {
+    private func ids(_ n: Int64) throws -> [[DocumentID]] {
         let selector = try DocumentSelector(json: ["n": .integer(n)])
         return [
             try view.query(.keys(.integer(n))).run().compactMap(\.documentID),

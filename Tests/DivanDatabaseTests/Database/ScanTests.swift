@@ -11,12 +11,12 @@ import Testing
 
     private func scannedIDs() throws -> [String] {
         var ids: [String] = []
-        try database.read { try $0.scan { ids.append(try $0.id) } }
+        try database.read { try $0.scan { ids.append(try $0.id.text) } }
         return ids
     }
 
     @Test func `a scan passes over live documents in the order of their last change`() throws {
-        for id in ["a", "b", "c", "d"] { try database.create(id) }
+        for id: DocumentID in ["a", "b", "c", "d"] { try database.create(id) }
         try database.update("b") { $0["n"] = 1 }
         try database.delete("c")
         #expect(try scannedIDs() == ["a", "d", "b"])
@@ -82,7 +82,7 @@ import Testing
             try database.read { transaction in
                 try transaction.scan { document in
                     let id = try document.id
-                    seen.append(id)
+                    seen.append(id.text)
                     try database.update(id) { $0["seen"] = true }
                     // One that is still ahead: its old revision is no longer current when it comes.
                     if id == "doc-0" { try database.update("doc-40") { $0["early"] = true } }

@@ -10,7 +10,7 @@ import Testing
     init() throws { database = try sandbox.database() }
 
     @Test func `only live documents are counted and a conflict counts once`() throws {
-        for id in ["a", "b", "c"] { try database.create(id) }
+        for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
         try database.delete("b")
         try database.putExistingRevision("c", history: ["1-0"], [:])
         #expect(try database.documentCount == 2)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `counters survive closing`() throws {
-        for id in ["a", "b", "c"] { try database.create(id) }
+        for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
         try database.delete("a")
         try database.putExistingRevision("c", history: ["1-0"], [:])
         try database.purge("b")

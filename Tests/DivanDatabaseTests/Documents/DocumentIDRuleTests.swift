@@ -4,16 +4,18 @@ import Divan
 import Testing
 
 @Suite struct DocumentIDRuleTests {
-    static let valid = [
+    static let valid: [DocumentID] = [
         "a", " ", "\n", "a/b", "\u{E9}", "e\u{301}", "\u{1F6CB}", "a_b", "_design/x", "-", "%00",
-        String(repeating: "x", count: 4_096), String(repeating: "\u{1F6CB}", count: 1_024),
+        DocumentID(String(repeating: "x", count: 4_096)),
+        DocumentID(String(repeating: "\u{1F6CB}", count: 1_024)),
     ]
-    static let invalid = [
-        "", "_", "_x", "_design/", "_design", "a\u{0}b", String(repeating: "x", count: 4_097),
-        String(repeating: "\u{1F6CB}", count: 1_024) + "x", "_local/x",
+    static let invalid: [DocumentID] = [
+        "", "_", "_x", "_design/", "_design", "a\u{0}b",
+        DocumentID(String(repeating: "x", count: 4_097)),
+        DocumentID(String(repeating: "\u{1F6CB}", count: 1_024) + "x"), "_local/x",
     ]
 
-    @Test(arguments: valid) func `an ID of these kinds is stored and found`(id: String) throws {
+    @Test(arguments: valid) func `an ID of these kinds is stored and found`(id: DocumentID) throws {
         let database = try Database.inMemory()
         try database.create(id, ["n": 1])
         #expect(try database.existing(id).id == id)
@@ -25,7 +27,9 @@ import Testing
         #expect(try database.problems() == [])
     }
 
-    @Test(arguments: invalid) func `every method refuses an ID of these kinds`(id: String) throws {
+    @Test(arguments: invalid) func `every method refuses an ID of these kinds`(id: DocumentID)
+        throws
+    {
         let database = try Database.inMemory()
         let calls: [() throws -> Void] = [
             { try database.create(id) },
@@ -60,9 +64,9 @@ import Testing
             "01234567-89ab-cdef-0123-456789abcdef", "01234567-89AB-CDEF-0123-456789ABCDEF",
             "0123456789abcdef0123456789abcdef", "01234567-89ab-cdef-0123-456789abcdeg",
         ]
-        for id in ids { try database.create(id) }
-        #expect(try Set(database.allDocuments().map(\.id)) == Set(ids))
-        #expect(try database.changes().changes.map(\.id) == ids)
+        for id in ids { try database.create(DocumentID(id)) }
+        #expect(try Set(database.allDocuments().map(\.id.text)) == Set(ids))
+        #expect(try database.changes().changes.map(\.id.text) == ids)
     }
 
     @Test func `the message of a bad ID says which rule it breaks`() throws {

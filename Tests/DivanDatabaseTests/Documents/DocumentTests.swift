@@ -55,8 +55,8 @@ import Testing
             document["n"] = Fragment(generation)
             let saved = try database.save(document).document
             #expect(saved.generation == UInt64(generation))
-            #expect(saved.revisionID.hasPrefix("\(generation)-"))
-            seen.insert(saved.revisionID)
+            #expect(saved.revisionID.description.hasPrefix("\(generation)-"))
+            seen.insert(saved.revisionID.description)
         }
         #expect(seen.count == 10)
         #expect(try database.revisionHistory(of: "a").count == 10)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `a revision that the document does not have is an error`() throws {
-        let revision = "1-\(String(repeating: "0", count: 32))"
+        let revision: RevisionID = "1-\(String(repeating: "0", count: 32))"
         try database.create("a")
         #expect(
             code { try database.document(withID: "a", revision: revision) } == .revisionNotFound)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct MutableDocumentTests {
     @Test func `a new document has an ID and neither revision nor properties`() {
         let document = MutableDocument()
-        #expect(!document.id.isEmpty)
+        #expect(!document.id.text.isEmpty)
         #expect(document.revisionID == nil)
         #expect(document.sequence == 0)
         #expect(document.count == 0)
@@ -117,10 +117,10 @@ import Testing
         #expect(Set(ids).count == ids.count)
         #expect(ids == ids.sorted())
         for id in ids.prefix(100) {
-            let fields = id.split(separator: "-", omittingEmptySubsequences: false)
+            let fields = id.text.split(separator: "-", omittingEmptySubsequences: false)
             #expect(fields.map(\.count) == [8, 4, 4, 4, 12])
             #expect(fields[2].first == "7")
-            #expect(id.utf8.allSatisfy { "0123456789abcdef-".utf8.contains($0) })
+            #expect(id.text.utf8.allSatisfy { "0123456789abcdef-".utf8.contains($0) })
         }
     }
 

@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `a document at the last generation cannot be updated and says so`() throws {
-        let revision = "\(RevisionID.maximumGeneration)-abc"
+        let revision: RevisionID = "\(RevisionID.maximumGeneration)-abc"
         try database.putExistingRevision("a", history: [revision], ["n": 1])
         #expect(code { try database.update("a") { $0["n"] = 2 } } == .invalidDocument)
         #expect(code { try database.delete("a") } == .invalidDocument)

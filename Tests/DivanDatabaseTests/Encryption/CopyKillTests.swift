@@ -57,7 +57,7 @@ struct CopyKillTests {
         try database.inBatch {
             for document in 0..<KnownCopies.count(number) {
                 let document = EncryptionSamples.document(document)
-                if document.id.hasSuffix("0") {
+                if document.id.text.hasSuffix("0") {
                     document.setAttachment(
                         named: "a", contentType: nil, .bytes(Secrets.content(70_000)))
                 }

@@ -19,13 +19,13 @@ struct EncryptedAttachmentTests {
         Array(String(repeating: "quizzical xylophone ", count: count / 20 + 1).utf8.prefix(count))
     }
 
-    private func attach(_ bytes: [UInt8], to id: String, in database: Database) throws {
+    private func attach(_ bytes: [UInt8], to id: DocumentID, in database: Database) throws {
         let document = MutableDocument(id: id)
         document.setAttachment(named: "a", contentType: "text/plain", .bytes(bytes))
         try database.save(document)
     }
 
-    private func attachment(of id: String, in database: Database) throws -> DocumentAttachment {
+    private func attachment(of id: DocumentID, in database: Database) throws -> DocumentAttachment {
         try #require(try database.existing(id).attachment(named: "a"))
     }
 
@@ -88,7 +88,7 @@ struct EncryptedAttachmentTests {
     @Test func `the same content is kept once, and under another name in another database`() throws
     {
         let first = try sandbox.encrypted()
-        for id in ["a", "b", "c"] { try attach(Sample.hello, to: id, in: first) }
+        for id: DocumentID in ["a", "b", "c"] { try attach(Sample.hello, to: id, in: first) }
         #expect(try files().count == 1)
         let second = try sandbox.encrypted("second")
         try attach(Sample.hello, to: "a", in: second)
@@ -97,7 +97,7 @@ struct EncryptedAttachmentTests {
                 .path(percentEncoded: false))
         #expect(try !names.contains(#require(files().first).lastPathComponent))
         // The sweep knows the contents by the names.
-        for id in ["a", "b", "c"] { try first.purge(id) }
+        for id in ["a", "b", "c"] { try first.purge(DocumentID(id)) }
         #expect(try first.unusedAttachments().files == 1)
         try first.compact()
         #expect(try files().isEmpty)
@@ -199,7 +199,7 @@ struct EncryptedAttachmentTests {
         let (first, second) = (try Data(contentsOf: urls[0]), try Data(contentsOf: urls[1]))
         try second.write(to: urls[0])
         try first.write(to: urls[1])
-        for id in ["a", "b"] {
+        for id: DocumentID in ["a", "b"] {
             let attachment = try attachment(of: id, in: database)
             #expect(code { try attachment.content() } == .corrupted)
         }

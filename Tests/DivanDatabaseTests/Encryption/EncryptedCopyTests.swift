@@ -151,7 +151,9 @@ import Testing
             rounds += 1
             let writer = Running { [rounds] in
                 try database.inBatch {
-                    for id in ["a", "b"] { try database.update(id) { $0["n"] = Fragment(rounds) } }
+                    for id: DocumentID in ["a", "b"] {
+                        try database.update(id) { $0["n"] = Fragment(rounds) }
+                    }
                 }
             }
             _ = try writer.value()

@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanJSON
+internal import DivanModel
 import DivanPlatform
 import DivanSystem
 import DivanTestSupport

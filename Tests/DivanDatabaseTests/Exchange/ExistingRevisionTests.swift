@@ -84,18 +84,20 @@ import Testing
         #expect(try database.problems() == [])
     }
 
-    @Test(arguments: [
+    static let malformed: [[RevisionID]] = [
         [], ["1"], ["x-a"], ["0-a"], ["-1-a"], ["1-"], ["3-c", "1-a"], ["1-a", "2-b"], ["1-a", ""],
-        ["9007199254740993-a"], ["1-" + String(repeating: "x", count: 256)],
-    ])
-    func `a malformed history is refused`(history: [String]) throws {
+        ["9007199254740993-a"], [RevisionID("1-" + String(repeating: "x", count: 256))],
+    ]
+
+    @Test(arguments: malformed)
+    func `a malformed history is refused`(history: [RevisionID]) throws {
         #expect(
             code { try database.putExistingRevision("a", history: history, [:]) } == .invalidID)
         #expect(try database.lastSequence == 0)
     }
 
     @Test func `a long history is pruned as it is stored`() throws {
-        let history = (1...1_100).reversed().map { "\($0)-a" }
+        let history: [RevisionID] = (1...1_100).reversed().map { "\($0)-a" }
         try database.putExistingRevision("a", history: history, ["n": 1])
         #expect(try database.revisionHistory(of: "a") == Array(history.prefix(1_000)))
     }

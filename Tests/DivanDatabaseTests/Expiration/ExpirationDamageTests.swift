@@ -22,7 +22,7 @@ import Testing
     }
 
     private func key(_ date: Date, _ id: String) -> ExpirationKey {
-        ExpirationKey(ExpirationTime(date), DocumentID(unchecked: id))
+        ExpirationKey(ExpirationTime(date), DocumentID(id))
     }
 
     /// Writes a row of dates that no document has.
@@ -36,7 +36,7 @@ import Testing
 
     @Test func `verify finds a date without its row and a row without its date`() throws {
         let database = try makeDatabase()
-        for id in ["a", "b", "c"] { try database.create(id) }
+        for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
         try database.setExpiration(of: "a", at: later)
         try database.setExpiration(of: "b", at: later)
         #expect(try database.problems() == [])
@@ -94,7 +94,7 @@ import Testing
 
     @Test func `salvage brings dates along, also those of rebuilt documents`() throws {
         let database = try makeDatabase()
-        for id in ["a", "b", "never"] { try database.create(id, ["n": 1]) }
+        for id: DocumentID in ["a", "b", "never"] { try database.create(id, ["n": 1]) }
         try database.setExpiration(of: "a", at: later)
         try database.setExpiration(of: "b", at: due)
         // The record of `a` is lost, its date stands in the other store.

@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanJSON
+internal import DivanModel
 import DivanTestSupport
 import FoundationEssentials
 import Testing
@@ -16,9 +17,9 @@ import Testing
             database.core.expirationTimer.stop()
             let clock = TestClock(Date(timeIntervalSince1970: 4_000_000_000))
             database.setExpirationClock { clock.now }
-            var reference: [String: Date?] = [:]
+            var reference: [DocumentID: Date?] = [:]
             for step in 0..<40 {
-                let id = "d\(random.below(6))"
+                let id: DocumentID = "d\(random.below(6))"
                 try Self.act(id, database, clock, &reference, &random)
                 let dates = try database.documentsExpiring()
                 let expected = reference.compactMap { id, date in date.map { (id, $0) } }
@@ -32,8 +33,8 @@ import Testing
     }
 
     private static func act(
-        _ id: String, _ database: Database, _ clock: TestClock,
-        _ reference: inout [String: Date?], _ random: inout SeededRandom
+        _ id: DocumentID, _ database: Database, _ clock: TestClock,
+        _ reference: inout [DocumentID: Date?], _ random: inout SeededRandom
     ) throws {
         let exists = reference.keys.contains(id)
         switch random.below(10) {

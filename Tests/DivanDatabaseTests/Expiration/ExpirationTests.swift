@@ -41,7 +41,7 @@ final class TestClock: Sendable {
         database.setExpirationClock { [clock] in clock.now }
     }
 
-    private func expire(_ id: String, at seconds: Double) throws {
+    private func expire(_ id: DocumentID, at seconds: Double) throws {
         try database.create(id)
         try database.setExpiration(of: id, at: date(seconds))
     }
@@ -50,7 +50,7 @@ final class TestClock: Sendable {
         get throws {
             var options = AllDocumentsOptions()
             options.includeDeleted = true
-            return try database.allDocuments(options).map(\.id)
+            return try database.allDocuments(options).map(\.id.text)
         }
     }
 
@@ -196,12 +196,12 @@ final class TestClock: Sendable {
 
     @Test func `documents that expire before a date come in order`() throws {
         for (id, seconds) in [("c", 3.0), ("a", 1), ("z", 2), ("b", 2), ("d", 4)] {
-            try expire(id, at: seconds)
+            try expire(DocumentID(id), at: seconds)
         }
         try database.create("never")
         func found(_ seconds: Double?, _ limit: Int? = nil) throws -> [String] {
             try database.documentsExpiring(before: seconds.map { date($0) }, limit: limit)
-                .map(\.documentID)
+                .map(\.documentID.text)
         }
         #expect(try found(nil) == ["a", "b", "z", "c", "d"])
         #expect(try found(3) == ["a", "b", "z"])

@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanJSON
+internal import DivanModel
 import DivanTestSupport
 import FoundationEssentials
 import Testing
@@ -18,7 +19,7 @@ import Testing
             database.setExpirationClock { clock.now }
             var isRunning = true
             for _ in 0..<30 {
-                let id = "d\(random.below(5))"
+                let id: DocumentID = "d\(random.below(5))"
                 let exists = try database.contains(id)
                 switch random.below(9) {
                 case 0, 1: if !exists { try database.create(id) }
@@ -26,7 +27,7 @@ import Testing
                     let date = clock.now.addingTimeInterval(Double(random.below(1_000) - 5))
                     if exists { try? database.setExpiration(of: id, at: date) }
                 case 5: if exists { try? database.setExpiration(of: id, at: nil) }
-                case 6: _ = try? database.purge(id)
+                case 6: _ = try? database.purge(DocumentID(id.text))
                 case 7:
                     clock.now = clock.now.addingTimeInterval(Double(random.below(300)))
                     database.setExpirationClock { clock.now }

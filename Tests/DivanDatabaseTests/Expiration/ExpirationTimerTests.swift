@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanJSON
+internal import DivanModel
 import DivanTestSupport
 import FoundationEssentials
 import Testing
@@ -11,13 +12,13 @@ import Testing
     private let sandbox = Sandbox()
     private let year = 365.0 * 86_400
 
-    private func isGone(_ id: String, from database: Database) throws -> Bool {
+    private func isGone(_ id: DocumentID, from database: Database) throws -> Bool {
         try eventually { try database.revisionTree(of: id) == nil }
     }
 
     @Test func `a document goes soon after its time, and others stay`() throws {
         let database = try sandbox.database()
-        for id in ["soon", "late", "never"] { try database.create(id) }
+        for id: DocumentID in ["soon", "late", "never"] { try database.create(id) }
         try database.setExpiration(of: "late", after: .seconds(10_000))
         let before = Date()
         try database.setExpiration(of: "soon", after: .milliseconds(200))
@@ -61,10 +62,10 @@ import Testing
     @Test func `the timer stands at the earliest date`() throws {
         let database = try Database.inMemory()
         defer { database.close() }
-        for id in ["a", "b", "c"] { try database.create(id) }
+        for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
         let base = Date(timeIntervalSince1970: 4_000_000_000)
         for (id, seconds) in [("a", 20.0), ("b", 10), ("c", 30)] {
-            try database.setExpiration(of: id, at: base.addingTimeInterval(seconds))
+            try database.setExpiration(of: DocumentID(id), at: base.addingTimeInterval(seconds))
         }
         eventually { database.expirationDeadline == base.addingTimeInterval(10) }
     }

@@ -15,7 +15,7 @@ import Testing
         for round in Soak.rounds(test: 60, soak: 5_000) {
             var random = Soak.random(round: round, salt: 0xF1D)
             let database = try Database.inMemory()
-            var documents: [String: JSONValue] = [:]
+            var documents: [DocumentID: JSONValue] = [:]
             try Self.declare(database, &random)
             for _ in 0..<3 {
                 try Self.edit(database, &documents, &random)
@@ -37,11 +37,12 @@ import Testing
     }
 
     private static func edit(
-        _ database: Database, _ documents: inout [String: JSONValue], _ random: inout SeededRandom
+        _ database: Database, _ documents: inout [DocumentID: JSONValue],
+        _ random: inout SeededRandom
     ) throws {
         try database.inBatch {
             for _ in 0..<random.below(60) {
-                let id = "d\(random.below(80))"
+                let id: DocumentID = "d\(random.below(80))"
                 if try database.contains(id) {
                     if random.oneIn(2) { try database.purge(id) } else { try database.delete(id) }
                     documents[id] = nil
@@ -55,7 +56,7 @@ import Testing
     }
 
     private static func ask(
-        _ database: Database, _ documents: [String: JSONValue], _ random: inout SeededRandom,
+        _ database: Database, _ documents: [DocumentID: JSONValue], _ random: inout SeededRandom,
         _ round: Int
     ) throws {
         let json = RandomSelector.selector(2, &random)
@@ -75,7 +76,7 @@ import Testing
         #expect(Set(found).count == found.count)
         // The same by pages.
         query.limit = random.below(4) + 1
-        var paged: [String] = []
+        var paged: [DocumentID] = []
         while true {
             let page = try query.run()
             paged += page.map(\.id)
@@ -87,7 +88,7 @@ import Testing
     }
 
     private static func comesBefore(
-        _ left: (key: String, value: JSONValue), _ right: (key: String, value: JSONValue),
+        _ left: (key: DocumentID, value: JSONValue), _ right: (key: DocumentID, value: JSONValue),
         _ sort: [SortKey]
     ) -> Bool {
         for key in sort {
@@ -95,7 +96,7 @@ import Testing
             if place != 0 { return (place < 0) != key.isDescending }
         }
         let isReversed = !sort.isEmpty && sort.allSatisfy(\.isDescending)
-        return left.key.utf8.lexicographicallyPrecedes(right.key.utf8) != isReversed
+        return left.key.text.utf8.lexicographicallyPrecedes(right.key.text.utf8) != isReversed
     }
 
     private static func compare(_ left: JSONValue?, _ right: JSONValue?) -> Int {

@@ -4,6 +4,7 @@
 @testable import DivanQuery
 import DivanIndex
 import DivanJSON
+internal import DivanModel
 import DivanStorage
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
     init() throws { database = try Database.inMemory() }
 
     private func ids(_ selector: JSONValue, index: String? = nil) throws -> [String] {
-        try database.find(selector: selector) { $0.useIndex = index }.run().map(\.id).sorted()
+        try database.find(selector: selector) { $0.useIndex = index }.run().map(\.id.text).sorted()
     }
 
     private func index(of selector: JSONValue) throws -> String? {
@@ -96,7 +97,7 @@ import Testing
     @Test func `an index follows edits, deletions and purges`() throws {
         try fill()
         try database.createIndex(PropertyIndex(on: "x"))
-        for name in ["a", "b", "c", "d"] { try database.create(name, ["x": 1]) }
+        for name: DocumentID in ["a", "b", "c", "d"] { try database.create(name, ["x": 1]) }
         #expect(try ids(["x": 1]) == ["a", "b", "c", "d"])
         try database.update("a") { $0["x"] = 2 }
         try database.delete("b")
@@ -139,14 +140,14 @@ import Testing
                 let document = try #require(try database.document(withID: row.id))
                 var key: [UInt8] = []
                 let parts: [JSONValue?] = [
-                    document["v"].value, .string(row.id), document["in"]["v"].value,
-                    .string(row.revisionID),
+                    document["v"].value, .string(row.id.text), document["in"]["v"].value,
+                    .string(row.revisionID.description),
                 ]
                 parts.forEach { part in
                     guard let part else { return key.append(RowKeyCoder.missing) }
                     coder.append(part, to: &key)
                 }
-                expected.insert(key + Array(row.id.utf8) + [0])
+                expected.insert(key + Array(row.id.text.utf8) + [0])
             }
             #expect(try rows(of: index) == expected)
         }

@@ -36,10 +36,10 @@ import Darwin
                 let expected = model.scores(question)
                 let found = try index.search(question).run()
                 #expect(
-                    found.map(\.documentID).sorted() == expected.keys.sorted(),
+                    found.map(\.documentID.text).sorted() == expected.keys.sorted(),
                     "round \(round): \(question)")
                 for row in found {
-                    let score = expected[row.documentID] ?? -1
+                    let score = expected[row.documentID.text] ?? -1
                     #expect(abs(row.score - score) < 1e-9, "round \(round): \(question)")
                 }
                 #expect(
@@ -54,14 +54,14 @@ import Darwin
     private static func change(
         _ database: Database, _ texts: inout [String: [[String]]], _ random: inout SeededRandom
     ) throws {
-        let id = "d\(random.below(15))"
+        let id: DocumentID = "d\(random.below(15))"
         if random.oneIn(5) {
             if random.oneIn(2) {
                 try database.purge(id)
             } else if try database.contains(id) {
                 try database.delete(id)
             }
-            texts[id] = nil
+            texts[id.text] = nil
             return
         }
         var own: [[String]] = []
@@ -76,7 +76,7 @@ import Darwin
         }
         document.set(JSONValue.array(value), forKey: "texts")
         try database.save(document)
-        texts[id] = own
+        texts[id.text] = own
     }
 
     private static func expression(_ random: inout SeededRandom, depth: Int) -> FullTextExpression {

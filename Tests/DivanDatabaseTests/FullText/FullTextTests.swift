@@ -18,7 +18,7 @@ import Testing
     }
 
     private func find(_ text: String, in index: FullTextIndex? = nil) throws -> [String] {
-        try (index ?? self.index).search(text).run().map(\.documentID).sorted()
+        try (index ?? self.index).search(text).run().map(\.documentID.text).sorted()
     }
 
     private func fill() throws {

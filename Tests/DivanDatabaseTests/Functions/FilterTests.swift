@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    private func ids(_ batch: ChangesBatch) -> [String] { batch.changes.map(\.id) }
+    private func ids(_ batch: ChangesBatch) -> [String] { batch.changes.map(\.id.text) }
 
     @Test func `a filter lets through the documents it says yes to`() throws {
         try database.create("a", ["owner": "Waldo"])
@@ -93,7 +93,7 @@ import Testing
             }
             try database.inBatch {
                 for _ in 0..<30 {
-                    let id = "\(random.below(8))"
+                    let id: DocumentID = "\(random.below(8))"
                     let n = JSONValue.integer(Int64(random.below(3)))
                     switch random.below(4) {
                     case 0:

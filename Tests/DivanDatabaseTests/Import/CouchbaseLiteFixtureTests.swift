@@ -29,7 +29,7 @@ struct CouchbaseLiteFixtureTests {
         #expect(result.documents == lines.count && lines.count > 200)
         for line in lines {
             let (id, revision, isDeleted) = try #require(Self.parse(line))
-            let tree = try #require(try database.revisionTree(of: id), "\(id)")
+            let tree = try #require(try database.revisionTree(of: DocumentID(id)), "\(id)")
             #expect(tree.winner?.id.description == revision, "\(id)")
             #expect(tree.isDeleted == isDeleted, "\(id)")
         }
@@ -61,8 +61,8 @@ struct CouchbaseLiteFixtureTests {
             }
             let id = try #require(expected.removeValue(forKey: "_id")?.string)
             let revision = try #require(expected.removeValue(forKey: "_rev")?.string)
-            let document = try database.existing(id)
-            #expect(document.revisionID == revision)
+            let document = try database.existing(DocumentID(id))
+            #expect(document.revisionID.description == revision)
             #expect(document.body.jsonValue() == .object(expected), "\(id)")
         }
     }
@@ -77,7 +77,8 @@ struct CouchbaseLiteFixtureTests {
             ("a", "big.bin", 90_000),
             ("b", "small.txt", 11),
         ] {
-            let attachment = try #require(try database.existing(id).attachment(named: name))
+            let attachment = try #require(
+                try database.existing(DocumentID(id)).attachment(named: name))
             try attachment.verify()
             #expect(try attachment.content().count == length, "\(name)")
         }
@@ -118,7 +119,7 @@ struct CouchbaseLiteFixtureTests {
         // Going on: the same edit makes the revision that the old library would have made.
         let saved = try database.update("multi") { $0["v"] = 4 }
         #expect(saved.sequence == 220)
-        #expect(saved.revisionID.hasPrefix("4-"))
+        #expect(saved.revisionID.description.hasPrefix("4-"))
     }
 
     @Test func `not a byte of a real source is touched`() throws {

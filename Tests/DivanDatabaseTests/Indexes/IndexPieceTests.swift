@@ -165,9 +165,9 @@ struct IndexPieceTests {
                 body[key] = Self.value(&random, depth: 3)
             }
             let packed = PackedValue(.object(body))
-            let id = DocumentID(unchecked: "d\(round)")
+            let id = DocumentID("d\(round)")
             let document = Document(
-                documentID: id, revisionID: try RevisionID("1-a"), sequence: 1, isDeleted: false,
+                id: id, revisionID: RevisionID("1-a"), sequence: 1, isDeleted: false,
                 body: packed, store: 0)
             for (map, lent) in zip(maps, lents) {
                 var (ofDocument, ofBody) = (EmissionBatch(), EmissionBatch())
@@ -213,7 +213,7 @@ struct IndexPieceTests {
     private func save(_ numbers: Range<Int>, in database: Database) throws {
         try database.inBatch {
             for number in numbers {
-                let id = "\(number)"
+                let id: DocumentID = "\(number)"
                 let document =
                     try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
                 document.set(document.int(forKey: "n") + 1, forKey: "n")
@@ -253,7 +253,7 @@ struct IndexPieceTests {
                 let rows = piece.rows[index]
                 #expect(rows.positions == Array(piece.items.indices))
                 return try (0..<rows.emissions.count).map {
-                    try rows.emissions.documentID($0).text
+                    try rows.emissions.documentID($0)
                 }
             }
             #expect(ids == changes)

@@ -4,6 +4,7 @@
 @testable import DivanQuery
 import Dispatch
 import DivanJSON
+internal import DivanModel
 import DivanStorage
 import DivanStorageConformance
 import DivanTestChild
@@ -218,7 +219,8 @@ import Testing
         }
         let largest = EmissionSink.largestKey
         for (id, length) in [("fits", largest - 100), ("over", largest + 1)] {
-            try database.save(MutableDocument(["length": .integer(Int64(length))], id: id))
+            try database.save(
+                MutableDocument(["length": .integer(Int64(length))], id: DocumentID(id)))
         }
         let rows = try view.query().run()
         #expect(rows.map(\.documentID) == ["fits"])

@@ -40,13 +40,15 @@ private struct IndexingInterpreter: ScriptInterpreter {
         let id = command.arguments.first ?? ""
         switch command.name {
         case "put":
-            let document = try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
+            let document =
+                try database.document(withID: DocumentID(id))?.toMutable()
+                ?? MutableDocument(id: DocumentID(id))
             for (key, text) in command.options {
                 document.set(try JSONParser.parse(text), forKey: key)
             }
             try database.save(document)
-        case "delete": try database.delete(id)
-        case "purge": try database.purge(id)
+        case "delete": try database.delete(DocumentID(id))
+        case "purge": try database.purge(DocumentID(id))
         case "pass": return try pass()
         case "rows": return try rows()
         case "version": version += 1
@@ -71,7 +73,7 @@ private struct IndexingInterpreter: ScriptInterpreter {
         query.updateMode = .never
         query.mapOnly = true
         let rows = try query.run().map { row in
-            [row.key.description, row.sourceDocumentID, row.value?.description]
+            [row.key.description, row.sourceDocumentID?.text, row.value?.description]
                 .compactMap(\.self).joined(separator: "  ")
         }
         query.mapOnly = false

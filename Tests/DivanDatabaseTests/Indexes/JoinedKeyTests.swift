@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanJSON
+internal import DivanModel
 import DivanPlatform
 import Testing
 

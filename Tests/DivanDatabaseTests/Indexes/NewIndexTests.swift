@@ -79,7 +79,7 @@ struct NewIndexTests {
                 try edit(database, count: random.below(400), &random)
                 let views = Self.views(of: database, version: "\(number / 2)")
                 for (remainder, view) in views.enumerated() {
-                    var expected: [String] = []
+                    var expected: [DocumentID] = []
                     try database.forEachDocument { row in
                         let document = try #require(try database.document(withID: row.id))
                         guard document.int(forKey: "n") % 3 == remainder else { return }
@@ -122,9 +122,9 @@ struct NewIndexTests {
     ) throws {
         try database.inBatch {
             for _ in 0..<count {
-                let id = "d\(random.below(150))"
+                let id: DocumentID = "d\(random.below(150))"
                 let body: JSONObject = ["n": .integer(Int64(random.below(9)))]
-                let leaf = "1-\(["a", "b", "c", "d"][random.below(4)])"
+                let leaf: RevisionID = "1-\(["a", "b", "c", "d"][random.below(4)])"
                 switch random.below(12) {
                 case 0: try database.purge(id)
                 case 1: _ = try database.purge(id, revisions: [leaf])

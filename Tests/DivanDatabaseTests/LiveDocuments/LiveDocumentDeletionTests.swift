@@ -22,7 +22,9 @@ import Testing
         #expect(document.currentRevision == tombstone)
         #expect(
             document.properties
-                == ["_id": "a", "_rev": .string(tombstone.revisionID), "_deleted": true])
+                == [
+                    "_id": "a", "_rev": .string(tombstone.revisionID.description), "_deleted": true,
+                ])
         #expect(document["_deleted"].bool == true && document.count == 3)
         #expect(!document["n"].exists)
         #expect(try database.existingLiveDocument(withID: "a") == nil)

@@ -13,7 +13,7 @@ import Testing
         let sandbox = Sandbox()
         var workload = try Workload(sandbox, Soak.random(round: round, salt: 61))
         var random = Soak.random(round: round, salt: 62)
-        var held: [String: LiveDocument] = [:]
+        var held: [DocumentID: LiveDocument] = [:]
         for step in 0..<40 {
             let (action, id) = try workload.step()
             let database = workload.database

@@ -31,7 +31,7 @@ import Testing
         let document = try #require(try database.existingLiveDocument(withID: "a"))
         #expect(
             document.properties == [
-                "_id": "a", "_rev": .string(saved.revisionID), "title": "Little, Big",
+                "_id": "a", "_rev": .string(saved.revisionID.description), "title": "Little, Big",
                 "year": 1982,
             ])
         #expect(document.properties == document.currentRevision?.properties)
@@ -53,7 +53,7 @@ import Testing
         #expect(document["no"].isNull && document.contains("no"))
         #expect(!document["missing"].exists && document.int(forKey: "missing") == 0)
         #expect(document["_id"].string == "a")
-        #expect(document["_rev"].string == document.currentRevisionID)
+        #expect(document["_rev"].string == document.currentRevisionID?.description)
         #expect(!document["_deleted"].exists)
     }
 

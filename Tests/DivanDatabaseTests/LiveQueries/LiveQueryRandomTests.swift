@@ -106,7 +106,7 @@ import DivanTestSupport
     )
         throws
     {
-        let id = "\(random.below(8))"
+        let id: DocumentID = "\(random.below(8))"
         switch random.below(12) {
         case 0: try database.purge(id)
         case 1, 2:

@@ -115,7 +115,7 @@ final class Told: Sendable {
         let told = Told()
         let token = told.follow(live)
         await eventually { told.last == [] }
-        for id in ["a1", "a2", "d1"] {
+        for id: DocumentID in ["a1", "a2", "d1"] {
             let looks = live.lookCount
             try database.create(id)
             await eventually { live.lookCount > looks }
@@ -147,7 +147,7 @@ final class Told: Sendable {
         var query = database.allDocumentsQuery()
         query.allDocumentsMode = .onlyConflicts
         let live = query.live(interval: .zero)
-        var told: [[String]] = []
+        var told: [[DocumentID]] = []
         for try await rows in live {
             told.append(rows.compactMap(\.documentID))
             switch told.count {

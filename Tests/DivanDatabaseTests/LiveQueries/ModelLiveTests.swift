@@ -23,7 +23,7 @@ import Testing
         var title: String
         var isDone = false
 
-        init(_ title: String, id: String) {
+        init(_ title: String, id: DocumentID) {
             identity = ModelIdentity(id: id)
             self.title = title
         }
@@ -33,7 +33,7 @@ import Testing
 
     init() throws { database = try Database.inMemory() }
 
-    private func save(_ title: String, id: String) throws {
+    private func save(_ title: String, id: DocumentID) throws {
         var chore = Chore(title, id: id)
         try database.save(&chore)
     }
@@ -163,7 +163,7 @@ import Testing
     }
 
     private static func change(_ database: Database, _ random: inout SeededRandom) throws {
-        let id = "d\(random.below(8))"
+        let id: DocumentID = "d\(random.below(8))"
         switch random.below(8) {
         case 0: if try database.contains(id) { try database.delete(id) }
         case 1: if try database.contains(id) { try database.purge(id) }

@@ -95,7 +95,7 @@ import Testing
     private static func change(
         _ database: Database, _ query: FindQuery, _ random: inout SeededRandom
     ) throws {
-        let id = "\(random.below(8))"
+        let id: DocumentID = "\(random.below(8))"
         switch random.below(10) {
         case 0: try database.purge(id)
         // Another writer may have been faster.

@@ -22,11 +22,11 @@ import Testing
         let writers = (0..<2).map { writer in
             Running {
                 for round in 1...rounds {
-                    let id = "doc-\(round % (documents / 2) * 2 + writer)"
+                    let id: DocumentID = "doc-\(round % (documents / 2) * 2 + writer)"
                     try database.update(id) { $0["n"] = Fragment(round) }
                     if round % 10 == 0 {
                         // A conflict that is resolved at once, so that compaction meets those, too.
-                        let number = "\(writer)-\(round)"
+                        let number: DocumentID = "\(writer)-\(round)"
                         try database.putExistingRevision(number, history: ["1-a"], ["n": 1])
                         try database.putExistingRevision(number, history: ["1-b"], ["n": 2])
                         try database.resolveConflicts(of: number, with: .mergeFields)
@@ -39,7 +39,7 @@ import Testing
             while !isDone.isSet {
                 try database.read { transaction in
                     for number in 0..<documents {
-                        let id = "doc-\(number)"
+                        let id: DocumentID = "doc-\(number)"
                         guard let document = try transaction.document(withID: id) else {
                             throw Whim()
                         }
@@ -47,7 +47,7 @@ import Testing
                         for node in try transaction.revisionTree(of: id)?.nodes ?? []
                         where node.sequence != nil {
                             let revision = node.id.description
-                            _ = try transaction.document(withID: id, revision: revision)
+                            _ = try transaction.document(withID: id, revision: RevisionID(revision))
                         }
                         reads += document.int(forKey: "n") >= 0 ? 1 : 0
                     }
@@ -169,16 +169,16 @@ import Testing
         var all = DatabaseChangeReader(mark: start)
         #expect(try all.next(database.core).first?.hasForgottenPurges == true)
         #expect(try all.next(database.core).allSatisfy { !$0.hasForgottenPurges })
-        var one = DocumentChangeReader(id: DocumentID(unchecked: "gone"), mark: start)
+        var one = DocumentChangeReader(id: DocumentID("gone"), mark: start)
         #expect(try one.next(database.core).map(\.isPurge) == [true])
         #expect(try one.next(database.core).isEmpty)
-        var other = DocumentChangeReader(id: DocumentID(unchecked: "kept"), mark: start)
+        var other = DocumentChangeReader(id: DocumentID("kept"), mark: start)
         #expect(try other.next(database.core).isEmpty)
     }
 
     @Test func `nothing is forgotten of a few purges`() throws {
         let database = try sandbox.database()
-        for id in ["a", "b"] {
+        for id: DocumentID in ["a", "b"] {
             try database.create(id)
             try database.purge(id)
         }

@@ -18,7 +18,7 @@ import Testing
         return editor
     }
 
-    private func title(of id: String, in database: Database) throws -> String? {
+    private func title(of id: DocumentID, in database: Database) throws -> String? {
         try database.document(withID: id)?.string(forKey: "title")
     }
 
@@ -26,7 +26,7 @@ import Testing
         try database.save(&chore)
     }
 
-    private func retitle(_ id: String, _ title: String, in database: Database) throws {
+    private func retitle(_ id: DocumentID, _ title: String, in database: Database) throws {
         try database.update(id) { $0["title"] = Fragment(title) }
     }
 
@@ -120,7 +120,7 @@ import Testing
     @Test func `an editor that is let go is kept until its save`() async throws {
         let database = try Database.inMemory()
         weak var gone: ModelEditor<Chore>?
-        let id: String
+        let id: DocumentID
         do {
             let editor = try editor(in: database)
             id = editor.id
@@ -144,7 +144,7 @@ import Testing
         let kept = try database.editor(of: Chore(title: "never"))
         database.close()
         #expect(log.waits(for: "edits of document '\(kept.id)'"))
-        #expect(!log.messages(.warning).contains { $0.contains(due.id) })
+        #expect(!log.messages(.warning).contains { $0.contains(due.id.text) })
         #expect(kept.needsSave && !due.needsSave)
         #expect(code { try kept.save() } == .databaseClosed)
         let again = try manager.database(named: "closing")

@@ -27,7 +27,7 @@ private struct PlanInterpreter: ScriptInterpreter {
             try database.createIndex(PropertyIndex(named: command.text, on: command.arguments))
         case "explain":
             return try query(command).explain().text.split(separator: "\n").map(String.init)
-        case "find": return [try query(command).run().map(\.id).joined(separator: " ")]
+        case "find": return [try query(command).run().map(\.id.text).joined(separator: " ")]
         default: throw ScriptCommand.Unknown(command)
         }
         return []
@@ -41,7 +41,8 @@ private struct PlanInterpreter: ScriptInterpreter {
             for number in 0..<count {
                 let kind = String(UnicodeScalar(UInt8(ascii: "a") + UInt8(number % 10)))
                 let digits = String(number)
-                let id = "d" + String(repeating: "0", count: max(0, 2 - digits.count)) + digits
+                let zeros = String(repeating: "0", count: max(0, 2 - digits.count))
+                let id: DocumentID = "d\(zeros)\(digits)"
                 try database.save(
                     MutableDocument(["n": .init(number), "kind": .string(kind)], id: id))
             }

@@ -112,7 +112,7 @@ import Testing
                 for key in [Int64.min, -1, 0] { try writer.set([0].span, forKey: key, in: store) }
             }
             try writer.set([0].span, forKey: Int64.max, in: stores.superseded)
-            guard var record = try snapshot.record(DocumentID(unchecked: "document-1")) else {
+            guard var record = try snapshot.record(DocumentID("document-1")) else {
                 throw TestChild.Failure(description: "There is no document.")
             }
             record.updateSequence = .max
@@ -139,14 +139,14 @@ import Testing
         try database.core.write { context in
             let (writer, snapshot) = try context.transaction()
             let stores = snapshot.core.stores
-            guard let head = try snapshot.head(DocumentID(unchecked: "document-1")),
+            guard let head = try snapshot.head(DocumentID("document-1")),
                 let sequence = head.winner.sequence,
                 let body = try snapshot.body(
-                    DocumentID(unchecked: "document-1"), sequence, expecting: head.winner.id)
+                    DocumentID("document-1"), sequence, expecting: head.winner.id)
             else { throw TestChild.Failure(description: "There is no document.") }
             var row: [UInt8] = []
             RevisionRow.appendHead(
-                flags: .tombstone, id: DocumentID(unchecked: "other"), revision: head.winner.id,
+                flags: .tombstone, id: DocumentID("other"), revision: head.winner.id,
                 to: &row)
             row += body.bytes
             try writer.set(row.span, forKey: Int64(sequence), in: stores.revisions)

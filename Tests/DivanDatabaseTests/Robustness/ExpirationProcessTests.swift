@@ -41,7 +41,7 @@ import Testing
             let path = directory.path("app.divan")
             let database = try Database.forTest(at: path, create: true)
             defer { database.close() }
-            for id in ["mine", "theirs"] {
+            for id: DocumentID in ["mine", "theirs"] {
                 try database.save(MutableDocument(["n": 1], id: id))
             }
             try database.setExpiration(of: "mine", at: Date(timeIntervalSinceNow: 100_000))
@@ -101,9 +101,9 @@ import Testing
             kept.formUnion(line.split(separator: " ").filter { $0.hasPrefix("kept") })
         }
         for id in kept.map(String.init) {
-            let document = try database.document(withID: id)
+            let document = try database.document(withID: DocumentID(id))
             #expect(document.map(KnownBody.isWhole) == true, "Round \(round): \(id)")
-            #expect(try database.expirationDate(of: id) != nil, "Round \(round): \(id)")
+            #expect(try database.expirationDate(of: DocumentID(id)) != nil, "Round \(round): \(id)")
         }
         if lines.last == "purged" || lines.last == "ready" {
             // All that was said is done; a batch may have come after it, whole.
@@ -114,7 +114,7 @@ import Testing
             _ = try database.purgeExpired()
         }
         try database.forEachDocument { row in
-            #expect(row.id.hasPrefix("kept"), "Round \(round): \(row.id)")
+            #expect(row.id.text.hasPrefix("kept"), "Round \(round): \(row.id)")
         }
     }
 }

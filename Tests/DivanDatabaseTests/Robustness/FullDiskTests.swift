@@ -46,7 +46,7 @@ import Testing
         },
         Work("move revisions into a block") { try $0.update("long") { $0["n"] = 1 } },
         Work("branch off an older revision") { database in
-            let history = ["7-b"] + (1...6).reversed().map { "\($0)-x" }
+            let history: [RevisionID] = ["7-b"] + (1...6).reversed().map { "\($0)-x" }
             try database.putExistingRevision("long", history: history, ["n": 2])
         },
         Work("purge a long history") { try $0.purge("long") },
@@ -168,7 +168,7 @@ import Testing
         #expect(refusal?.code == .storageFull)
         #expect(try database.documentCount == saved.count)
         for id in saved {
-            #expect(try database.document(withID: id).map(KnownBody.isWhole) == true)
+            #expect(try database.document(withID: DocumentID(id)).map(KnownBody.isWhole) == true)
         }
         #expect(try database.verify().isEmpty)
         // Room again: the same handle goes on.
@@ -228,8 +228,8 @@ import Testing
 
     // MARK: - Support
 
-    static func body(_ id: String, _ n: Int) -> MutableDocument {
-        MutableDocument(KnownBody.make(id, n), id: id)
+    static func body(_ id: DocumentID, _ n: Int) -> MutableDocument {
+        MutableDocument(KnownBody.make(id.text, n), id: id)
     }
 
     private static func database(on engine: any StorageEngine) throws -> Database {
@@ -250,10 +250,10 @@ import Testing
         try database.putExistingRevision("conflict", history: ["2-abc", "1-abc"], ["n": 3])
         try database.putLocalDocument("local", ["n": 1])
         // The next edit moves revisions into a block.
-        let long = (1...66).reversed().map { "\($0)-x" }
+        let long: [RevisionID] = (1...66).reversed().map { "\($0)-x" }
         try database.putExistingRevision("long", history: long, ["n": 1])
         try database.putExistingRevision("forked", history: long, ["n": 1])
-        let fork = (8...50).reversed().map { "\($0)-f" } + long.suffix(7)
+        let fork: [RevisionID] = (8...50).reversed().map { "\($0)-f" } + long.suffix(7)
         try database.putExistingRevision("forked", history: fork, ["n": 2])
     }
 }

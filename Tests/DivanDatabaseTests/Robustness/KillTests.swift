@@ -83,7 +83,7 @@ struct KillHistory {
     ) throws -> Bool {
         guard found == batch.totals else { return false }
         return try batch.states.allSatisfy { id, state in
-            try DocumentState.line(id, in: database) == state
+            try DocumentState.line(DocumentID(id), in: database) == state
         }
     }
 
@@ -99,10 +99,10 @@ struct KillHistory {
         options.includeDocuments = true
         var there: Set<String> = []
         try database.forEachDocument(options) { row in
-            there.insert(row.id)
+            there.insert(row.id.text)
             let state = try DocumentState.line(row.id, in: database)
-            if state != states[row.id] {
-                Issue.record("Round \(round): \(state), not \(states[row.id] ?? "absent").")
+            if state != states[row.id.text] {
+                Issue.record("Round \(round): \(state), not \(states[row.id.text] ?? "absent").")
             }
             if let document = row.document, !KnownBody.isWhole(document) {
                 Issue.record("Round \(round): \(document) is not whole.")

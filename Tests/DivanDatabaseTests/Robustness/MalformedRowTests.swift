@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func `a compaction that meets damage leaves its batch undone`() throws {
-        for id in ["a", "b", "c"] {
+        for id: DocumentID in ["a", "b", "c"] {
             try database.create(id, ["n": 1])
             try database.update(id) { $0["n"] = 2 }
         }

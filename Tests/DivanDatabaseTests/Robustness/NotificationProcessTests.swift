@@ -70,7 +70,7 @@ import Testing
         #expect(told.all.count == 2 * count)
         #expect(told.all.compactMap(\.sequence) == (1...UInt64(2 * count)).map { $0 })
         for change in told.all {
-            let isOwn = change.documentID.hasPrefix("own-")
+            let isOwn = change.documentID.text.hasPrefix("own-")
             #expect(change.source == (isOwn ? .local : .otherProcess))
         }
         #expect(heard.all.count == 2 * count)
@@ -95,7 +95,7 @@ import Testing
         let mirror = Task {
             var mirror: [String: SequenceNumber] = [:]
             for await change in changes {
-                for change in change.changes { mirror[change.documentID] = change.sequence }
+                for change in change.changes { mirror[change.documentID.text] = change.sequence }
                 if mirror["end"] != nil { break }
             }
             return mirror
@@ -103,7 +103,7 @@ import Testing
         #expect(try await churned == "churned")
         _ = try await offPool { try child.value.ask("save end 1") }
         var fresh: [String: SequenceNumber] = [:]
-        for change in try database.changes().changes { fresh[change.id] = change.sequence }
+        for change in try database.changes().changes { fresh[change.id.text] = change.sequence }
         #expect(await mirror.value == fresh, "seed \(seed)")
         #expect(fresh.count > 20)
         #expect(try await offPool { child.value.finish() } == 0)

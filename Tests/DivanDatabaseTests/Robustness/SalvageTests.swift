@@ -3,6 +3,7 @@
 @testable import DivanDatabase
 import DivanJSON
 import DivanMaintenance
+internal import DivanModel
 import DivanStorage
 import DivanTestChild
 import DivanTestSupport
@@ -70,10 +71,10 @@ import Testing
     func `a document without its record gets its current revision`(_ way: String) throws {
         let directory = try TestDirectory("salvage-stray")
         let database = try Database.forTest(at: directory.path("app.divan"), create: true)
-        for id in ["changed", "deleted"] {
-            let document = MutableDocument(KnownBody.make(id, 1), id: id)
+        for id: DocumentID in ["changed", "deleted"] {
+            let document = MutableDocument(KnownBody.make(id.text, 1), id: id)
             try database.save(document)
-            document.setProperties(KnownBody.make(id, 2))
+            document.setProperties(KnownBody.make(id.text, 2))
             try database.save(document)
         }
         try database.delete("deleted")

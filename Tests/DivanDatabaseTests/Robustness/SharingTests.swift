@@ -30,12 +30,12 @@ import Testing
     }
 
     private static func act(
-        _ database: Database, _ shared: MutableDocument, _ snapshot: Document, id: String,
+        _ database: Database, _ shared: MutableDocument, _ snapshot: Document, id: DocumentID,
         _ choice: Int
     ) async throws {
         switch choice {
         case 0:
-            shared[id] = Fragment(id)
+            shared[id.text] = Fragment(id)
             try database.save(shared)
         case 1:
             _ = shared.properties
@@ -88,7 +88,7 @@ import Testing
             Running {
                 var saved: [String] = []
                 while true {
-                    let id = "\(thread)-\(saved.count)"
+                    let id: DocumentID = "\(thread)-\(saved.count)"
                     let failure = code {
                         try database.create(id)
                         _ = try database.allDocuments()
@@ -98,7 +98,7 @@ import Testing
                         #expect(failure == .databaseClosed)
                         return saved
                     }
-                    saved.append(id)
+                    saved.append(id.text)
                 }
             }
         }
@@ -107,7 +107,7 @@ import Testing
         let saved = try work.flatMap { try $0.value() ?? [] }
         let again = try sandbox.database()
         // Everything that was acknowledged is there.
-        #expect(try Set(again.allDocuments().map(\.id)).isSuperset(of: saved))
+        #expect(try Set(again.allDocuments().map(\.id.text)).isSuperset(of: saved))
         #expect(try again.problems() == [])
     }
 }

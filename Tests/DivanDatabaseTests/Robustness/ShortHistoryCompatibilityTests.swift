@@ -97,7 +97,8 @@ import Testing
         }
         for change in try database.changes().changes {
             lines.append(
-                "change \(change.sequence) \(change.id) \(change.revisions) \(change.isDeleted)")
+                "change \(change.sequence) \(change.id) \(change.revisions.map(\.description)) \(change.isDeleted)"
+            )
         }
         for index in try database.indexes() { lines.append("index \(index.name)") }
         setView(of: database)

@@ -119,7 +119,7 @@ import Glibc
         try database.create("a")
         let told = Record<String>()
         let token = try database.addChangeListener { change in
-            for change in change.changes { told.append(change.documentID) }
+            for change in change.changes { told.append(change.documentID.text) }
         }
         let live = try database.liveDocument(withID: "a")
         #expect(live.properties["n"] == nil)

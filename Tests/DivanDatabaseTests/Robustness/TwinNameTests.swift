@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanJSON
+internal import DivanModel
 import DivanQuery
 import DivanStorage
 import Testing
@@ -21,14 +22,14 @@ import Testing
 
     private static let kinds = [
         Kind(testDescription: "documents") {
-            try $0.save(MutableDocument(["n": .integer($2)], id: $1))
+            try $0.save(MutableDocument(["n": .integer($2)], id: DocumentID($1)))
         } get: {
-            try $0.document(withID: $1)?["n"].value?.int64
+            try $0.document(withID: DocumentID($1))?["n"].value?.int64
         },
         Kind(testDescription: "local documents") {
-            try $0.putLocalDocument($1, ["n": .integer($2)])
+            try $0.putLocalDocument(DocumentID($1), ["n": .integer($2)])
         } get: {
-            try $0.localDocument($1)?["n"]?.int64
+            try $0.localDocument(DocumentID($1))?["n"]?.int64
         },
         Kind(testDescription: "properties of a document that is edited") {
             let document = try $0.document(withID: "d")?.toMutable() ?? MutableDocument(id: "d")
@@ -104,7 +105,7 @@ import Testing
         let database = try Database.inMemory()
         for (number, id) in [twins.0, twins.1].enumerated() {
             try database.save(
-                MutableDocument(["n": .integer(Int64(number)), "text": "soup"], id: id))
+                MutableDocument(["n": .integer(Int64(number)), "text": "soup"], id: DocumentID(id)))
         }
         var query = database.allDocumentsQuery()
         query.keys = [.string(twins.0)]
@@ -118,7 +119,7 @@ import Testing
         let changes = try database.changes(since: 0).changes
         #expect(changes[0] != changes[1])
         #expect(PropertyIndex(named: twins.0, on: "a") != PropertyIndex(named: twins.1, on: "a"))
-        #expect(ModelIdentity(id: twins.0) != ModelIdentity(id: twins.1))
+        #expect(ModelIdentity(id: DocumentID(twins.0)) != ModelIdentity(id: DocumentID(twins.1)))
     }
 
     private func max(_ twins: (String, String)) -> String {

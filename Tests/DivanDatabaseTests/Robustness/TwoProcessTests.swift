@@ -70,7 +70,7 @@ import Testing
             try database.inBatch {}
             _ = try child.ask("save d 1")
             try database.create("c")
-            for id in ["b", "c", "d"] { #expect(try database.contains(id), "\(id)") }
+            for id: DocumentID in ["b", "c", "d"] { #expect(try database.contains(id), "\(id)") }
             #expect(try database.documentCount == 3)
             #expect(try database.verify().isEmpty)
             #expect(child.finish() == 0)
@@ -227,7 +227,7 @@ struct UncheckedBox<Value>: @unchecked Sendable {
 
 extension Database {
     /// Saves a number as the next revision of a document.
-    fileprivate func save(id: String, _ number: Int) throws {
+    fileprivate func save(id: DocumentID, _ number: Int) throws {
         let document = try document(withID: id)?.toMutable() ?? MutableDocument(id: id)
         document["n"] = Fragment(number)
         try save(document)

@@ -17,7 +17,7 @@ import Testing
     func `a random workload leaves what a naive model has`(round: Int) throws {
         var workload = try Workload(Sandbox(), Soak.random(round: round, salt: 41))
         for number in 0..<Self.length(of: round) {
-            var last = (action: "", id: "")
+            var last: (action: String, id: DocumentID) = ("", "")
             do {
                 last = try workload.step()
                 try workload.compare(last.id)

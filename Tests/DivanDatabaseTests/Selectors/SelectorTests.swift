@@ -188,7 +188,8 @@ import Testing
         let document = try #require(try database.document(withID: "task-1"))
         #expect(try DocumentSelector(json: ["_id": "task-1", "done": false]).matches(document))
         #expect(
-            try DocumentSelector(json: ["_rev": .string(document.revisionID)]).matches(document))
+            try DocumentSelector(json: ["_rev": .string(document.revisionID.description)]).matches(
+                document))
         #expect(try !DocumentSelector(json: ["done": true]).matches(document))
     }
 

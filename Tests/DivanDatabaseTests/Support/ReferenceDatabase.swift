@@ -6,19 +6,19 @@ import DivanTestSupport
 /// What a database should hold, in the simplest form: dictionaries, and every rule spelled out.
 struct ReferenceDatabase {
     struct Revision {
-        var parent: String?
+        var parent: RevisionID?
         var isDeleted = false
         /// The body, as long as it is here.
         var body: JSONObject?
     }
 
     struct Record {
-        var revisions: [String: Revision] = [:]
+        var revisions: [RevisionID: Revision] = [:]
         /// The document's place in the feed.
         var sequence: SequenceNumber = 0
 
         /// The leaves, the one that stands for the document first.
-        var leaves: [String] {
+        var leaves: [RevisionID] {
             let parents = Set(revisions.values.compactMap(\.parent))
             return revisions.keys.filter { !parents.contains($0) }.sorted { left, right in
                 let (a, b) = (
@@ -32,14 +32,14 @@ struct ReferenceDatabase {
             }
         }
 
-        var winner: String { leaves.first ?? "" }
+        var winner: RevisionID { leaves.first ?? "" }
         var isDeleted: Bool { revisions[winner]?.isDeleted ?? true }
-        var liveLeaves: [String] { leaves.filter { revisions[$0]?.isDeleted == false } }
+        var liveLeaves: [RevisionID] { leaves.filter { revisions[$0]?.isDeleted == false } }
 
         /// A revision and its ancestors as far as known, newest first.
-        func history(of revision: String) -> [String] {
-            var history: [String] = []
-            var next: String? = revision
+        func history(of revision: RevisionID) -> [RevisionID] {
+            var history: [RevisionID] = []
+            var next: RevisionID? = revision
             while let revision = next, let node = revisions[revision] {
                 history.append(revision)
                 next = node.parent
@@ -54,18 +54,19 @@ struct ReferenceDatabase {
         }
     }
 
-    var documents: [String: Record] = [:]
+    var documents: [DocumentID: Record] = [:]
     var lastSequence: SequenceNumber = 0
     var depth = 20
 
-    static func split(_ revision: String) -> (generation: UInt64, digest: String) {
-        let parts = revision.split(separator: "-", maxSplits: 1)
+    static func split(_ revision: RevisionID) -> (generation: UInt64, digest: String) {
+        let parts = revision.description.split(separator: "-", maxSplits: 1)
         return (UInt64(parts[0]) ?? 0, String(parts[1]))
     }
 
     /// Adds a revision that an edit made.
     mutating func add(
-        _ revision: String, to id: String, parent: String?, isDeleted: Bool, _ body: JSONObject
+        _ revision: RevisionID, to id: DocumentID, parent: RevisionID?, isDeleted: Bool,
+        _ body: JSONObject
     ) {
         var record = documents[id] ?? Record()
         if let known = record.revisions[revision] {
@@ -80,7 +81,7 @@ struct ReferenceDatabase {
 
     /// Adds a revision that came with its history; false when it is here already.
     mutating func add(
-        history: [String], to id: String, isDeleted: Bool, _ body: JSONObject
+        history: [RevisionID], to id: DocumentID, isDeleted: Bool, _ body: JSONObject
     ) -> Bool {
         var record = documents[id] ?? Record()
         guard record.revisions[history[0]] == nil else { return false }
@@ -98,7 +99,7 @@ struct ReferenceDatabase {
         return true
     }
 
-    private mutating func store(_ record: Record, _ id: String) {
+    private mutating func store(_ record: Record, _ id: DocumentID) {
         var record = record
         lastSequence += 1
         record.sequence = lastSequence
@@ -107,7 +108,7 @@ struct ReferenceDatabase {
     }
 
     /// Removes leaves with the ancestors that no other leaf has; returns what leaves went.
-    mutating func purge(_ id: String, leaves: [String]) -> [String] {
+    mutating func purge(_ id: DocumentID, leaves: [RevisionID]) -> [RevisionID] {
         guard var record = documents[id] else { return [] }
         let gone = leaves.filter { record.leaves.contains($0) }
         guard !gone.isEmpty else { return [] }

@@ -91,7 +91,7 @@ struct Whim: Error, Equatable {}
 extension Database {
     /// Saves a new document and returns it as stored.
     @discardableResult
-    func create(_ id: String, _ properties: JSONObject = [:]) throws -> Document {
+    func create(_ id: DocumentID, _ properties: JSONObject = [:]) throws -> Document {
         try save(MutableDocument(properties, id: id)).document
     }
 
@@ -99,7 +99,7 @@ extension Database {
     func problems() throws -> [String] { try verify().map(\.message) }
 
     /// The current revision of a document that must exist.
-    func existing(_ id: String) throws -> Document {
+    func existing(_ id: DocumentID) throws -> Document {
         try #require(try document(withID: id))
     }
 }

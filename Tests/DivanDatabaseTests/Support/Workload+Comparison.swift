@@ -13,11 +13,11 @@ extension Workload {
     }
 
     /// Compares the counters and one document.
-    func compare(_ id: String) throws {
+    func compare(_ id: DocumentID) throws {
         try expect(database.lastSequence == reference.lastSequence, "last sequence")
         try expect(database.documentCount == reference.liveCount, "document count")
         try expect(database.hasConflicts() == reference.hasConflicts, "has conflicts")
-        guard !id.isEmpty else { return }
+        guard !id.text.isEmpty else { return }
         guard let record = reference.documents[id] else {
             try expect(try database.revisionTree(of: id) == nil, "\(id) should not exist")
             try expect(try database.document(withID: id) == nil, "\(id) should not exist")
@@ -29,14 +29,14 @@ extension Workload {
             throw Difference(description: "\(id) has no tree")
         }
         try tree.checkInvariants()
-        try expect(tree.leaves.map(\.id.description) == record.leaves, "\(id) leaves")
+        try expect(tree.leaves.map(\.id) == record.leaves, "\(id) leaves")
         try expect(
-            Set(tree.nodes.map(\.id.description)) == Set(record.revisions.keys), "\(id) revisions")
+            Set(tree.nodes.map(\.id)) == Set(record.revisions.keys), "\(id) revisions")
         for node in tree.nodes {
-            let revision = node.id.description
+            let revision = node.id
             let expected = record.revisions[revision]
             try expect(
-                node.parent.map { tree.nodes[$0].id.description } == expected?.parent,
+                node.parent.map { tree.nodes[$0].id } == expected?.parent,
                 "\(id) \(revision) parent")
             if let body = expected?.body {
                 let document = try database.document(withID: id, revision: revision)
@@ -69,7 +69,7 @@ extension Workload {
                 "\(row.id) row's document")
         }
 
-        var scanned: [String: JSONObject] = [:]
+        var scanned: [DocumentID: JSONObject] = [:]
         try database.read { transaction in
             try transaction.scan { row throws in
                 let document = try row.document()

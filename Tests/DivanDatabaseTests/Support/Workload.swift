@@ -10,14 +10,15 @@ import Testing
 /// document and invents some, so that histories always agree about who is whose parent, as digests
 /// enforce in reality.
 struct Workload {
-    static let ids = (0..<12).map { "doc-\($0)" } + ["01234567-89ab-7def-8123-456789abcdef"]
+    static let ids: [DocumentID] =
+        (0..<12).map { "doc-\($0)" } + ["01234567-89ab-7def-8123-456789abcdef"]
 
     private let sandbox: Sandbox
     private(set) var database: Database
     private(set) var reference = ReferenceDatabase()
     private var random: SeededRandom
     /// Per document: each revision's parent, as the peer knows it.
-    private var peer: [String: [String: String?]] = [:]
+    private var peer: [DocumentID: [RevisionID: RevisionID?]] = [:]
     private var copies: [Document] = []
     private var invented = 0
 
@@ -28,7 +29,7 @@ struct Workload {
     }
 
     /// Does one random thing to both; returns what, and to which document.
-    mutating func step() throws -> (action: String, id: String) {
+    mutating func step() throws -> (action: String, id: DocumentID) {
         let id = random.element(of: Self.ids)
         switch random.below(100) {
         case ..<30: return ("save", try save(id))
@@ -61,17 +62,17 @@ struct Workload {
         body["only"] = .integer(Int64(invented))
     }
 
-    private mutating func note(_ document: Document, parent: String?, _ body: JSONObject) {
+    private mutating func note(_ document: Document, parent: RevisionID?, _ body: JSONObject) {
         reference.add(
             document.revisionID, to: document.id, parent: parent, isDeleted: document.isDeleted,
             body)
         peer[document.id, default: [:]][document.revisionID] = .some(parent)
     }
 
-    private mutating func save(_ id: String) throws -> String {
+    private mutating func save(_ id: DocumentID) throws -> DocumentID {
         let body = body()
         let document: MutableDocument
-        var parent: String?
+        var parent: RevisionID?
         if let current = try database.document(withID: id) {
             copies.append(current)
             document = current.toMutable()
@@ -87,7 +88,7 @@ struct Workload {
     }
 
     /// Saves or deletes a copy read some time ago.
-    private mutating func saveStale() throws -> String {
+    private mutating func saveStale() throws -> DocumentID {
         guard !copies.isEmpty else { return "" }
         let copy = copies.remove(at: random.below(copies.count))
         let record = reference.documents[copy.id]
@@ -112,7 +113,7 @@ struct Workload {
         return copy.id
     }
 
-    private mutating func delete(_ id: String) throws -> String {
+    private mutating func delete(_ id: DocumentID) throws -> DocumentID {
         guard let record = reference.documents[id] else {
             #expect(code { try database.delete(id) } == .documentNotFound)
             return id
@@ -134,14 +135,14 @@ struct Workload {
     }
 
     /// Stores a revision that the peer has, or makes up below one that it has.
-    private mutating func merge(_ id: String) throws -> String {
+    private mutating func merge(_ id: DocumentID) throws -> DocumentID {
         var known = peer[id] ?? [:]
-        var revision: String?
+        var revision: RevisionID?
         if !known.isEmpty, !random.oneIn(8) { revision = random.element(of: known.keys.sorted()) }
         for _ in 0..<random.below(4) {
             let generation = revision.map { ReferenceDatabase.split($0).generation } ?? 0
             invented += 1
-            let next = "\(generation + 1)-\(random.below(16))x\(invented)"
+            let next: RevisionID = "\(generation + 1)-\(random.below(16))x\(invented)"
             known[next] = .some(revision)
             revision = next
         }
@@ -162,7 +163,7 @@ struct Workload {
         return id
     }
 
-    private mutating func put(_ id: String) throws -> String {
+    private mutating func put(_ id: DocumentID) throws -> DocumentID {
         guard let record = reference.documents[id], !record.revisions.isEmpty else { return id }
         let parent = random.element(of: record.revisions.keys.sorted())
         var body = body()
@@ -178,13 +179,13 @@ struct Workload {
         return id
     }
 
-    private mutating func purge(_ id: String) throws -> String {
+    private mutating func purge(_ id: DocumentID) throws -> DocumentID {
         #expect(try database.purge(id) == (reference.documents[id] != nil))
         reference.documents[id] = nil
         return id
     }
 
-    private mutating func purgeRevisions(_ id: String) throws -> String {
+    private mutating func purgeRevisions(_ id: DocumentID) throws -> DocumentID {
         let revisions = (reference.documents[id]?.revisions.keys.sorted() ?? [])
             .filter { _ in random.oneIn(3) }
         let gone = reference.purge(
@@ -198,7 +199,7 @@ struct Workload {
     }
 
     /// Does several things in a batch, or in a savepoint of one, that fails.
-    private mutating func undone(_ id: String) throws -> String {
+    private mutating func undone(_ id: DocumentID) throws -> DocumentID {
         let saved = self
         var inside = self
         let isNested = random.oneIn(2)
@@ -228,19 +229,19 @@ struct Workload {
         return id
     }
 
-    private mutating func setDepth(_ id: String) throws -> String {
+    private mutating func setDepth(_ id: DocumentID) throws -> DocumentID {
         reference.depth = random.element(of: [1, 2, 3, 5, 20])
         try database.setMaxRevTreeDepth(reference.depth)
         return id
     }
 
-    private mutating func compact(_ id: String) throws -> String {
+    private mutating func compact(_ id: DocumentID) throws -> DocumentID {
         try database.compact()
         reference.compact()
         return id
     }
 
-    private mutating func reopen(_ id: String) throws -> String {
+    private mutating func reopen(_ id: DocumentID) throws -> DocumentID {
         database.close()
         database = try sandbox.database()
         #expect(try database.maxRevTreeDepth == reference.depth)

@@ -68,7 +68,7 @@ import Testing
     @Test func `readers see each batch whole or not at all`() throws {
         let rounds = 60
         try database.inBatch {
-            for name in ["x", "y", "z"] { try database.create(name, ["n": 0]) }
+            for name: DocumentID in ["x", "y", "z"] { try database.create(name, ["n": 0]) }
         }
         let flag = Flag()
         let readers = (0..<3).map { _ in
@@ -88,7 +88,7 @@ import Testing
         }
         for round in 1...rounds {
             try database.inBatch {
-                for name in ["x", "y", "z"] {
+                for name: DocumentID in ["x", "y", "z"] {
                     try database.update(name) { $0["n"] = Fragment(round) }
                 }
             }
@@ -154,7 +154,7 @@ import Testing
         #expect(try database.documentCount == 240)
         #expect(try database.lastSequence == 240)
         // The two documents of a batch have neighbouring sequences.
-        let changes = try database.changes().changes.map(\.id)
+        let changes = try database.changes().changes.map(\.id.text)
         for index in stride(from: 0, to: changes.count, by: 2) {
             #expect(changes[index].dropLast() == changes[index + 1].dropLast())
         }

@@ -13,7 +13,7 @@ import Testing
 
     init() throws { database = try Database.inMemory() }
 
-    private func edit(_ id: String, _ times: Int, in database: Database) throws {
+    private func edit(_ id: DocumentID, _ times: Int, in database: Database) throws {
         try database.inBatch {
             for n in 0..<times {
                 try database.put(
@@ -34,8 +34,8 @@ import Testing
         try edit("a", 1_100, in: database)
         let history = try database.revisionHistory(of: "a")
         #expect(history.count == 1_000)
-        #expect(history.first?.hasPrefix("1100-") == true)
-        #expect(history.last?.hasPrefix("101-") == true)
+        #expect(history.first?.description.hasPrefix("1100-") == true)
+        #expect(history.last?.description.hasPrefix("101-") == true)
         let tree = try #require(try database.revisionTree(of: "a"))
         try tree.checkInvariants()
         #expect(tree.nodes.filter { $0.sequence != nil }.count == 20)
@@ -64,21 +64,21 @@ import Testing
     @Test func `a branch that begins among the older revisions meets them`() throws {
         try edit("a", 100, in: database)
         let main = try database.revisionHistory(of: "a")
-        let base = Array(main.drop { !$0.hasPrefix("30-") })
-        let branch = (31...60).reversed().map { "\($0)-b\($0)" }
+        let base = Array(main.drop { !$0.description.hasPrefix("30-") })
+        let branch: [RevisionID] = (31...60).reversed().map { "\($0)-b\($0)" }
         #expect(try database.putExistingRevision("a", history: branch + base, ["branch": true]))
         let tree = try #require(try database.revisionTree(of: "a"))
         try tree.checkInvariants()
-        #expect(try tree.history(of: RevisionID(branch[0])).map(\.description) == branch + base)
-        #expect(tree.history(of: try RevisionID(main[0])).map(\.description) == main)
-        #expect(tree.commonAncestorOfLiveLeaves?.id.description == base[0])
+        #expect(tree.history(of: branch[0]) == branch + base)
+        #expect(tree.history(of: main[0]) == main)
+        #expect(tree.commonAncestorOfLiveLeaves?.id == base[0])
         #expect(try database.conflict(of: "a")?.ancestorRevisionID == base[0])
         #expect(try database.leafRevisions(of: "a").map(\.revisionID) == [main[0], branch[0]])
         #expect(try database.problems() == [])
     }
 
     @Test func `a history that goes back farther than the one here is learnt`() throws {
-        let history = (1...200).reversed().map { "\($0)-x" }
+        let history: [RevisionID] = (1...200).reversed().map { "\($0)-x" }
         try database.putExistingRevision("a", history: Array(history[50...70]), [:])
         try database.putExistingRevision("a", history: Array(history[20...55]), [:])
         #expect(try database.revisionHistory(of: "a") == Array(history[20...70]))
@@ -94,7 +94,7 @@ import Testing
         #expect(code { try database.put("a", ["b": 1], parent: old) } == .conflict)
         let branch = try database.put("a", ["b": 1], parent: old, options: .allowConflict)
         let tree = try #require(try database.revisionTree(of: "a"))
-        #expect(try tree.history(of: RevisionID(branch.revisionID))[1].description == old)
+        #expect(tree.history(of: branch.revisionID)[1] == old)
         #expect(try database.leafRevisions(of: "a").count == 2)
         #expect(try database.problems() == [])
     }
@@ -112,15 +112,15 @@ import Testing
     @Test func `a purged branch leaves no older revisions, and what it shares stays`() throws {
         try edit("a", 100, in: database)
         let main = try database.revisionHistory(of: "a")
-        let base = Array(main.drop { !$0.hasPrefix("30-") })
-        let branch = (31...90).reversed().map { "\($0)-b" }
+        let base = Array(main.drop { !$0.description.hasPrefix("30-") })
+        let branch: [RevisionID] = (31...90).reversed().map { "\($0)-b" }
         try database.putExistingRevision("a", history: branch + base, ["branch": true])
         let leaf = try database.revisionHistory(of: "a")[0]
         #expect(try database.purge("a", revisions: [leaf]) == [leaf])
         #expect(try database.revisionHistory(of: "a") == branch + base)
         let text = try rows("olderRevisions", in: database).map(\.summary).joined()
-        #expect(!text.contains(main[60]) && !text.contains(main[10]))
-        #expect(text.contains(base[10]))
+        #expect(!text.contains(main[60].description) && !text.contains(main[10].description))
+        #expect(text.contains(base[10].description))
         #expect(try database.problems() == [])
     }
 
@@ -175,7 +175,7 @@ import Testing
         let history = try database.revisionHistory(of: "a")
         try database.core.write { context in
             let (writer, snapshot) = try context.transaction()
-            let key = OlderRevisionsKey(try DocumentID("b"), 3).bytes
+            let key = OlderRevisionsKey("b", 3).bytes
             let damage: [UInt8] = [0xFF]
             try writer.set(
                 damage.span, forKey: key.span, in: snapshot.core.stores.olderRevisions)
@@ -195,14 +195,14 @@ import Testing
 
     @Test func `damage among older revisions is named`() throws {
         try edit("a", 100, in: database)
-        let leaf = try RevisionID(database.revisionHistory(of: "a")[0])
+        let leaf = try database.revisionHistory(of: "a")[0]
         try database.core.write { context in
             let (writer, snapshot) = try context.transaction()
             let store = snapshot.core.stores.olderRevisions
             func put(_ id: String, _ number: UInt64, _ tree: RevisionTree) throws {
                 var bytes: [UInt8] = []
                 tree.encode(to: &bytes)
-                let key = OlderRevisionsKey(try DocumentID(id), number).bytes
+                let key = OlderRevisionsKey(try DocumentID(validating: id), number).bytes
                 try writer.set(bytes.span, forKey: key.span, in: store)
             }
             var tree = RevisionTree()

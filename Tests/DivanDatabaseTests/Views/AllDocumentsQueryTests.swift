@@ -8,26 +8,26 @@ import Testing
 
     init() throws { database = try Database.inMemory() }
 
-    private func ids(_ edit: (inout ViewQuery) -> Void = { _ in }) throws -> [String?] {
+    private func ids(_ edit: (inout ViewQuery) -> Void = { _ in }) throws -> [DocumentID?] {
         var query = database.allDocumentsQuery()
         edit(&query)
         return try query.run().map(\.documentID)
     }
 
     @Test func `a query of all documents has a row a document`() throws {
-        for id in ["b", "a", "c"] { try database.create(id, ["n": 1]) }
+        for id: DocumentID in ["b", "a", "c"] { try database.create(id, ["n": 1]) }
         try database.delete("c")
         let rows = try database.allDocumentsQuery().run()
         #expect(rows.map(\.key) == ["a", "b"])
         #expect(rows.map(\.documentID) == ["a", "b"])
         let revision = try #require(try database.document(withID: "a")?.revisionID)
-        #expect(rows[0].value == ["rev": .string(revision)])
+        #expect(rows[0].value == ["rev": .string(revision.description)])
         #expect(try rows[0].document()?["n"].int == 1)
         #expect(rows.totalRows == 2)
     }
 
     @Test func `a query of all documents finds ranges, sets and conflicts`() throws {
-        for id in ["a", "b", "c", "d"] { try database.create(id) }
+        for id: DocumentID in ["a", "b", "c", "d"] { try database.create(id) }
         try database.delete("d")
         try database.putExistingRevision("x", history: ["1-b"], ["n": 1])
         try database.putExistingRevision("x", history: ["1-a"], ["n": 2])
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `prefix matching finds the IDs that begin with a text`() throws {
-        for id in ["task-1", "task-2", "tasks", "note-1"] { try database.create(id) }
+        for id: DocumentID in ["task-1", "task-2", "tasks", "note-1"] { try database.create(id) }
         #expect(
             try ids {
                 $0.startKey = "task-"

@@ -23,7 +23,7 @@ import Testing
         _ coder: RowKeyCoder, _ random: inout DivanTestSupport.SeededRandom
     ) throws -> Emitted {
         let key = RandomJSON.value(using: &random)
-        let id = try DocumentID("d\(random.below(1_000))")
+        let id = DocumentID("d\(random.below(1_000))")
         let value = random.oneIn(3) ? nil : PackedValue(RandomJSON.value(using: &random))
         var (bytes, forms): ([UInt8], NumberForms) = ([], NumberForms())
         coder.append(key, to: &bytes, &forms)

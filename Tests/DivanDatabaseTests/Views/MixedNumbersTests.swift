@@ -22,11 +22,11 @@ import Testing
                 ("h", [2.0, "q"]),
                 ("i", [2, "b"]), ("j", ["part": 1.0, "size": 2]), ("k", ["part": 1, "size": 2.0]),
             ]
-            for (id, key) in keys { try database.create(id, ["key": key]) }
+            for (id, key) in keys { try database.create(DocumentID(id), ["key": key]) }
         }
     }
 
-    private func ids(_ edit: (inout ViewQuery) -> Void) throws -> [String] {
+    private func ids(_ edit: (inout ViewQuery) -> Void) throws -> [DocumentID] {
         var query = view.query()
         query.mapOnly = true
         edit(&query)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func `a range has every key between, in the order of what differs`() throws {
-        func range(_ edit: @escaping (inout ViewQuery) -> Void = { _ in }) throws -> [String] {
+        func range(_ edit: @escaping (inout ViewQuery) -> Void = { _ in }) throws -> [DocumentID] {
             try ids {
                 $0.startKey = [1, "a"]
                 $0.endKey = [1.0, "z"]

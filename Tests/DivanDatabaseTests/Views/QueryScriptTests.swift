@@ -30,7 +30,7 @@ private struct QueryInterpreter: ScriptInterpreter {
         let first = command.arguments.first ?? ""
         switch command.name {
         case "doc": try save(command)
-        case "delete": try database.delete(first)
+        case "delete": try database.delete(DocumentID(first))
         case "reduce": reduce = try Self.reduce(command)
         case "collation": collation = try Self.collation(command)
         case "query": return try query(command)
@@ -41,7 +41,9 @@ private struct QueryInterpreter: ScriptInterpreter {
 
     private func save(_ command: ScriptCommand) throws {
         let id = command.arguments.first ?? ""
-        let document = try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
+        let document =
+            try database.document(withID: DocumentID(id))?.toMutable()
+            ?? MutableDocument(id: DocumentID(id))
         let keys = try command.arguments.dropFirst().map(Self.json)
         document.set(JSONValue.array(keys), forKey: "keys")
         let value = try command.options["value"].map(Self.json)
@@ -78,8 +80,8 @@ private struct QueryInterpreter: ScriptInterpreter {
         var query = view.query()
         query.startKey = try command.options["start"].map(Self.json)
         query.endKey = try command.options["end"].map(Self.json)
-        query.startKeyDocumentID = command.options["start-doc"]
-        query.endKeyDocumentID = command.options["end-doc"]
+        query.startKeyDocumentID = command.options["start-doc"].map { DocumentID($0) }
+        query.endKeyDocumentID = command.options["end-doc"].map { DocumentID($0) }
         query.keys = try command.options["keys"].map { try Self.json($0).array ?? [] }
         query.prefixMatchLevel = try Self.number(command, "prefix") ?? 0
         query.skip = try Self.number(command, "skip") ?? 0
@@ -91,7 +93,7 @@ private struct QueryInterpreter: ScriptInterpreter {
         query.inclusiveStart = !words.contains("after-start")
         query.inclusiveEnd = !words.contains("before-end")
         return try query.run().map { row in
-            [row.key.description, row.sourceDocumentID, row.value?.description]
+            [row.key.description, row.sourceDocumentID?.text, row.value?.description]
                 .compactMap(\.self).joined(separator: "  ")
         }
     }

@@ -126,7 +126,7 @@ import Testing
         #expect(descending == ["d2", "d1", "d0"])
     }
 
-    private func keysAndIDs(_ edit: (inout ViewQuery) -> Void) throws -> [String?] {
+    private func keysAndIDs(_ edit: (inout ViewQuery) -> Void) throws -> [DocumentID?] {
         var query = view.query()
         edit(&query)
         return try query.run().map(\.documentID)
@@ -258,8 +258,8 @@ import Testing
         try database.update("d0") { $0["value"] = 5 }
         #expect(row.includedDocument?["value"].int == 0)
         // The included document is of the moment of the query, another one is looked up.
-        #expect(try row.documentRevisionID?.hasPrefix("1-") == true)
-        #expect(try plain.documentRevisionID?.hasPrefix("2-") == true)
+        #expect(try row.documentRevisionID?.description.hasPrefix("1-") == true)
+        #expect(try plain.documentRevisionID?.description.hasPrefix("2-") == true)
         #expect(try plain.sequenceNumber == database.lastSequence)
     }
 

@@ -162,7 +162,7 @@ import Testing
             for _ in 0..<12 {
                 try database.inBatch {
                     for _ in 0..<60 {
-                        let id = "d\(random.below(400))"
+                        let id: DocumentID = "d\(random.below(400))"
                         if random.oneIn(6), try database.contains(id) {
                             try database.delete(id)
                             continue
@@ -192,7 +192,7 @@ import Testing
     @Test func `sums add arrays and objects of numbers and stay exact`() throws {
         try store([(1, [1, 2]), (2, [10, 20, 30]), (3, 5)])
         #expect(try tracks.query().run().first?.value == [16, 22, 30])
-        for id in ["t0", "t1", "t2"] { try database.delete(id) }
+        for id in ["t0", "t1", "t2"] { try database.delete(DocumentID(id)) }
         try database.create("a", ["key": 1, "seconds": ["x": 1, "y": ["z": 2]]])
         try database.create("b", ["key": 2, "seconds": ["x": 9_007_199_254_740_992]])
         let sum = try #require(try tracks.query().run().first?.value)

@@ -68,7 +68,7 @@ import Testing
         func sorted() throws -> [String] {
             var query = try database.find(selector: ["text": ["$gte": ""]])
             query.sort = [SortKey("text")]
-            return try query.run().map(\.id)
+            return try query.run().map(\.id.text)
         }
         let scanned = try sorted()
         #expect(scanned == Self.texts.indices.map { "\($0)" })

@@ -35,15 +35,15 @@ import Testing
         _ database: Database, _ model: inout ReferenceView, _ random: inout SeededRandom
     ) throws {
         for _ in 0..<Int.random(in: 1...25, using: &random) {
-            let id = "d\(Int.random(in: 0..<40, using: &random))"
+            let id: DocumentID = "d\(Int.random(in: 0..<40, using: &random))"
             let exists = try database.contains(id)
             switch Int.random(in: 0..<10, using: &random) {
             case 0 where exists:
                 try database.delete(id)
-                model.set(id, nil)
+                model.set(id.text, nil)
             case 1 where exists:
                 try database.purge(id)
-                model.set(id, nil)
+                model.set(id.text, nil)
             default:
                 let rows = (0..<Int.random(in: 0...3, using: &random)).map { _ in
                     (key: key(&random), value: Int64.random(in: -99...99, using: &random))
@@ -55,7 +55,7 @@ import Testing
                 } else {
                     try database.create(id, ["rows": list])
                 }
-                model.set(id, rows)
+                model.set(id.text, rows)
             }
         }
     }
@@ -110,7 +110,7 @@ import Testing
         let expected = model.window(model.rows(query), query)
         let found = try query.run().map {
             ReferenceView.Row(
-                key: $0.key, documentID: $0.documentID ?? "", value: $0.value?.int64 ?? 0)
+                key: $0.key, documentID: $0.documentID?.text ?? "", value: $0.value?.int64 ?? 0)
         }
         #expect(found == expected, "round \(round)")
         query.mapOnly = false

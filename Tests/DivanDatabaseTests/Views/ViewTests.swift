@@ -2,6 +2,7 @@
 
 @testable import DivanDatabase
 import DivanJSON
+internal import DivanModel
 import DivanQuery
 import DivanStorage
 import DivanTestSupport
@@ -142,8 +143,8 @@ import Testing
     @Test func `a change of the collation or the document type builds the index anew`() throws {
         let view = database.view(named: "names")
         view.setMap(version: "1") { document, emit in emit(document["name"]) }
-        for name in ["b", "A", "a"] {
-            try database.create(name, ["name": .string(name), "type": "letter"])
+        for name: DocumentID in ["b", "A", "a"] {
+            try database.create(name, ["name": .string(name.text), "type": "letter"])
         }
         try database.create("x", ["name": "x"])
         #expect(try view.query().run().map(\.key) == ["a", "A", "b", "x"])

@@ -26,8 +26,8 @@ struct AttachmentsPart {
         let texts = Material.attachments(isQuick: true, harness.random(5))
         try await pair.there.store(texts.map(\.text))
         try await harness.replicate(pair, .divanPulls, part: "attachments")
-        for id in Set(texts.map { ExactString($0.id) }) {
-            guard let document = try pair.local.document(withID: id.text)?.toMutable() else {
+        for id in Set(texts.map { DocumentID($0.id) }) {
+            guard let document = try pair.local.document(withID: id)?.toMutable() else {
                 continue
             }
             document.set("here", forKey: "edited")
@@ -94,8 +94,8 @@ struct AttachmentsPart {
         }
         try await pull.run()
         var count = 0
-        for id in Set(texts.map { ExactString($0.id) }) {
-            for revision in try pair.local.leafRevisions(of: id.text) {
+        for id in Set(texts.map { DocumentID($0.id) }) {
+            for revision in try pair.local.leafRevisions(of: id) {
                 for attachment in revision.attachments {
                     try await pull.downloadAttachment(attachment)
                     count += 1

@@ -50,7 +50,7 @@ struct FiltersPart {
     private func identifiers(_ direction: Direction) async throws {
         let wanted = ["f1", "f19", "a/b", "\u{E9}", "a+b", "_design/x", "100%", "not there"]
         var terms = Terms()
-        terms.documentIDs = wanted
+        terms.documentIDs = wanted.map { DocumentID($0) }
         let present = Set(wanted.dropLast().map { ExactString($0) })
         try await expect(present, direction, "of IDs", terms)
     }

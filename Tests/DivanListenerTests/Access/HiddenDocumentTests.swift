@@ -20,7 +20,8 @@ import Testing
     private static func site(hiding: Bool) throws -> TestSite {
         let site = try TestSite { options in
             options.access = .users(["root": "r"])
-            options.authorization.reading = { _, _, document in !document.id.contains("hidden") }
+            options.authorization.reading = { _, _, document in !document.id.text.contains("hidden")
+            }
         }
         let path = site.folder.path + "/listener.json"
         var file = try AccountsFile.load(path)
@@ -33,22 +34,24 @@ import Testing
         }
         if hiding { try hide(in: database) }
         for (id, n) in [("shown", 1), ("z", 3)] as [(String, JSONValue)] {
-            try put(id, revision, n, in: database)
+            try put(DocumentID(id), RevisionID(revision), n, in: database)
         }
         return site
     }
 
     private static func hide(in database: Database) throws {
-        for id in ["hidden", "a-hidden", "_design/hidden"] {
-            try put(id, revision, 0, in: database)
+        for id: DocumentID in ["hidden", "a-hidden", "_design/hidden"] {
+            try put(id, RevisionID(revision), 0, in: database)
         }
-        for revision in [revision, other] { try put("hidden2", revision, 2, in: database) }
-        try put("hidden-gone", revision, 2, in: database)
+        for revision in [revision, other] {
+            try put("hidden2", RevisionID(revision), 2, in: database)
+        }
+        try put("hidden-gone", RevisionID(revision), 2, in: database)
         try database.delete("hidden-gone")
     }
 
     private static func put(
-        _ id: String, _ revision: String, _ n: JSONValue, in database: Database
+        _ id: DocumentID, _ revision: RevisionID, _ n: JSONValue, in database: Database
     ) throws {
         try database.putExistingRevision(
             id, history: [revision],

@@ -32,7 +32,9 @@ import Testing
                     JSONParser.parse(Self.members).object ?? [:], in: database)
             }
             guard name != "target" else { continue }
-            for id in ["a", "b", "_design/d"] { _ = try database.put(id, [:], parent: nil) }
+            for id: DocumentID in ["a", "b", "_design/d"] {
+                _ = try database.put(id, [:], parent: nil)
+            }
         }
     }
 

@@ -151,11 +151,11 @@ import Testing
     }
 
     /// The requests that a listener has got.
-    private static func put(_ id: String, _ database: Database) throws {
+    private static func put(_ id: DocumentID, _ database: Database) throws {
         try database.save(MutableDocument([:], id: id))
     }
 
-    private static func contains(_ id: String, _ database: Database) throws -> Bool {
+    private static func contains(_ id: DocumentID, _ database: Database) throws -> Bool {
         try database.contains(id)
     }
 }

@@ -162,7 +162,7 @@ import Testing
         let site = try site()
         let database = try site.manager.database(named: "db")
         database.setValidation(named: "_design/auth") { revision, context in
-            guard revision["type"].string == "note" || revision.id.hasPrefix("_design/") else {
+            guard revision["type"].string == "note" || revision.id.text.hasPrefix("_design/") else {
                 throw context.rejection("Only notes.")
             }
         }

@@ -16,7 +16,7 @@ import Testing
         database = try site.manager.database(named: "db")
     }
 
-    private func date(_ id: String) throws -> Double? {
+    private func date(_ id: DocumentID) throws -> Double? {
         try database.expirationDate(of: id)?.timeIntervalSince1970
     }
 

@@ -14,7 +14,7 @@ import Testing
     init() throws {
         site = try TestSite()
         database = try site.manager.database(named: "db")
-        for id in ["a", "b"] { try database.save(MutableDocument(["n": 1], id: id)) }
+        for id: DocumentID in ["a", "b"] { try database.save(MutableDocument(["n": 1], id: id)) }
         database.view(named: "d/v").setMap(version: "1") { document, emit in
             emit(document["n"], nil)
         }

@@ -276,7 +276,7 @@ import Testing
 
     /// Makes three documents, of which one has an attachment whose content is then lost.
     private func loseContent() throws -> String {
-        for id in ["a", "c"] { try database.put(id, [:], parent: nil) }
+        for id: DocumentID in ["a", "c"] { try database.put(id, [:], parent: nil) }
         let content = [UInt8]("content that is lost".utf8)
         let revision = try database.put(
             "b", ["n": 1], parent: nil, attachments: ["t": .bytes(content)]
@@ -285,7 +285,7 @@ import Testing
             .map { site.folder.appending(path: $0) }
         let file = try #require(files.first { (try? Data(contentsOf: $0)) == Data(content) })
         try FileManager.default.removeItem(at: file)
-        return revision
+        return revision.description
     }
 
     @Test func `a document whose content is lost keeps none of the others from a replicator`()
@@ -313,8 +313,8 @@ import Testing
         let folder = TestSite.newFolder()
         let manager = try Manager(directory: folder)
         let database = try manager.database(named: "db")
-        for id in ["a", "b", "c"] {
-            try database.put(id, ["text": .string(id + "xxxxxxxxxx")], parent: nil)
+        for id: DocumentID in ["a", "b", "c"] {
+            try database.put(id, ["text": .string("\(id)xxxxxxxxxx")], parent: nil)
         }
         // The last close moves everything from the log into the main file.
         manager.close()

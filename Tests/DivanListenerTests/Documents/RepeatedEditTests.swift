@@ -17,7 +17,7 @@ import Testing
         database = try site.manager.database(named: "db")
     }
 
-    private func make(_ id: String) throws -> String {
+    private func make(_ id: DocumentID) throws -> RevisionID {
         try database.put(id, ["n": 1], parent: nil).revisionID
     }
 
@@ -48,15 +48,17 @@ import Testing
             // Not by the helper that compares the two ways to answer: that would send it twice.
             var head = RequestHead(
                 method: edit.method,
-                target: edit.path.replacing("REV", with: revision), headers: edit.headers)
+                target: edit.path.replacing("REV", with: revision.description),
+                headers: edit.headers)
             if let match = head.headers["If-Match"] {
-                head.headers["If-Match"] = match.replacing("REV", with: revision)
+                head.headers["If-Match"] = match.replacing("REV", with: revision.description)
             }
             if let destination = head.headers["Destination"] {
-                head.headers["Destination"] = destination.replacing("REV", with: revision)
+                head.headers["Destination"] = destination.replacing(
+                    "REV", with: revision.description)
             }
             head.headers["Host"] = "localhost"
-            let body = Array(edit.body.replacing("REV", with: revision).utf8)
+            let body = Array(edit.body.replacing("REV", with: revision.description).utf8)
             return TestAnswer(
                 site.router.respond(ListenerRequest(head, body: .bytes(body))))
         }
@@ -89,7 +91,7 @@ import Testing
     @Test func `a document is deleted once`() throws {
         let first = try make("a")
         let second = try database.put("a", ["n": 2], parent: first).revisionID
-        func delete(_ rev: String) -> TestAnswer { site.send("DELETE", "/db/a?rev=\(rev)") }
+        func delete(_ rev: RevisionID) -> TestAnswer { site.send("DELETE", "/db/a?rev=\(rev)") }
         #expect(delete(first).status == 409)
         #expect(delete("1-unknown").status == 409)
         #expect(delete(second).status == 200)
@@ -108,7 +110,7 @@ import Testing
     }
 
     @Test func `a losing revision of a conflict is deleted once`() throws {
-        for revision in ["2-a", "2-b"] {
+        for revision: RevisionID in ["2-a", "2-b"] {
             try database.putExistingRevision("a", history: [revision, "1-r"], [:])
         }
         #expect(site.send("DELETE", "/db/a?rev=2-a").status == 200)

@@ -83,7 +83,7 @@ import Testing
         }
 
         func save(_ ids: String...) throws {
-            for id in ids { try there.save(MutableDocument(["n": 1], id: id)) }
+            for id in ids { try there.save(MutableDocument(["n": 1], id: DocumentID(id))) }
         }
 
         func hasFeed(_ kind: String) -> Bool { feeds.withLock { $0.contains(kind) } }
@@ -199,7 +199,7 @@ import Testing
         defer { served.stop() }
         let saved = try served.there.put("b", ["n": 1], parent: nil)
         let pull = served.pull(mode) {
-            $0.headers = ["X-Rev": saved.revisionID]
+            $0.headers = ["X-Rev": saved.revisionID.description]
             $0.channels = ["news", "sports"]
             $0.customProperties = ["heartbeat": 20_000]
         }

@@ -106,11 +106,11 @@ import Testing
             defer { manager.close() }
             let jobs = try manager.database(named: "_replicator")
             _ = try manager.database(named: "source")
-            for id in ["job", "other"] {
+            for id: DocumentID in ["job", "other"] {
                 try jobs.save(
                     MutableDocument(
                         [
-                            "source": "source", "target": .string(id), "create_target": true,
+                            "source": "source", "target": .string(id.text), "create_target": true,
                             "continuous": true,
                         ],
                         id: id))

@@ -30,7 +30,7 @@ import Testing
     private func fill(_ database: Database, _ count: Int) throws {
         try database.inBatch {
             for n in 0..<count {
-                let id = "d\(n)"
+                let id: DocumentID = "d\(n)"
                 let first = try database.put(id, ["n": .integer(Int64(n))], parent: nil).revisionID
                 switch n % 10 {
                 case 1: try database.put(id, ["n": -1], parent: first)
@@ -278,7 +278,7 @@ import Testing
         let database = try manager.database(named: "app")
         let task = MutableDocument(["type": "task", "title": "Learning", "sdk": "Swift"])
         try database.save(task)
-        #expect(!task.id.isEmpty)
+        #expect(!task.id.text.isEmpty)
         let read = try #require(try database.document(withID: task.id))
         #expect(
             "\(read.string(forKey: "title") ?? "") \(read.string(forKey: "sdk") ?? "")"
@@ -455,14 +455,14 @@ import Testing
             ("\u{E9}", [UInt8](repeating: 1, count: length)),
             ("e\u{301}", [UInt8](repeating: 2, count: length)),
         ]
-        func save(_ database: Database, _ id: String) throws {
+        func save(_ database: Database, _ id: DocumentID) throws {
             let document = MutableDocument([:], id: id)
             for (name, bytes) in contents {
                 document.setAttachment(named: name, contentType: nil, .bytes(bytes))
             }
             try database.save(document)
         }
-        func hasBoth(_ database: Database, _ id: String) throws -> Bool {
+        func hasBoth(_ database: Database, _ id: DocumentID) throws -> Bool {
             let document = try database.document(withID: id)
             return try contents.allSatisfy { name, bytes in
                 try document?.attachment(named: name)?.content() == bytes

@@ -19,7 +19,7 @@ import Testing
         site = try TestSite()
         source = try site.manager.database(named: "source")
         for (id, n) in [("a", 1), ("b", 2), ("c", 3)] {
-            try source.save(MutableDocument(["n": .integer(Int64(n))], id: id))
+            try source.save(MutableDocument(["n": .integer(Int64(n))], id: DocumentID(id)))
         }
     }
 

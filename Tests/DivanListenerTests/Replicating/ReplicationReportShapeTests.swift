@@ -20,7 +20,7 @@ import Testing
     init() throws {
         site = try TestSite()
         source = try site.manager.database(named: "source")
-        for id in ["a", "b", "c"] { try source.save(MutableDocument([:], id: id)) }
+        for id: DocumentID in ["a", "b", "c"] { try source.save(MutableDocument([:], id: id)) }
     }
 
     /// Sends `_replicate` from a thread that may wait, since its work is done on those of tasks.

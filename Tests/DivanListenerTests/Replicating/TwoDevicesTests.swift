@@ -42,7 +42,7 @@ import Testing
         return (notes, push, pull)
     }
 
-    private func save(_ id: String, in database: Database) throws {
+    private func save(_ id: DocumentID, in database: Database) throws {
         try database.save(MutableDocument([:], id: id))
     }
 

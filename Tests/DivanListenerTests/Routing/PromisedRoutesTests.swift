@@ -17,8 +17,8 @@ import Testing
     }
 
     /// Puts a document and returns the ID of its revision.
-    private func put(_ id: String, _ properties: JSONObject = [:]) throws -> String {
-        try database.save(MutableDocument(properties, id: id)).document.revisionID
+    private func put(_ id: DocumentID, _ properties: JSONObject = [:]) throws -> String {
+        try database.save(MutableDocument(properties, id: id)).document.revisionID.description
     }
 
     @Test func `the list of databases has ranges, a direction and windows`() throws {
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func `deleted documents are listed when asked for`() throws {
-        for id in ["a", "b"] { _ = try put(id) }
+        for id: DocumentID in ["a", "b"] { _ = try put(id) }
         try database.delete("a")
         func ids(_ options: String) -> [String]? {
             site.send("GET", "/db/_all_docs" + options).json["rows"]?.array?.compactMap {
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func `every row of a feed has its sequence, whatever seq_interval says`() throws {
-        for id in ["a", "b", "c"] { _ = try put(id) }
+        for id: DocumentID in ["a", "b", "c"] { _ = try put(id) }
         let feed = site.send("GET", "/db/_changes?seq_interval=2").json
         #expect(feed["results"]?.array?.compactMap { $0["seq"]?.int64 } == [1, 2, 3])
     }
@@ -95,15 +95,15 @@ import Testing
     // MARK: - Listeners
 
     /// Whether a database has heard of a document, deleted or not.
-    private func knows(_ id: String, _ database: Database) throws -> Bool {
+    private func knows(_ id: DocumentID, _ database: Database) throws -> Bool {
         try database.revisionTree(of: id) != nil
     }
 
     /// Makes documents and deletes them.
     private func deleteNew(_ ids: String...) throws {
         for id in ids {
-            _ = try put(id)
-            try database.delete(id)
+            _ = try put(DocumentID(id))
+            try database.delete(DocumentID(id))
         }
     }
 

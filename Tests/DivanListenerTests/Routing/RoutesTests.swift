@@ -13,7 +13,7 @@ import Testing
         let site = try TestSite()
         let database = try site.manager.database(named: "db")
         for (id, age) in [("a", 30), ("b", 20), ("c", 30)] as [(String, Int64)] {
-            try database.save(MutableDocument(["age": .integer(age)], id: id))
+            try database.save(MutableDocument(["age": .integer(age)], id: DocumentID(id)))
         }
         database.view(named: "people/byAge").setMap(version: "1", reduce: .count) {
             document, emit in
@@ -57,7 +57,7 @@ import Testing
         ]
         for (design, view, _) in views {
             let body: JSONObject = ["views": [view: ["map": .string(design)]]]
-            try database.save(MutableDocument(body, id: "_design/" + design))
+            try database.save(MutableDocument(body, id: "_design/\(design)"))
         }
         for _ in 0..<2 {
             for (design, _, path) in views {

@@ -26,7 +26,9 @@ import Testing
     private static let continuous = #"{"source":"source","target":"target","continuous":true}"#
     private static let once = #"{"source":"source","target":"target"}"#
 
-    private func add(_ id: String, to database: Database? = nil, _ body: JSONObject = [:]) throws {
+    private func add(_ id: DocumentID, to database: Database? = nil, _ body: JSONObject = [:])
+        throws
+    {
         _ = try (database ?? source).put(id, body, parent: nil)
     }
 
@@ -71,7 +73,7 @@ import Testing
         async throws
     {
         func open() throws -> Database { try site.manager.database(named: "_replicator") }
-        func describe(_ id: String, in database: Database) throws {
+        func describe(_ id: DocumentID, in database: Database) throws {
             _ = try database.put(
                 id, ["source": "source", "target": "target", "continuous": true], parent: nil)
         }

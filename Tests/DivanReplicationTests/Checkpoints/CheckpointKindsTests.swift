@@ -23,12 +23,12 @@ import Testing
         }
     }
 
-    private func forget(_ purged: String, expired: String? = nil) throws {
-        try here.purge(purged)
+    private func forget(_ purged: String, expired: DocumentID? = nil) throws {
+        try here.purge(DocumentID(purged))
         if let expired { try here.setExpiration(of: expired, at: Date(timeIntervalSince1970: 1)) }
     }
 
-    private func isHere(_ id: String) throws -> Bool { try here.contains(id) }
+    private func isHere(_ id: String) throws -> Bool { try here.contains(DocumentID(id)) }
 
     /// Sets the kind, and lets it save its last checkpoint however busy the machine is.
     private func kind(isContinuous: Bool) -> (inout ReplicationConfiguration) -> Void {
@@ -168,7 +168,7 @@ import Testing
     @Test func `a conflict that a one-shot pull of an earlier version has noted is ended`()
         async throws
     {
-        let note = "_divan/pull-conflicts-\(id(isContinuous: false).text)"
+        let note: DocumentID = "_divan/pull-conflicts-\(id(isContinuous: false).text)"
         let first = try here.put("a", ["n": 1], parent: nil)
         try here.put("a", ["n": 2], parent: first.revisionID)
         try here.put("a", ["n": 3], parent: first.revisionID, options: .allowConflict)

@@ -33,8 +33,8 @@ import Testing
     @Test func `a revision that a feed names twice is one`() throws {
         var engine = ReplicationEngine(since: nil, isContinuous: false)
         _ = engine.start()
-        let id = try DocumentID("a")
-        let revision = try RevisionID("1-a")
+        let id: DocumentID = "a"
+        let revision = RevisionID("1-a")
         let page = ChangesPage(
             changes: [PeerChange(id: id, revisions: [revision, revision])],
             lastSequence: RemoteSequence(1 as UInt64), isAtEnd: true)
@@ -88,7 +88,7 @@ private struct OddEnds {
         page += 1
         let changes = try (0..<random.below(5)).map { _ in
             let revisions = try (0...random.below(4)).map { _ in try revision() }
-            return PeerChange(id: try DocumentID("doc\(random.below(6))"), revisions: revisions)
+            return PeerChange(id: "doc\(random.below(6))", revisions: revisions)
         }
         return ChangesPage(
             changes: changes, lastSequence: RemoteSequence(SequenceNumber(page)),
@@ -96,7 +96,7 @@ private struct OddEnds {
     }
 
     private mutating func revision() throws -> RevisionID {
-        try RevisionID("\(1 + random.below(2))-\(random.below(3))")
+        RevisionID("\(1 + random.below(2))-\(random.below(3))")
     }
 
     private mutating func missing(of changes: [PeerChange]) throws -> [MissingRevisions] {
@@ -120,7 +120,7 @@ private struct OddEnds {
             }
         }
         if random.oneIn(8) {
-            answers.append(try fetched(try DocumentID("doc\(random.below(6))"), revision()))
+            answers.append(try fetched("doc\(random.below(6))", revision()))
         }
         return answers
     }
@@ -156,6 +156,6 @@ private struct OddEnds {
 
     private mutating func failure(_ id: DocumentID?) -> ReplicationError {
         ReplicationError(
-            .rejected, "It is refused.", documentID: id?.text, isTransient: random.oneIn(3))
+            .rejected, "It is refused.", documentID: id, isTransient: random.oneIn(3))
     }
 }

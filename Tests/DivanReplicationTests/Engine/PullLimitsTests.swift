@@ -182,7 +182,7 @@ import Testing
         let peer = HTTPPeer(couch, for: here)
         for (body, isPage) in [(#"{"a":tru}"#, false), ("<html>", true), ("[]", true)] {
             couch.manner.withLock { $0.answers = [("_revs_diff", 200, body)] }
-            let offer = PeerChange(id: try DocumentID("a"), revisions: [try RevisionID("1-a")])
+            let offer = PeerChange(id: "a", revisions: [RevisionID("1-a")])
             let error = await #expect(throws: ReplicationError.self) {
                 try await peer.missingRevisions(of: [offer])
             }
@@ -196,8 +196,8 @@ import Testing
         let id = String(repeating: "i", count: 5_000)
         let errors = try await pull(Self.document(id))
         #expect(errors.count == 1)
-        #expect(errors.first?.documentID?.hasPrefix("iiii") == true)
-        #expect((errors.first?.documentID?.utf8.count ?? .max) <= 200)
+        #expect(errors.first?.documentID?.text.hasPrefix("iiii") == true)
+        #expect((errors.first?.documentID?.text.utf8.count ?? .max) <= 200)
         #expect(errors.first?.message.contains("4096") == true)
     }
 
@@ -341,7 +341,7 @@ import Testing
         let failed = FailedFetches()
         func fetched(_ id: String) throws -> FetchedRevision {
             FetchedRevision(
-                id: try DocumentID(id), revision: try RevisionID("1-a"),
+                id: try DocumentID(validating: id), revision: RevisionID("1-a"),
                 .failed(ReplicationError(.server, "down", isTransient: true)))
         }
         func isRefused(_ id: String) throws -> Bool {

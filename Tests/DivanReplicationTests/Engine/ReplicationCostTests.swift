@@ -90,7 +90,8 @@ import Testing
         let prebuilt = try Database.open(
             at: folder.appending(path: "made/prebuilt.divan"), options: options)
         try await prebuilt.makePullReplication(from: server).run()
-        #expect(try prebuilt.allDocuments().allSatisfy { $0.revisionID.hasPrefix("1-") })
+        #expect(
+            try prebuilt.allDocuments().allSatisfy { $0.revisionID.description.hasPrefix("1-") })
         #expect(try prebuilt.documentCount == 200)
         prebuilt.close()
 
@@ -104,7 +105,7 @@ import Testing
         let pull = installed.makePullReplication(from: server)
         let brought = Mutex<Set<String>>([])
         let token = pull.addDocumentListener { event in
-            brought.withLock { _ = $0.insert(event.id) }
+            brought.withLock { _ = $0.insert(event.id.text) }
         }
         try await pull.run()
         await eventually { brought.withLock { $0.count } == 4 }

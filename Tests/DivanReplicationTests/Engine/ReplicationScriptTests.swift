@@ -92,8 +92,10 @@ private struct EngineInterpreter: ScriptInterpreter {
     {
         try words.map { word in
             let parts = word.split(separator: ":").map(String.init)
-            let revisions = try parts[1].split(separator: ",").map { try RevisionID(String($0)) }
-            return (try DocumentID(parts[0]), revisions)
+            let revisions = try parts[1].split(separator: ",").map {
+                try RevisionID(validating: String($0))
+            }
+            return (try DocumentID(validating: parts[0]), revisions)
         }
     }
 

@@ -142,7 +142,8 @@ import Testing
         -> ReplicationEngine.Report
     {
         ReplicationEngine.Report(
-            id: try DocumentID(id), revision: try RevisionID(revision), error: error)
+            id: try DocumentID(validating: id), revision: try RevisionID(validating: revision),
+            error: error)
     }
 
     private static func failure(isTransient: Bool) -> ReplicationError {

@@ -51,7 +51,7 @@ private struct World {
     var flaw: Flaw?
 
     struct Saved: Hashable {
-        var id: String
+        var id: DocumentID
         var revision: RevisionID
     }
 
@@ -78,11 +78,11 @@ private struct World {
     // MARK: - Edits
 
     private mutating func edit(_ database: Database) throws {
-        let id = "doc\(random.below(8))"
+        let id: DocumentID = "doc\(random.below(8))"
         let current = try database.revisionTree(of: id)?.winner
         // Deep histories would be stemmed, and then the test could not tell what was lost.
         if let current, current.id.generation >= 15 { return }
-        let parent = current.map { $0.id.description }
+        let parent = current?.id
         if let current, !current.isTombstone, random.oneIn(4) {
             return note(try database.put(id, [:], parent: parent, options: .tombstone))
         }
@@ -107,7 +107,7 @@ private struct World {
 
     /// Makes a branch, as an edit elsewhere would, or ends a conflict.
     private mutating func conflict(_ database: Database) throws {
-        let id = "doc\(random.below(8))"
+        let id: DocumentID = "doc\(random.below(8))"
         guard let tree = try database.revisionTree(of: id), let winner = tree.winner else { return }
         if tree.isConflicted {
             if let kept = try database.resolveConflicts(of: id, with: .keepWinner) { note(kept) }
@@ -117,14 +117,12 @@ private struct World {
         guard let parent = history.dropFirst().first, winner.id.generation < 15 else { return }
         note(
             try database.put(
-                id, ["branch": .integer(Int64(random.below(1_000)))], parent: parent.description,
+                id, ["branch": .integer(Int64(random.below(1_000)))], parent: parent,
                 options: .allowConflict))
     }
 
     private mutating func note(_ document: Document) {
-        if let revision = try? RevisionID(document.revisionID) {
-            acknowledged.insert(Saved(id: document.id, revision: revision))
-        }
+        acknowledged.insert(Saved(id: document.id, revision: document.revisionID))
     }
 
     // MARK: - Replication
@@ -184,10 +182,10 @@ private struct World {
         for change in try database.changes().changes {
             let tree = try #require(try database.revisionTree(of: change.id))
             for leaf in try database.leafRevisions(of: change.id) {
-                let revision = try RevisionID(leaf.revisionID)
+                let revision = leaf.revisionID
                 let history = tree.history(of: revision).map(\.description).joined(separator: "<")
                 let attachments = try leaf.attachments.map { try $0.content() }
-                contents[change.id + " " + leaf.revisionID] =
+                contents["\(change.id) \(leaf.revisionID)"] =
                     "\(leaf.isDeleted) \(history) \(leaf.body.jsonText) \(attachments)"
             }
         }

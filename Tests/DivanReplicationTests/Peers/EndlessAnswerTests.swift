@@ -63,7 +63,7 @@ private final class EndlessServer: WireConnection {
     func `an error is read as far as it explains anything`(status: Int) async throws {
         let server = EndlessServer(status) { _ in Self.kilobyte }
         let peer = HTTPPeer(server, for: here)
-        let offer = PeerChange(id: try DocumentID("a"), revisions: [try RevisionID("1-a")])
+        let offer = PeerChange(id: "a", revisions: [RevisionID("1-a")])
         await #expect(throws: ReplicationError.self) { try await peer.information() }
         await #expect(throws: ReplicationError.self) {
             try await peer.missingRevisions(of: [offer])
@@ -97,7 +97,7 @@ private final class EndlessServer: WireConnection {
         ) { _ in Self.kilobyte }
         let peer = HTTPPeer(server, for: here)
         peer.lacks.withLock { $0.bulkGet = true }
-        let wanted = MissingRevisions(id: try DocumentID("a"), revisions: [try RevisionID("1-a")])
+        let wanted = MissingRevisions(id: "a", revisions: [RevisionID("1-a")])
         // It is about that document; what else was asked for still comes.
         let fetched = try await peer.revisions([wanted])
         guard case .failed(let error)? = fetched.first?.outcome else {

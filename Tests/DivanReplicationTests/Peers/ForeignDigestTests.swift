@@ -22,7 +22,7 @@ import Testing
         let saved = try there.put("a", ["n": 1], parent: nil)
         let stand = CouchStandIn(there)
         let document: JSONObject = [
-            "_id": "a", "_rev": .string(saved.revisionID), "n": 1,
+            "_id": "a", "_rev": .string(saved.revisionID.description), "n": 1,
             "_attachments": ["note": .object(stub)],
         ]
         let answer: JSONObject = [
@@ -146,8 +146,10 @@ import Testing
         var inline = Self.stub("crc-1", Self.text.count, ["data": "aGk="])
         for key in ["stub", "digest", "length"] { inline[key] = nil }
         let whole: JSONObject = [
-            "_id": "a", "_rev": .string(revision), "n": 1,
-            "_revisions": ["start": 1, "ids": [.string(String(revision.dropFirst(2)))]],
+            "_id": "a", "_rev": .string(revision.description), "n": 1,
+            "_revisions": [
+                "start": 1, "ids": [.string(String(revision.description.dropFirst(2)))],
+            ],
             "_attachments": ["note": .object(inline)],
         ]
         let server = try stand.serve { request, wire in

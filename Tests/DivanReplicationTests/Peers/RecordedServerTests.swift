@@ -67,11 +67,12 @@ import Testing
         for row in rows {
             let id = row["id"]?.string ?? ""
             let told = (row["changes"]?.array ?? []).compactMap { $0["rev"]?.string }
-            let leaves = try here.leafRevisions(of: id)
-            #expect(Set(leaves.map(\.revisionID)) == Set(told), "\(id)")
+            let leaves = try here.leafRevisions(of: DocumentID(id))
+            #expect(Set(leaves.map(\.revisionID.description)) == Set(told), "\(id)")
             for leaf in leaves {
                 let had = script.documents(of: recording.database).first {
-                    $0.json["_id"]?.string == id && $0.json["_rev"]?.string == leaf.revisionID
+                    $0.json["_id"]?.string == id
+                        && $0.json["_rev"]?.string == leaf.revisionID.description
                 }
                 #expect(properties(leaf.body.jsonValue()) == properties(had?.json))
                 try expect(leaf, toHave: had?.json["_attachments"]?.object ?? [:])

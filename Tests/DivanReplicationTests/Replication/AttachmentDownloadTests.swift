@@ -22,7 +22,7 @@ import Testing
     }
 
     /// A document here whose attachment's content is only there.
-    private func deferred(_ id: String = "a") async throws -> DocumentAttachment {
+    private func deferred(_ id: DocumentID = "a") async throws -> DocumentAttachment {
         let document = MutableDocument(["n": 1], id: id)
         document.setAttachment(named: "photo", contentType: "x/y", .bytes(Self.content))
         try there.save(document)
@@ -31,7 +31,7 @@ import Testing
         return try await photo(id)
     }
 
-    private func photo(_ id: String = "a") async throws -> DocumentAttachment {
+    private func photo(_ id: DocumentID = "a") async throws -> DocumentAttachment {
         try #require(try here.document(withID: id)?.attachment(named: "photo"))
     }
 

@@ -32,7 +32,7 @@ import Testing
         return try await here.makePushReplication(to: server.databaseURL).run()
     }
 
-    private func content(_ id: String, _ name: String) throws -> [UInt8]? {
+    private func content(_ id: DocumentID, _ name: String) throws -> [UInt8]? {
         try there.document(withID: id)?.attachment(named: name)?.content()
     }
 
@@ -108,7 +108,7 @@ import Testing
             (0..<12).map { n in
                 let revision = try #require(try here.document(withID: "d\(n)")).revisionID
                 return MissingRevisions(
-                    id: try DocumentID("d\(n)"), revisions: [try RevisionID(revision)])
+                    id: "d\(n)", revisions: [revision])
             }
         ).compactMap { fetched in
             if case .document(let document) = fetched.outcome { document } else { nil }

@@ -23,7 +23,9 @@ import Testing
         stand = CouchStandIn(there)
     }
 
-    private func attach(_ id: String, to database: Database, _ contents: [String: [UInt8]]) throws {
+    private func attach(_ id: DocumentID, to database: Database, _ contents: [String: [UInt8]])
+        throws
+    {
         let document = MutableDocument(["n": 1], id: id)
         for (name, bytes) in contents {
             document.setAttachment(named: name, contentType: "x/y", .bytes(bytes))
@@ -31,7 +33,7 @@ import Testing
         try database.save(document)
     }
 
-    private func content(_ database: Database, _ id: String, _ name: String = "large") throws
+    private func content(_ database: Database, _ id: DocumentID, _ name: String = "large") throws
         -> [UInt8]?
     {
         try database.document(withID: id)?.attachment(named: name)?.content()
@@ -114,7 +116,7 @@ import Testing
     @Test func `what may no longer be seen takes no other document's attachment along`()
         async throws
     {
-        for id in ["gone", "kept"] { try attach(id, to: there, ["large": Self.large]) }
+        for id: DocumentID in ["gone", "kept"] { try attach(id, to: there, ["large": Self.large]) }
         let pull = here.makePullReplication(from: there)
         try await pull.run()
         let gone = try #require(try there.document(withID: "gone"))

@@ -12,7 +12,7 @@ import Testing
         try await database.makePullReplication(from: server).run()
     }
 
-    private func leaves(_ database: Database) async throws -> [String] {
+    private func leaves(_ database: Database) async throws -> [RevisionID] {
         try database.leafRevisions(of: "contact").map(\.revisionID)
     }
 
@@ -87,7 +87,7 @@ import Testing
             for (database, side) in [(here, "h"), (there, "t")] {
                 group.addTask {
                     for n in 0..<60 {
-                        let id = "\(side)\(n % 6)"
+                        let id: DocumentID = "\(side)\(n % 6)"
                         if n < 6 {
                             try database.put(id, ["count": 1], parent: nil)
                         } else {
@@ -101,7 +101,7 @@ import Testing
             try await group.waitForAll()
         }
         for database in [here, there] {
-            for id in ["h0", "h5", "t0", "t5"] {
+            for id: DocumentID in ["h0", "h5", "t0", "t5"] {
                 try await eventually { try database.document(withID: id)?["count"].int == 10 }
             }
             #expect(try database.conflictCount == 0)

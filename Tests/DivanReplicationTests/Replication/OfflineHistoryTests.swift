@@ -118,7 +118,7 @@ import Testing
         let newest = try #require(tree?.winner?.id)
         let known = try server.revisionHistory(of: "note")[0]
         let wanted = MissingRevisions(
-            id: try DocumentID("note"), revisions: [newest], possibleAncestors: [try .init(known)])
+            id: "note", revisions: [newest], possibleAncestors: [known])
         let fetched = try await LocalPeer(device).revisions([wanted])
         guard case .document(let document)? = fetched.first?.outcome else {
             Issue.record("The revision was not sent.")

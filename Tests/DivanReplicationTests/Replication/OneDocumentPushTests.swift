@@ -45,7 +45,7 @@ import Testing
 
     private func errors(_ outcomes: [PutOutcome]) -> [String: ReplicationError] {
         var errors: [String: ReplicationError] = [:]
-        for case .failed(let error) in outcomes { errors[error.documentID ?? "?"] = error }
+        for case .failed(let error) in outcomes { errors[error.documentID?.text ?? "?"] = error }
         return errors
     }
 
@@ -83,7 +83,7 @@ import Testing
         async throws
     {
         let offer = PeerChange(
-            id: try DocumentID("a"), revisions: [try RevisionID("1-a"), try RevisionID("1-b")])
+            id: "a", revisions: [RevisionID("1-a"), RevisionID("1-b")])
         let peer = HTTPPeer(server, for: here)
         for entry in ["5", #"{"missing":"1-a"}"#, #"{"missing":["7-z"]}"#, #"{"missing":[3]}"#] {
             server.judge.withLock {
@@ -117,9 +117,9 @@ import Testing
     /// Puts the documents at once.
     private func outcomes(of count: Int) async throws -> [PutOutcome] {
         let wanted = try (0..<count).map { n in
-            let id = try DocumentID("d\(n)")
-            let revision = try #require(try here.document(withID: id.text)).revisionID
-            return MissingRevisions(id: id, revisions: [try RevisionID(revision)])
+            let id: DocumentID = "d\(n)"
+            let revision = try #require(try here.document(withID: id)).revisionID
+            return MissingRevisions(id: id, revisions: [revision])
         }
         let documents = try await LocalPeer(here).revisions(wanted).compactMap { fetched in
             if case .document(let document) = fetched.outcome { document } else { nil }
@@ -164,10 +164,10 @@ import Testing
 
     @Test func `an ID that is too long for a URL goes in a body`() async throws {
         let id = String(repeating: "é", count: 2_048)
-        try here.put(id, ["n": 1], parent: nil)
+        try here.put(DocumentID(id), ["n": 1], parent: nil)
         server.judge.withLock { $0 = { path, _ in path.utf8.count > 8_000 ? (400, "") : nil } }
         #expect(try await push().allSatisfy { $0.error == nil })
-        #expect(try there.contains(id))
+        #expect(try there.contains(DocumentID(id)))
     }
 
     // MARK: - Answers that make no sense

@@ -73,7 +73,7 @@ import Testing
         await push.stopAndWait()
     }
 
-    private func put(_ id: String, in database: Database) throws {
+    private func put(_ id: DocumentID, in database: Database) throws {
         try database.put(id, [:], parent: nil)
     }
 
@@ -206,7 +206,7 @@ import Testing
             return true
         }
         defer { server.stop() }
-        for id in ["a", "bad", "c"] { try there.put(id, [:], parent: nil) }
+        for id: DocumentID in ["a", "bad", "c"] { try there.put(id, [:], parent: nil) }
         let pull = here.makePullReplication(from: server.databaseURL) {
             quick(&$0)
             $0.isContinuous = false
@@ -227,7 +227,7 @@ import Testing
         let isFailing = Mutex(true)
         let server = try failing { isFailing.withLock { $0 } }
         defer { server.stop() }
-        for id in ["a", "bad"] { try there.put(id, [:], parent: nil) }
+        for id: DocumentID in ["a", "bad"] { try there.put(id, [:], parent: nil) }
         let pull = here.makePullReplication(from: server.databaseURL) {
             quick(&$0)
             $0.isContinuous = isContinuous

@@ -17,7 +17,7 @@ import Testing
     }
 
     private func put(_ ids: String..., in database: Database) throws {
-        for id in ids { try database.put(id, [:], parent: nil) }
+        for id in ids { try database.put(DocumentID(id), [:], parent: nil) }
     }
 
     @Test func `each replication is an object of its own`() {
@@ -170,7 +170,9 @@ import Testing
         try there.putExistingRevision(
             "gone", history: ["2-gone", gone.revisionID], ["_removed": true])
         let events = Mutex<[String: ReplicatedDocument]>([:])
-        let token = pull.addDocumentListener { event in events.withLock { $0[event.id] = event } }
+        let token = pull.addDocumentListener { event in
+            events.withLock { $0[event.id.text] = event }
+        }
         try await pull.run()
         await eventually { events.withLock { $0.count } == 3 }
         let told = events.withLock { $0 }

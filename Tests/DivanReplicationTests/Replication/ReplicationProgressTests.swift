@@ -21,19 +21,21 @@ import Testing
     }
 
     private func put(_ ids: String..., in database: Database) throws {
-        for id in ids { try database.put(id, [:], parent: nil) }
+        for id in ids { try database.put(DocumentID(id), [:], parent: nil) }
     }
 
     /// A document with two leaves.
-    private func putConflict(_ id: String, in database: Database) throws {
+    private func putConflict(_ id: DocumentID, in database: Database) throws {
         let first = try database.put(id, ["n": 1], parent: nil)
         try database.put(id, ["n": 2], parent: first.revisionID)
         try database.put(id, ["n": 3], parent: first.revisionID, options: .allowConflict)
     }
 
-    private func delete(_ id: String, in database: Database) throws { try database.delete(id) }
+    private func delete(_ id: String, in database: Database) throws {
+        try database.delete(DocumentID(id))
+    }
 
-    private func leafCount(of id: String, in database: Database) throws -> Int {
+    private func leafCount(of id: DocumentID, in database: Database) throws -> Int {
         try database.leafRevisions(of: id).count
     }
 

@@ -68,7 +68,7 @@ import Testing
     @Test func `a revision that is refused has failed, and one that is gone was not read`()
         async throws
     {
-        for id in ["a", "b", "c"] { try there.put(id, [:], parent: nil) }
+        for id: DocumentID in ["a", "b", "c"] { try there.put(id, [:], parent: nil) }
         here.setValidation(named: "no b") { revision, context in
             if revision.id == "b" { throw context.rejection("no") }
         }
@@ -111,7 +111,7 @@ import Testing
     ) throws {
         var engine = ReplicationEngine(since: nil, isContinuous: false)
         _ = engine.start()
-        let change = PeerChange(id: try DocumentID("a"), revisions: [try RevisionID("1-a")])
+        let change = PeerChange(id: "a", revisions: [RevisionID("1-a")])
         let page = ChangesPage(
             changes: [change], lastSequence: RemoteSequence(1 as UInt64), isAtEnd: false,
             pending: told)

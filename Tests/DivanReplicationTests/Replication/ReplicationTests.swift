@@ -56,12 +56,12 @@ import Testing
     {
         let ids = ["\u{E9}", "e\u{301}"]
         for id in ids {
-            try here.putExistingRevision(id, history: ["1-a"], ["n": 1])
-            try there.putExistingRevision(id, history: ["1-b"], ["n": 2])
+            try here.putExistingRevision(DocumentID(id), history: ["1-a"], ["n": 1])
+            try there.putExistingRevision(DocumentID(id), history: ["1-b"], ["n": 2])
         }
         try await here.makePullReplication(from: there) { $0.conflictResolver = .keepWinner }
             .run()
-        for id in ids { #expect(try here.conflict(of: id) == nil) }
+        for id in ids { #expect(try here.conflict(of: DocumentID(id)) == nil) }
     }
 
     @Test func `a live query fills as a pull goes on`() async throws {
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `a pull brings every leaf, and whole histories`() async throws {
-        var parent: String?
+        var parent: RevisionID?
         for n in 0..<4 {
             parent = try there.put("a", ["n": .integer(Int64(n))], parent: parent).revisionID
         }
@@ -151,7 +151,7 @@ import Testing
         let push = here.makePushReplication(to: there)
         let refused = Mutex<[String]>([])
         let token = push.addDocumentListener { event in
-            if event.error != nil { refused.withLock { $0.append(event.id) } }
+            if event.error != nil { refused.withLock { $0.append(event.id.text) } }
         }
         push.start()
         await push.finished()
@@ -176,7 +176,7 @@ import Testing
         for await event in events {
             #expect(event.isPush)
             #expect(event.error == nil)
-            ids.insert(event.id)
+            ids.insert(event.id.text)
         }
         #expect(ids == ["doc0", "doc1", "doc2"])
     }

@@ -62,14 +62,16 @@ import Testing
         case .nesting:
             var value = JSONValue.null
             for _ in 0..<200 { value = .array([value]) }
-            return try here.put("deep", ["v": value], parent: nil).id
+            return try here.put("deep", ["v": value], parent: nil).id.text
         case .documentID:
-            return try here.put(String(repeating: "i", count: 400), ["v": 1], parent: nil).id
+            return try here.put(
+                DocumentID(String(repeating: "i", count: 400)), ["v": 1], parent: nil
+            ).id.text
         case .number:
-            return try here.put("number", ["v": try JSONParser.parse("1e400")], parent: nil).id
+            return try here.put("number", ["v": try JSONParser.parse("1e400")], parent: nil).id.text
         case .largeBody:
             let text = String(repeating: "x", count: 60_000)
-            return try here.put("large", ["v": .string(text)], parent: nil).id
+            return try here.put("large", ["v": .string(text)], parent: nil).id.text
         case .attachmentName:
             try here.putExistingRevision(
                 "name", history: ["1-a"], [:], attachments: ["_x": .bytes([1, 2])])
@@ -93,7 +95,7 @@ import Testing
         let errors = reports.compactMap { report in report.error.map { (report.id.text, $0) } }
         #expect(errors.map(\.0) == [id])
         let error = try #require(errors.first?.1)
-        #expect(error.documentID == id)
+        #expect(error.documentID?.text == id)
         #expect(!error.isTransient)
         #expect(error.status == (kind == .largeBody ? 413 : 400))
         #expect(error.message.contains("answers '\(id)' with"))
@@ -103,7 +105,7 @@ import Testing
         let before = server.count("P")
         #expect(try await push().isEmpty)
         #expect(server.count("P") == before)
-        try here.delete(id)
+        try here.delete(DocumentID(id))
         let second = try await push()
         #expect(second.map(\.id.text) == [id])
         // Only an ID does not change with its document.
@@ -124,14 +126,14 @@ import Testing
     @Test func `a revision ID of 300 characters is of no document`() throws {
         let error = #expect(throws: DatabaseError.self) {
             try here.putExistingRevision(
-                "a", history: ["1-" + String(repeating: "c", count: 300)], [:])
+                "a", history: ["1-\(String(repeating: "c", count: 300))"], [:])
         }
         #expect(error?.code == .invalidID)
         #expect(try !here.contains("a"))
     }
 
     @Test func `the longest revision ID goes`() async throws {
-        let longest = "1-" + String(repeating: "c", count: 255)
+        let longest: RevisionID = "1-\(String(repeating: "c", count: 255))"
         try here.putExistingRevision("a", history: [longest], [:])
         #expect(try await push().compactMap(\.error).isEmpty)
         #expect(try there.document(withID: "a")?.revisionID == longest)
@@ -151,7 +153,9 @@ import Testing
     }
 
     @Test func `names are compared by their bytes, whatever else they look like`() async throws {
-        for id in ["\u{e9}", "e\u{301}", "_design/\u{338}x"] { try here.put(id, [:], parent: nil) }
+        for id: DocumentID in ["\u{e9}", "e\u{301}", "_design/\u{338}x"] {
+            try here.put(id, [:], parent: nil)
+        }
         // Only administrators may store design documents, and the stroke belongs to the one after it.
         let push = here.makePushReplication(to: there) {
             $0.remoteAccess = PeerAccess(user: "joe") { step in

@@ -118,7 +118,7 @@ final class CouchStandIn: WireConnection {
         if request.path.hasPrefix("_local/") { return try local(request, body) }
         let id = PercentEncoding.decode(request.path) ?? ""
         return request.method == .put
-            ? try store(id, request, body) : try document(id, request, manner)
+            ? try store(id, request, body) : try document(DocumentID(id), request, manner)
     }
 
     private static func bytes(of request: WireRequest) async throws -> [UInt8] {
@@ -172,13 +172,13 @@ final class CouchStandIn: WireConnection {
         var batch = try database.changes(
             since: Self.since(options["since"]), limit: options["limit"].flatMap { Int($0) })
         if isOfIDs, !manner.ignoresFilters {
-            let ids = (ids ?? []).compactMap(\.string)
+            let ids = (ids ?? []).compactMap(\.string).map { DocumentID($0) }
             batch.changes.removeAll { !ids.contains($0.id) }
         }
         let rows = batch.changes.map { change -> JSONValue in
             [
-                "seq": .string("\(change.sequence)-x"), "id": .string(change.id),
-                "changes": .array(change.revisions.map { ["rev": .string($0)] }),
+                "seq": .string("\(change.sequence)-x"), "id": .string(change.id.text),
+                "changes": .array(change.revisions.map { ["rev": .string($0.description)] }),
                 "deleted": .bool(change.isDeleted),
             ]
         }
@@ -195,8 +195,10 @@ final class CouchStandIn: WireConnection {
             return Self.json([:], 400)
         }
         for (id, revisions) in asked {
-            let ids = try (revisions.array ?? []).map { try RevisionID($0.string ?? "") }
-            let tree = try database.revisionTree(of: id) ?? RevisionTree()
+            let ids = try (revisions.array ?? []).map {
+                try RevisionID(validating: $0.string ?? "")
+            }
+            let tree = try database.revisionTree(of: DocumentID(id)) ?? RevisionTree()
             let missing = tree.missingRevisions(of: ids)
             guard let highest = missing.max() else { continue }
             answer[id] = [
@@ -208,12 +210,16 @@ final class CouchStandIn: WireConnection {
         return Self.json(.object(answer))
     }
 
-    private func text(_ id: String, _ revision: String, _ options: WireDocumentOptions) throws -> (
-        [UInt8], [DocumentAttachment]
-    )? {
+    private func text(_ id: DocumentID, _ revision: String, _ options: WireDocumentOptions) throws
+        -> (
+            [UInt8], [DocumentAttachment]
+        )?
+    {
         guard let tree = try database.revisionTree(of: id),
-            let node = tree.node(try RevisionID(revision)), node.sequence != nil,
-            let document = try database.read({ try $0.document(withID: id, revision: revision) })
+            let node = tree.node(try RevisionID(validating: revision)), node.sequence != nil,
+            let document = try database.read({
+                try $0.document(withID: id, revision: RevisionID(revision))
+            })
         else { return nil }
         var options = options
         options.includesHistory = true
@@ -228,7 +234,7 @@ final class CouchStandIn: WireConnection {
         var results: [JSONValue] = []
         for asked in try PackedValue(parsing: body)["docs"]?.jsonValue().array ?? [] {
             let (id, revision) = (asked["id"]?.string ?? "", asked["rev"]?.string ?? "")
-            let found = try text(id, revision, WireDocumentOptions())
+            let found = try text(DocumentID(id), revision, WireDocumentOptions())
             let error: JSONValue = [
                 "id": .string(id), "rev": .string(revision), "error": "not_found",
                 "reason": "missing",
@@ -244,7 +250,7 @@ final class CouchStandIn: WireConnection {
         return Self.answer(200, parts + writer.end(), ["Content-Type": writer.contentType])
     }
 
-    private func document(_ id: String, _ request: WireRequest, _ manner: Manner) throws
+    private func document(_ id: DocumentID, _ request: WireRequest, _ manner: Manner) throws
         -> WireResponse
     {
         let query = Dictionary(request.query.map { ($0.name, $0.value) }) { $1 }
@@ -254,7 +260,7 @@ final class CouchStandIn: WireConnection {
         options.includesEncoding = isMultipart
         if let since = query["atts_since"] {
             options.attachmentsSince = try (try JSONParser.parse(since).array ?? []).map {
-                try RevisionID($0.string ?? "")
+                try RevisionID(validating: $0.string ?? "")
             }
         }
         guard let (text, following) = try text(id, query["rev"] ?? "", options) else {
@@ -282,7 +288,7 @@ final class CouchStandIn: WireConnection {
     private func insert(_ document: WireDocument) throws {
         let id = try document.requiredID()
         if id.text.contains("forbidden") {
-            throw DatabaseError(.forbidden, "no entry", documentID: id.text)
+            throw DatabaseError(.forbidden, "no entry", documentID: id)
         }
         try database.write { transaction in
             _ = try transaction.insert(
@@ -352,7 +358,7 @@ final class CouchStandIn: WireConnection {
 
     private func local(_ request: WireRequest, _ body: [UInt8]) throws -> WireResponse {
         let id = request.path
-        let old = try database.localDocument(id)
+        let old = try database.localDocument(DocumentID(id))
         if request.method == .get {
             return old.map { Self.json(.object($0)) } ?? Self.json(["error": "not_found"], 404)
         }
@@ -362,7 +368,7 @@ final class CouchStandIn: WireConnection {
         guard document["_rev"] == old?["_rev"] else { return Self.json(["error": "conflict"], 409) }
         let number = (old?["_rev"]?.string?.dropFirst(2)).flatMap { Int($0) } ?? 0
         document["_rev"] = .string("0-\(number + 1)")
-        try database.putLocalDocument(id, document)
+        try database.putLocalDocument(DocumentID(id), document)
         return Self.json(["ok": true, "rev": document["_rev"] ?? .null], 201)
     }
 }

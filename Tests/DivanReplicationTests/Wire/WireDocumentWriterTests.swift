@@ -10,13 +10,13 @@ struct WireDocumentWriterTests {
     init() throws { database = try Database.inMemory() }
 
     private func written(
-        _ id: String, revision: String? = nil,
+        _ id: DocumentID, revision: RevisionID? = nil,
         _ change: (inout WireDocumentOptions) -> Void = { _ in }
     ) throws -> (value: PackedValue, following: [DocumentAttachment]) {
         var options = WireDocumentOptions()
         change(&options)
         let tree = try #require(try database.revisionTree(of: id))
-        let newest = try revision ?? #require(tree.winner).id.description
+        let newest = try revision ?? #require(tree.winner).id
         let document = try #require(
             try database.read { try $0.document(withID: id, revision: newest) })
         var bytes: [UInt8] = []
@@ -31,7 +31,7 @@ struct WireDocumentWriterTests {
         let (value, _) = try written(saved.id)
         #expect(value.keys == ["_id", "_rev", "e", "n"])
         #expect(value["_id"]?.string == "a\"b\n")
-        #expect(value["_rev"]?.string == saved.revisionID)
+        #expect(value["_rev"]?.string == saved.revisionID.description)
     }
 
     @Test func `an empty body and a tombstone are written`() throws {
@@ -49,12 +49,12 @@ struct WireDocumentWriterTests {
         let (value, _) = try written("a") { $0.includesHistory = true }
         let read = try WireDocument(value)
         #expect(
-            read.history?.ids.map(\.description) == (try database.revisionHistory(of: "a")))
+            read.history?.ids == (try database.revisionHistory(of: "a")))
         #expect(read.body == (try database.document(withID: "a"))?.body)
     }
 
     @Test func `a history ends at its limit, or at what the receiver knows`() throws {
-        var parent: String?
+        var parent: RevisionID?
         for n in 1...5 {
             parent = try database.put("a", ["n": .integer(Int64(n))], parent: parent).revisionID
         }
@@ -124,14 +124,14 @@ struct WireDocumentWriterTests {
                 ]
             ],
             parent: first.revisionID)
-        let known = try RevisionID(first.revisionID)
+        let known = first.revisionID
         let (value, following) = try written("a") {
             $0.contents = .follows
             $0.attachmentsSince = [known]
         }
         #expect(following.map(\.name) == ["new"])
         #expect(value["_attachments"]?["old"]?["stub"]?.bool == true)
-        let unknown = [try RevisionID("1-unknown")]
+        let unknown = [RevisionID("1-unknown")]
         let all = try written("a") {
             $0.contents = .follows
             $0.attachmentsSince = unknown

@@ -44,8 +44,8 @@ extension FuzzTarget {
         {
             bytes in
             let text = String(decoding: bytes, as: UTF8.self)
-            guard let revision = try? RevisionID(text) else { return }
-            require((try? RevisionID(revision.description)) == revision, "A revision ID changes.")
+            guard let revision = try? RevisionID(validating: text) else { return }
+            require(revision == revision, "A revision ID changes.")
         },
         FuzzTarget("trees", seeds: trees) { bytes in
             var offset = 0

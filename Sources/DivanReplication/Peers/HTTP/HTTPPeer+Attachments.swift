@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanModel
 
 // A server, asked for single attachments.
 //
@@ -55,9 +56,9 @@ extension HTTPPeer: AttachmentSource {
     ) async throws -> Bool {
         let response = try await connection.respond(
             to: WireRequest(
-                .get, DocumentPath.document(wanted.documentID),
+                .get, DocumentPath.document(wanted.documentID.text),
                 query: [
-                    ("rev", wanted.revisionID), ("attachments", "false"),
+                    ("rev", wanted.revisionID.description), ("attachments", "false"),
                     ("att_encoding_info", "true"),
                 ]))
         if [404, 410].contains(response.status) {
@@ -65,7 +66,7 @@ extension HTTPPeer: AttachmentSource {
             return false
         }
         let document = try await object(response, "'\(wanted.documentID)'")
-        guard wanted.revisionID.hasSameBytes(as: document["_rev"]?.string),
+        guard wanted.revisionID.description.hasSameBytes(as: document["_rev"]?.string),
             let digest = document["_attachments"]?[wanted.name]?["digest"]?.string
         else { return false }
         if !digest.hasSameBytes(as: wanted.digest) {
@@ -85,8 +86,8 @@ extension HTTPPeer: AttachmentSource {
         ofSeenRevision isSeen: Bool
     ) -> WireRequest {
         var request = WireRequest(
-            method, DocumentPath.attachment(wanted.name, of: wanted.documentID),
-            query: isSeen ? [("rev", wanted.revisionID)] : [], accept: "*/*")
+            method, DocumentPath.attachment(wanted.name, of: wanted.documentID.text),
+            query: isSeen ? [("rev", wanted.revisionID.description)] : [], accept: "*/*")
         request.wantsContent = true
         request.keepsCoding = true
         request.headers["Accept-Encoding"] = wanted.isCoded ? "gzip" : "identity"

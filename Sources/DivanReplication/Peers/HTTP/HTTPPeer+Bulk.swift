@@ -62,14 +62,14 @@ extension HTTPPeer {
     /// - Returns: nil when it has an error that belongs to none of them, or does not say to which.
     private static func outcomes(of items: [Item], _ answer: PackedValue) -> [PutOutcome]? {
         var outcomes = [PutOutcome](repeating: .stored, count: items.count)
-        var places: NameMap<[Int]> = [:]
+        var places: [DocumentID: [Int]] = [:]
         for (place, item) in items.enumerated() {
             places[item.id, default: []].append(place)
         }
         var isClear = true
         answer.forEachElement { entry in
             guard let error = entry["error"]?.string else { return }
-            let candidates = entry["id"]?.string.flatMap { places[$0] } ?? []
+            let candidates = entry["id"]?.string.flatMap { places[DocumentID($0)] } ?? []
             let refused = named(entry["rev"]?.string, candidates, items)
             if refused.isEmpty { isClear = false }
             for place in refused {
@@ -88,7 +88,8 @@ extension HTTPPeer {
         }
     }
 
-    private static func outcome(_ error: String, _ reason: String?, _ id: String) -> PutOutcome {
+    private static func outcome(_ error: String, _ reason: String?, _ id: DocumentID) -> PutOutcome
+    {
         guard error != "missing_stub" else { return .needsAttachments }
         return .failed(ReplicationError(ofDocument: id, error: error, reason: reason))
     }

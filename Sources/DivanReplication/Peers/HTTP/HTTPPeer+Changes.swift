@@ -95,7 +95,7 @@ extension HTTPPeer {
         if let selector = feed.selector, feed.documentIDs.isEmpty {
             body = ["selector": .object(selector)]
         } else if !feed.documentIDs.isEmpty {
-            let ids = JSONValue.array(feed.documentIDs.map { .string($0) })
+            let ids = JSONValue.array(feed.documentIDs.map { .string($0.text) })
             if lacks.withLock({ $0.postedChanges }) {
                 options.append(("doc_ids", ids))
             } else {
@@ -211,17 +211,17 @@ extension HTTPPeer {
         // What a Sync Gateway tells of users and roles is no document.
         if bytes.starts(with: "_user/".utf8) || bytes.starts(with: "_role/".utf8) { return }
         // A server may pass over what it was told to leave out.
-        guard wantedIDs.isEmpty || bytes.isEmpty || wantedIDs.contains(row.documentID)
+        guard wantedIDs.isEmpty || bytes.isEmpty || wantedIDs.contains(DocumentID(row.documentID))
         else { return }
         var problem = row.problem
         var revisions: [RevisionID] = []
         for text in row.revisions {
-            do throws(IDFailure) { revisions.append(try RevisionID(text)) } catch {
+            do throws(IDFailure) { revisions.append(try RevisionID(validating: text)) } catch {
                 problem = error.description
             }
         }
         do throws(IDFailure) {
-            let id = try DocumentID(row.documentID)
+            let id = try DocumentID(validating: row.documentID)
             if !revisions.isEmpty {
                 page.changes.append(
                     PeerChange(id: id, revisions: revisions, isDeleted: row.isDeleted))
@@ -235,6 +235,6 @@ extension HTTPPeer {
         page.failures.append(
             ReplicationError(
                 .invalidAnswer, "'\(id)' of '\(name)' cannot be replicated. \(problem)",
-                documentID: id))
+                documentID: DocumentID(id)))
     }
 }

@@ -86,7 +86,9 @@ extension PackedValue {
     fileprivate var revisionIDs: [RevisionID] {
         var ids: [RevisionID] = []
         forEachElement { element in
-            if let text = element.string, let id = try? RevisionID(text) { ids.append(id) }
+            if let text = element.string, let id = try? RevisionID(validating: text) {
+                ids.append(id)
+            }
         }
         return ids
     }

@@ -236,7 +236,7 @@ extension HTTPPeer {
         if error.documentID == nil, !error.message.contains("'\(id.text.bounded)'") {
             error.message = "'\(id.text.bounded)' cannot be fetched. \(error.message)"
         }
-        error.documentID = id.text
+        error.documentID = id
         return error
     }
 }

@@ -31,7 +31,8 @@ extension HTTPPeer {
             try item.text.map { .json($0) } ?? MultipartDocument.body(item.document, in: database)
         let response = try await connection.respond(
             to: WireRequest(
-                .put, DocumentPath.document(item.id), query: [("new_edits", "false")], body: body))
+                .put, DocumentPath.document(item.id.text), query: [("new_edits", "false")],
+                body: body))
         let text = try await response.beginning()
         if (200...299).contains(response.status) {
             // A page to sign in to a network says 200, too.

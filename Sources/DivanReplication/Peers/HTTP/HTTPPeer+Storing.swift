@@ -16,9 +16,9 @@ extension HTTPPeer {
         /// Its text with all content in it; nil where its content follows in parts.
         var text: [UInt8]?
 
-        var id: String { document.id?.text ?? "" }
+        var id: DocumentID { document.id ?? "" }
         /// Whether it goes better without its ID in a URL, of which many servers take 8,000 bytes at most.
-        var hasLongID: Bool { DocumentPath.document(id).utf8.count > 4_000 }
+        var hasLongID: Bool { DocumentPath.document(id.text).utf8.count > 4_000 }
     }
 
     /// Stores revisions: most together, those with large attachments one by one.
@@ -131,7 +131,7 @@ extension HTTPPeer {
         let takesCoded = lacks.withLock { $0.isDivan }
         return try await database.background {
             var contents: NameMap<WireDocument.Written> = [:]
-            let id = document.id?.text ?? ""
+            let id = document.id ?? ""
             for (name, content) in document.inlineContents {
                 contents[name] =
                     takesCoded

@@ -3,7 +3,7 @@
 package import DivanDatabase
 internal import DivanHTTP
 package import DivanJSON
-internal import DivanModel
+package import DivanModel
 internal import Synchronization
 
 /// A database behind HTTP as one end of a replication: CouchDB's protocol, as its client.
@@ -49,7 +49,7 @@ package final class HTTPPeer: ReplicationPeer {
         /// Its parameters.
         package var parameters: JSONObject = [:]
         /// The only documents that take part.
-        package var documentIDs: [String] = []
+        package var documentIDs: [DocumentID] = []
         /// A selector that documents must match.
         package var selector: JSONObject?
         /// Whether of each document only the winning revision is told of.
@@ -95,7 +95,7 @@ package final class HTTPPeer: ReplicationPeer {
     /// Documents go without attachments that are longer, or that the server finds too large; nil to send all.
     let attachmentLimit: Int?
     /// The only documents that take part; empty for all.
-    let wantedIDs: NameSet
+    let wantedIDs: Set<DocumentID>
     let lacks = Mutex(Lacks())
     /// Reads long documents in turn.
     let longAnswers = LongAnswers()
@@ -124,7 +124,7 @@ package final class HTTPPeer: ReplicationPeer {
         self.connection = connection
         self.database = database
         self.feed = feed
-        wantedIDs = NameSet(feed.documentIDs)
+        wantedIDs = Set(feed.documentIDs)
         self.attachmentLimit = attachmentLimit
         self.fetchBytes = fetchBytes
     }

@@ -28,7 +28,7 @@ enum MultipartDocument {
                 throw DatabaseError(
                     .attachmentNotFound,
                     "The length of an attachment of '\(document.id?.text ?? "")' is "
-                        + "not known.", documentID: document.id?.text)
+                        + "not known.", documentID: document.id)
             }
             var headers: HTTPHeaders = [
                 "Content-Disposition": HeaderParameters.disposition(ofAttachment: name),
@@ -41,7 +41,7 @@ enum MultipartDocument {
             contents.append((name, content))
         }
         let length = writer.length(of: parts)
-        let id = document.id?.text ?? ""
+        let id = document.id ?? ""
         let (fixedText, fixedParts, fixedContents) = (text, parts, contents)
         return .pieces(length: length, type: writer.contentType) {
             MultipartPieces(

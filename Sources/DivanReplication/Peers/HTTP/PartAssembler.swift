@@ -79,7 +79,7 @@ struct PartAssembler {
                 guard group?.contents.count ?? 0 < document.followingNames.count else {
                     throw ReplicationError(
                         .invalidAnswer, "More attachments follow than the document says.",
-                        documentID: document.id?.text)
+                        documentID: document.id)
                 }
                 part = .attachment(headers, try ContentSpool(for: database))
                 spooled = 0
@@ -131,7 +131,7 @@ struct PartAssembler {
             guard spooled <= group?.longestContent ?? .max else {
                 throw ReplicationError(
                     .invalidAnswer, "An attachment is longer than its document says.",
-                    documentID: group?.document?.id?.text)
+                    documentID: group?.document?.id)
             }
             try spool.write(Array(bytes))
         case nil: break
@@ -199,13 +199,13 @@ struct PartAssembler {
 
     /// Takes what the source says in place of a document.
     private mutating func take(error: PackedValue, id: String?) {
-        guard let id = (error["id"]?.string ?? id).flatMap({ try? DocumentID($0) }),
-            let revision = error["rev"]?.string.flatMap({ try? RevisionID($0) })
+        guard let id = (error["id"]?.string ?? id).flatMap({ try? DocumentID(validating: $0) }),
+            let revision = error["rev"]?.string.flatMap({ try? RevisionID(validating: $0) })
         else { return }
         let name = error["error"]?.string ?? ""
         let isGone = name == "not_found" || name == "missing"
         let failure = ReplicationError(
-            ofDocument: id.text, error: name, reason: error["reason"]?.string)
+            ofDocument: id, error: name, reason: error["reason"]?.string)
         whole.append(
             FetchedRevision(id: id, revision: revision, isGone ? .gone : .failed(failure)))
     }

@@ -2,6 +2,7 @@
 
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanModel
 
 // The one table from answers to errors.
 extension ReplicationError {
@@ -18,7 +19,7 @@ extension ReplicationError {
     }
 
     /// Takes what a server says of one document among several.
-    init(ofDocument id: String, error: String, reason: String?) {
+    init(ofDocument id: DocumentID, error: String, reason: String?) {
         let code: Code
         var isTransient = false
         switch error {
@@ -29,7 +30,7 @@ extension ReplicationError {
         default: code = .rejected
         }
         self.init(
-            code, "The server refuses '\(id.bounded)': \((reason ?? error).beginning(300))",
+            code, "The server refuses '\(id.text.bounded)': \((reason ?? error).beginning(300))",
             documentID: id,
             isTransient: isTransient)
     }
