@@ -37,7 +37,7 @@ extension DivanWork {
         for start in stride(from: 0, to: operations, by: 1000) {
             try database.write { transaction in
                 for index in start..<min(start + 1000, operations) {
-                    let id = input.id(index)
+                    let id = input.documentID(index)
                     let document = try input.withText(index) {
                         try MutableDocument(json: $0, id: id)
                     }
@@ -54,7 +54,7 @@ extension DivanWork {
     }
 
     /// A revision ID of the usual form.
-    private static func revision(_ generation: Int, _ number: Int) -> String {
+    private static func revision(_ generation: Int, _ number: Int) -> RevisionID {
         var numbers = SeededNumbers(seed: UInt64(number))
         let digest = (0..<32).map { _ in String(numbers.next(below: 16), radix: 16) }.joined()
         return "\(generation)-\(digest)"

@@ -76,7 +76,8 @@ extension DivanWork {
         var numbers = SeededNumbers(seed: UInt64(seed) + 3)
         try database.write { transaction in
             for _ in 0..<1000 {
-                try transaction.update(input.id(numbers.next(below: input.count))) { person in
+                try transaction.update(input.documentID(numbers.next(below: input.count))) {
+                    person in
                     person.set((person["email"].string ?? "") + "x", forKey: "email")
                     person.set(person.int(forKey: "age") + 1, forKey: "age")
                 }
@@ -130,7 +131,8 @@ extension DivanWork {
                 query.limit = Self.rowsOfRange
                 for row in try query.run() {
                     rows += 1
-                    sum += (row.key.string?.utf8.count ?? 0) + (row.documentID?.utf8.count ?? 0)
+                    sum +=
+                        (row.key.string?.utf8.count ?? 0) + (row.documentID?.text.utf8.count ?? 0)
                 }
             }
             return sum
@@ -157,7 +159,7 @@ extension DivanWork {
         var numbers = SeededNumbers(seed: 8)
         var whole = Timing(cpu: 0, wall: 0, result: 0)
         for _ in 0..<operations {
-            try database.update(input.id(numbers.next(below: input.count))) { person in
+            try database.update(input.documentID(numbers.next(below: input.count))) { person in
                 person.set(person.int(forKey: "age") + 1, forKey: "age")
             }
             let part = try measuring { try reduceSomeRange(of: view, &numbers) }

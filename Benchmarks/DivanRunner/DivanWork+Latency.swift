@@ -44,11 +44,11 @@ extension DivanWork {
     ) throws -> Int {
         try database.read { transaction in
             var numbers = SeededNumbers(seed: UInt64(number))
-            _ = try transaction.document(withID: input.id(number))
+            _ = try transaction.document(withID: input.documentID(number))
             didBegin()
             var sum = 0
             for _ in 0..<operations / readers {
-                let id = input.id(numbers.next(below: input.count))
+                let id = input.documentID(numbers.next(below: input.count))
                 sum += try transaction.document(withID: id)?.int(forKey: "age") ?? -1
             }
             return sum
@@ -82,7 +82,7 @@ extension DivanWork {
             var sum = 0
             for _ in 0..<operations {
                 let began = ContinuousClock.now
-                let id = input.id(numbers.next(below: input.count))
+                let id = input.documentID(numbers.next(below: input.count))
                 sum += try database.document(withID: id)?.int(forKey: "age") ?? -1
                 latencies.add(ContinuousClock.now - began)
             }
@@ -98,7 +98,8 @@ extension DivanWork {
         var numbers = SeededNumbers(seed: UInt64(round) + 10)
         try database.write { transaction in
             for _ in 0..<1000 {
-                try transaction.update(input.id(numbers.next(below: input.count))) { person in
+                try transaction.update(input.documentID(numbers.next(below: input.count))) {
+                    person in
                     person.set(person.int(forKey: "age") + 1, forKey: "age")
                 }
             }

@@ -26,7 +26,7 @@ extension DivanWork {
 
     /// Reads one property of a document that is loaded, over and over.
     private func readLive(_ database: Database) throws -> Timing {
-        let person = try database.liveDocument(withID: input.id(0))
+        let person = try database.liveDocument(withID: input.documentID(0))
         return measuring {
             var sum = 0
             for _ in 0..<operations { sum += Int(person["age"].int64 ?? -1) }
@@ -36,7 +36,7 @@ extension DivanWork {
 
     /// Changes one property of one document, a transaction each.
     private func updateLive(_ database: Database) throws -> Timing {
-        let person = try database.liveDocument(withID: input.id(0))
+        let person = try database.liveDocument(withID: input.documentID(0))
         var latencies = Latencies()
         var timing = try measuring {
             for number in 0..<operations {
@@ -86,7 +86,7 @@ extension DivanWork {
             for start in stride(from: 0, to: operations, by: 1000) {
                 try database.write { transaction in
                     for index in start..<min(start + 1000, operations) {
-                        try transaction.update(input.id(index)) { person in
+                        try transaction.update(input.documentID(index)) { person in
                             person.set(person.int(forKey: "age") + 1, forKey: "age")
                         }
                     }
@@ -101,7 +101,7 @@ extension DivanWork {
         let past = Date(timeIntervalSinceNow: -1)
         try database.write { transaction in
             for index in 0..<operations {
-                try transaction.setExpiration(of: input.id(index), at: past)
+                try transaction.setExpiration(of: input.documentID(index), at: past)
             }
         }
         return try measuring {

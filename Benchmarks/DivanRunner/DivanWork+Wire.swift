@@ -75,7 +75,7 @@ extension DivanWork {
             try database.write { transaction in
                 for index in start..<min(start + 1_000, operations) {
                     let document = try input.withText(index) {
-                        try MutableDocument(json: $0, id: input.id(index))
+                        try MutableDocument(json: $0, id: input.documentID(index))
                     }
                     try transaction.save(document)
                 }

@@ -68,7 +68,7 @@ struct DivanWork {
             try database.write { transaction in
                 for index in start..<min(start + perTransaction, operations) {
                     let document = try input.withText(index) {
-                        try MutableDocument(json: $0, id: input.id(index))
+                        try MutableDocument(json: $0, id: input.documentID(index))
                     }
                     try transaction.save(document)
                 }
@@ -84,7 +84,7 @@ struct DivanWork {
         for start in stride(from: 0, to: operations, by: Self.documentsPerTransaction) {
             try database.write { transaction in
                 for _ in start..<min(start + Self.documentsPerTransaction, operations) {
-                    let id = input.id(numbers.next(below: input.count))
+                    let id = input.documentID(numbers.next(below: input.count))
                     let saved = try transaction.update(id) { person in
                         person.set(person.int(forKey: "age") + 1, forKey: "age")
                         person.set((person["bio"].string ?? "") + " Edited since.", forKey: "bio")
@@ -103,7 +103,7 @@ struct DivanWork {
             var numbers = SeededNumbers(seed: 1)
             var sum = 0
             for _ in 0..<operations {
-                let id = input.id(numbers.next(below: input.count))
+                let id = input.documentID(numbers.next(below: input.count))
                 sum += try transaction.document(withID: id)?.int(forKey: "age") ?? -1
             }
             return sum
@@ -114,7 +114,7 @@ struct DivanWork {
         var numbers = SeededNumbers(seed: 1)
         var sum = 0
         for _ in 0..<operations {
-            let id = input.id(numbers.next(below: input.count))
+            let id = input.documentID(numbers.next(below: input.count))
             sum += try database.document(withID: id)?.int(forKey: "age") ?? -1
         }
         return sum
@@ -143,7 +143,7 @@ struct DivanWork {
     private func allIDs(_ database: Database) throws -> Int {
         var sum = 0
         try database.forEachDocument { row in
-            sum += row.id.utf8.count + row.revisionID.utf8.count
+            sum += row.id.text.utf8.count + row.revisionID.description.utf8.count
         }
         return sum
     }
@@ -156,9 +156,14 @@ struct DivanWork {
             options.storageEngine = storageEngine
             options.encryptionKey = key
             let database = try Database.open(at: directory, options: options)
-            sum += try database.document(withID: input.id(0))?.int(forKey: "age") ?? -1
+            sum += try database.document(withID: input.documentID(0))?.int(forKey: "age") ?? -1
             database.close()
         }
         return sum
     }
+}
+
+extension InputFile {
+    /// Returns a document's ID as Divan takes it.
+    func documentID(_ index: Int) -> DocumentID { DocumentID(id(index)) }
 }
