@@ -69,6 +69,49 @@ struct ResponderTests {
         #expect(link.events[second]?.last == .announced("Ann"))
     }
 
+    @Test func `another address is announced at once, however often hosts ask`() {
+        var responder = Responder(SimulatedLink.records("Ann", last: 1), seed: 1)
+        var now = Duration.zero
+        var announcements = 0
+        var asked = 0
+        func announced(_ responder: inout Responder) -> Int {
+            var count = 0
+            while let action = responder.takeAction() { if action == .announced { count += 1 } }
+            return count
+        }
+        responder.start(at: now)
+        let peer = PacketPeer(address: [192, 0, 2, 9], port: PacketPeer.multicastPort)
+        // Two of the records are asked for in turn, twice a second, so that one of them was always just sent.
+        func pass(_ time: Duration, _ responder: inout Responder) {
+            let end = now + time
+            while now < end {
+                now += .milliseconds(10)
+                if now >= .milliseconds(500) * asked {
+                    asked += 1
+                    let question =
+                        asked.isMultiple(of: 2)
+                        ? DNSQuestion(type, .ptr)
+                        : DNSQuestion(type.prefixed(by: "Ann")!, .srv)
+                    responder.receive(.query([question]), from: peer, at: now)
+                }
+                responder.tick(at: now)
+                announcements += announced(&responder)
+            }
+        }
+        pass(.seconds(20), &responder)
+        #expect(announcements == 1)
+        responder.update(SimulatedLink.records("Ann", last: 2), at: now)
+        pass(.milliseconds(20), &responder)
+        #expect(announcements == 2)
+        // A service that goes says so, also in the moment after.
+        responder.stop(at: now)
+        guard case .multicast(let goodbye)? = responder.takeAction() else {
+            Issue.record("no goodbye")
+            return
+        }
+        #expect(goodbye.answers.allSatisfy { $0.lifetime == 0 })
+    }
+
     @Test func `a question is answered with what will be asked next, after 20 to 120 ms`() throws {
         var link = SimulatedLink()
         _ = link.add(SimulatedLink.records("Ann"))

@@ -134,21 +134,21 @@ package struct Responder: Sendable {
                     .query(names.map { DNSQuestion($0, .any) }, proposed: records.unique)))
             phase = .probing(sent: sent + 1)
             step = now + .milliseconds(250)
-        case .probing, .announcing:
-            // After a contradiction a record may have been sent in the second before.
-            let due = earliest(for: records.all, at: now)
-            guard due <= now else { return step = due }
-            if case .announcing(let sent) = phase {
-                announce(sent + 1, at: now)
-            } else {
-                announce(1, at: now)
+            // After a contradiction a record may have been sent in the second before. Nothing is sent while it probes, so
+            // no question can put this off.
+            if sent == 2 {
+                step = max(now + .milliseconds(250), earliest(for: records.all, at: now))
             }
+        case .probing: announce(1, at: now)
+        case .announcing(let sent): announce(sent + 1, at: now)
         case .settled, .stopped: step = nil
         }
     }
 
+    /// Says what is true to all on the link, but for what it has said to them within a second.
     private mutating func announce(_ count: Int, at now: Duration) {
-        multicast(records.all, at: now)
+        let due = records.all.filter { earliest(for: [$0], at: now) == now }
+        if !due.isEmpty { multicast(due, at: now) }
         if count == 1 { actions.append(.announced) }
         phase = count < 2 ? .announcing(sent: count) : .settled
         step = count < 2 ? now + .seconds(1) : nil
