@@ -12,10 +12,11 @@
 /// is reserved: only *design documents* (`_design/name`) and *local documents* (`_local/name`,
 /// never replicated) begin with one.
 ///
-/// Any text can be made an ID, so that an app needs no `try` where it only names a document. Each
-/// operation that is given one checks it first, and refuses a text that breaks the rules with an
+/// Any text can be made an ID, so that an app needs no `try` where it only names a document. An
+/// operation on the document checks the ID first, and refuses a text that breaks the rules with an
 /// error that names it. Code that takes texts from outside checks them where they come in, with
-/// ``init(validating:)``. An ID that a database returns is valid.
+/// ``init(validating:)``. The ID of a document that a database returns is valid; one that an app has
+/// stored as a property, or an error repeats, may not be.
 ///
 /// IDs are equal, hashed and ordered by their UTF-8 bytes, as other databases of this family do.
 /// Two spellings of a letter that Swift's `String` calls equal (`é` as one code point or as two)

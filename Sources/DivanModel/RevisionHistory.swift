@@ -16,7 +16,8 @@ public struct RevisionHistory: Sendable, Hashable {
     /// Makes a history of IDs.
     ///
     /// - Parameter ids: At least one ID, newest first, each one generation below the one before.
-    /// - Throws: `IDFailure.brokenHistory` if there is none or a generation is skipped.
+    /// - Throws: `IDFailure.brokenHistory` if there is none or a generation is skipped, and what an ID lacks that no
+    ///   revision can have.
     public init(_ ids: [RevisionID]) throws(IDFailure) {
         guard !ids.isEmpty else { throw .brokenHistory }
         for id in ids { try id.validate() }
@@ -51,8 +52,9 @@ public struct RevisionHistory: Sendable, Hashable {
 
     /// Makes a history of one revision whose ancestors are not known.
     ///
-    /// - Parameter id: The revision.
-    public init(_ id: RevisionID) {
+    /// - Parameter id: The revision, whose ID was checked.
+    package init(_ id: RevisionID) {
+        assert(id.isValid, "A history begins with a revision.")
         ids = [id]
     }
 

@@ -13,7 +13,7 @@ extension RevisionID {
     ///
     /// - Parameter bytes: Where to append: 17 bytes for most IDs.
     public func append(to bytes: inout [UInt8]) {
-        assert(isValid, "Only IDs that were checked are stored.")
+        precondition(isValid, "Only the ID of a revision has a binary form.")
         let form: UInt64 = if case .opaque = storage { 1 } else { 0 }
         Varint.append(generation << 1 | form, to: &bytes)
         appendDigest(to: &bytes)

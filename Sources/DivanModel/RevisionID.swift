@@ -22,8 +22,9 @@
 /// One text has one form, so equality is equality of the stored values.
 ///
 /// **Texts.** Any text can be made an ID: one that is no revision ID has generation 0, which no
-/// revision has, and each operation that is given it refuses it. Code that takes texts from outside
-/// checks them where they come in, with ``init(validating:)``. An ID that a database returns is valid.
+/// revision has, and an operation on the revision refuses it. Code that takes texts from outside
+/// checks them where they come in, with ``init(validating:)``. The ID of a revision that a database
+/// returns is valid.
 ///
 /// What it does not do: it does not know which document or tree it belongs to, and it does not
 /// check a digest against a body.

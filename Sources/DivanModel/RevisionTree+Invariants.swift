@@ -21,8 +21,10 @@ extension RevisionTree {
         try checkIDs()
         try checkLeaves()
         try checkChains()
-        for node in nodes where node.id.generation > RevisionID.maximumGeneration {
-            throw .init(invariant: 1, description: "The generation of \(node.id) is too high.")
+        for node in nodes
+        where !node.id.isValid || node.id.generation > RevisionID.maximumGeneration {
+            throw .init(
+                invariant: 1, description: "\(node.id) has a generation that none can have.")
         }
     }
 

@@ -32,6 +32,20 @@ import Testing
         ] as [(String, IDFailure)])
     func `an invalid text is refused with its reason`(text: String, failure: IDFailure) {
         #expect(throws: failure) { try RevisionID(validating: text) }
+        // Such a text can be named all the same: it stays what it is, and no revision has it.
+        let id = RevisionID(text)
+        #expect(!id.isValid && id.generation == 0)
+        #expect(id.description == text && id.digest == text)
+        #expect(throws: failure) { try id.validate() }
+        #expect(id == RevisionID(text) && id != "1-a" && id < "1-a")
+    }
+
+    @Test func `texts that are no revision IDs are told apart by their bytes`() {
+        #expect(RevisionID("\u{E9}") != RevisionID("e\u{301}"))
+        // Digits of a digest alone are no ID, and not the ID of that digest.
+        let digits = "7fb403f73a4446d70cf0a21a97e0b10a"
+        #expect(RevisionID(digits) != RevisionID("1-" + digits) && !RevisionID(digits).isValid)
+        #expect(RevisionID("1-" + digits).isValid)
     }
 
     @Test func `generations are ordered as numbers, then digests as bytes`() throws {

@@ -43,17 +43,19 @@ private struct TreeInterpreter: ScriptInterpreter {
             tree = RevisionTree()
             lastSequence = 0
             for (index, id) in ids.enumerated() {
-                let parent = index == 0 ? nil : RevisionID(ids[index - 1])
-                try insert(RevisionID(id), parent: parent, isTombstone: false, in: command)
+                let parent = try index == 0 ? nil : RevisionID(validating: ids[index - 1])
+                try insert(
+                    RevisionID(validating: id), parent: parent, isTombstone: false, in: command)
             }
             return []
         case "create", "edit", "delete":
             guard let id = ids.last, let first = ids.first else {
                 throw ScriptCommand.Unknown(command)
             }
-            let parent = ids.count > 1 ? RevisionID(first) : nil
+            let parent = try ids.count > 1 ? RevisionID(validating: first) : nil
             let isNew = try insert(
-                RevisionID(id), parent: parent, isTombstone: command.name == "delete", in: command)
+                RevisionID(validating: id), parent: parent, isTombstone: command.name == "delete",
+                in: command)
             return isNew ? [] : ["already there"]
         case "merge":
             return try merge(command)

@@ -116,8 +116,7 @@ struct Answers {
     private mutating func ask(
         _ question: String, _ id: DocumentID? = nil, _ answer: () throws -> String
     ) {
-        let entry = Entry(
-            question: question, documentID: id.map { $0 }, answer: Result { try answer() })
+        let entry = Entry(question: question, documentID: id, answer: Result { try answer() })
         entries.append(entry)
     }
 

@@ -117,9 +117,9 @@ package enum GoldenDatabase {
             lines += try answers(row.id, database)
         }
         for change in try database.changes().changes {
+            let revisions = change.revisions.map(\.description)
             lines.append(
-                "change \(change.sequence) \(change.id) \(change.revisions.map(\.description)) \(change.isDeleted)"
-            )
+                "change \(change.sequence) \(change.id) \(revisions) \(change.isDeleted)")
         }
         let local = try database.localDocument("checkpoint")
         lines.append("local \(local.map { "\(JSONValue.object($0))" } ?? "none")")
@@ -134,9 +134,8 @@ package enum GoldenDatabase {
         }
         let history = try database.revisionHistory(of: id)
         if history.count > nodes.count {
-            lines.append(
-                "  \(history.count) revisions, \(short(history.map(\.description).joined(separator: " ")))"
-            )
+            let texts = history.map(\.description).joined(separator: " ")
+            lines.append("  \(history.count) revisions, \(short(texts))")
         }
         for leaf in try database.leafRevisions(of: id) {
             lines.append("  \(leaf.revisionID) \(short(leaf.toJSON()))")

@@ -128,10 +128,7 @@ private enum ResolveDecision {
     func resolution(_ conflict: Conflict) throws -> ConflictResolution {
         switch self {
         case .revision(let revision):
-            guard
-                let leaf = conflict.leaves.first(where: { $0.revisionID == revision }
-                )
-            else {
+            guard let leaf = conflict.leaves.first(where: { $0.revisionID == revision }) else {
                 throw CommandFailure(
                     .notFound,
                     "Revision \(revision) of document \"\(conflict.id)\" is not in conflict."

@@ -94,24 +94,22 @@ extension DatabaseError {
     }
 
     static func invalidID(_ id: DocumentID, _ cause: any Error) -> DatabaseError {
-        DatabaseError(.invalidID, "\(cause)", documentID: id.shortened, underlying: cause)
+        DatabaseError(.invalidID, "\(cause)", documentID: id, underlying: cause)
     }
 
     /// The ID of a local document was given where a document with revisions is meant.
     static func localID(_ id: DocumentID) -> DatabaseError {
         DatabaseError(
             .invalidID,
-            "'\(id.shortened)' names a local document, which has no revisions; read and write it as "
-                + "a local document.", documentID: id.shortened)
+            "'\(id.text.prefix(200))' names a local document, which has no revisions; read and write it "
+                + "as a local document.", documentID: id)
     }
 
     static func invalidRevision(
         _ revision: RevisionID?, of id: DocumentID, _ cause: any Error
     ) -> DatabaseError {
         DatabaseError(
-            .invalidID, "\(cause)", documentID: id.shortened,
-            revisionID: revision.map { RevisionID(String($0.description.prefix(200))) },
-            underlying: cause)
+            .invalidID, "\(cause)", documentID: id, revisionID: revision, underlying: cause)
     }
 
     static func invalidName(_ name: String) -> DatabaseError {
@@ -289,9 +287,4 @@ package struct DocumentTooLarge: Error, CustomStringConvertible {
 
     /// Both numbers.
     package var description: String { "\(bytes) bytes of at most \(limit)" }
-}
-
-extension DocumentID {
-    /// What an error repeats of an ID that may be of any length.
-    fileprivate var shortened: DocumentID { DocumentID(String(text.prefix(200))) }
 }

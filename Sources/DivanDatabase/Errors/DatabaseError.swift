@@ -109,8 +109,9 @@ extension DatabaseError: CustomStringConvertible, CustomDebugStringConvertible {
     /// The sentence, the code, the IDs and the cause, a line each.
     public var debugDescription: String {
         var lines = [message, "├─ code: \(code.rawValue)"]
-        if let documentID { lines.append("├─ document: \(documentID)") }
-        if let revisionID { lines.append("├─ revision: \(revisionID)") }
+        // What is no ID may be of any length.
+        if let documentID { lines.append("├─ document: \(documentID.text.prefix(200))") }
+        if let revisionID { lines.append("├─ revision: \(revisionID.description.prefix(200))") }
         if let underlying { lines.append("└─ cause: \(underlying)") }
         return lines.joined(separator: "\n")
     }

@@ -32,11 +32,7 @@ package struct ExistingRevision: Sendable {
         id: DocumentID, history: RevisionHistory, isDeleted: Bool, body: PackedValue,
         attachments: NameMap<AttachmentContent> = [:]
     ) throws {
-        guard !id.isLocal else {
-            throw DatabaseError(
-                .invalidID, "The local document '\(id)' has no revisions to store.",
-                documentID: id)
-        }
+        guard !id.isLocal else { throw DatabaseError.localID(id) }
         self.id = id
         self.history = history
         content = try RevisionContent(
@@ -119,8 +115,8 @@ extension Database {
 extension Database {
     /// The recent part of a document's tree, in which all leaves are; nil when there is none.
     package func recentRevisionTree(of id: DocumentID) throws -> RevisionTree? {
-        let documentID = try id.checked()
-        return try read { try $0.recentTree(of: documentID) }
+        let id = try id.checked()
+        return try read { try $0.recentTree(of: id) }
     }
 }
 
@@ -141,11 +137,11 @@ extension ReadTransaction {
         try snapshot.changes(since: sequence, limit: limit, examining: most, where: passes)
     }
 
-    /// The recent part of a document's tree, in which all leaves are; nil when there is none.
+    /// The recent part of a document's tree, in which all leaves are; nil when there is none, or can be none of this ID.
     ///
     /// It is read in one row, however long the history is.
     package func recentTree(of id: DocumentID) throws -> RevisionTree? {
-        try snapshot.record(id)?.tree
+        id.isValid ? try snapshot.record(id)?.tree : nil
     }
 
     /// Returns a revision and its ancestors, newest first, as far as a reader that has some of them needs it.

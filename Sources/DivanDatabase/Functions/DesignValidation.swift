@@ -45,7 +45,7 @@ extension Database {
     ///   - id: The document's ID, such as `_design/auth`.
     /// - Returns: Whether the rules of the function are not kept.
     package func hasUnrunValidation(_ body: PackedValue, of id: DocumentID) -> Bool {
-        id.text.hasBytePrefix(DesignValidation.prefix) && DesignValidation.isIn(body)
+        id.isDesign && DesignValidation.isIn(body)
             && core.validations[id.text] == nil
     }
 

@@ -107,7 +107,7 @@ extension LiveDocument: CustomStringConvertible, CustomDebugStringConvertible {
 
     /// The shortened ID and what is in memory of the current revision; reads nothing.
     public var debugDescription: String {
-        let revision = cache.newest.map { $0.contents?.document.revisionID ?? "none" }
+        let revision = cache.newest.map { $0.contents?.document.revisionID.description ?? "none" }
         return "LiveDocument(\(abbreviatedID) \(revision ?? "not loaded"))"
     }
 }

@@ -95,6 +95,21 @@ public struct ModelIdentity: Codable, Hashable, Sendable {
         self.id = id
         self.revisionID = revisionID
     }
+
+    private enum CodingKeys: String, CodingKey {
+        case id, revisionID
+    }
+
+    /// Decodes an identity as it was encoded, whatever its ID is: a save checks it.
+    ///
+    /// - Parameter decoder: Where an app's own coder has put a model.
+    /// - Throws: `DecodingError` if there is no identity.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        id = DocumentID(try container.decode(String.self, forKey: .id))
+        revisionID = try container.decodeIfPresent(String.self, forKey: .revisionID)
+            .map { RevisionID($0) }
+    }
 }
 
 // The coding that the compiler makes for a model calls these for its identity, since they are more

@@ -13,11 +13,11 @@ extension ReadTransaction {
         try snapshot.localDocument(LocalID.name(in: id)).map { ($0.revision, $0.body) }
     }
 
-    /// Calls `body` with the ID, revision number and body of each local document, in the order of
-    /// IDs, until it returns false.
+    /// Calls `body` with the name, revision number and body of each local document, in the order of
+    /// names, until it returns false.
     package func forEachLocalDocument(
         after last: String? = nil,
-        _ body: (_ id: String, _ revision: UInt64, _ body: PackedValue) throws -> Bool
+        _ body: (_ name: String, _ revision: UInt64, _ body: PackedValue) throws -> Bool
     ) throws {
         let core = snapshot.core
         try core.blaming(nil) {

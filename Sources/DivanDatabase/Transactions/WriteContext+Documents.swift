@@ -212,10 +212,10 @@ extension WriteContext {
     // MARK: - Local documents and settings
 
     /// Replaces a local document; nil removes it. There are no revisions to conflict with.
-    package func putLocal(_ id: String, _ body: PackedValue?, revision: UInt64? = nil) throws {
+    package func putLocal(_ name: String, _ body: PackedValue?, revision: UInt64? = nil) throws {
         let (writer, snapshot) = try transaction()
-        let old = try snapshot.localDocument(id)
-        try id.withSpan { key in
+        let old = try snapshot.localDocument(name)
+        try name.withSpan { key in
             guard let body else {
                 _ = try writer.remove(key: key, in: snapshot.core.stores.local)
                 return

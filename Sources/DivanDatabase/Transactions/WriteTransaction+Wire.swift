@@ -39,10 +39,9 @@ extension WriteTransaction {
     ///   - revision: The number it has; 0 when there is none yet.
     /// - Returns: The new number; 0 when it was removed.
     /// - Throws: `DatabaseError` with code `.conflict` when it has another number.
-    package func replaceLocalDocument(_ id: DocumentID, _ body: PackedValue?, revision: UInt64)
-        throws
-        -> UInt64
-    {
+    package func replaceLocalDocument(
+        _ id: DocumentID, _ body: PackedValue?, revision: UInt64
+    ) throws -> UInt64 {
         let name = try LocalID.name(in: id)
         let (_, snapshot) = try context.transaction()
         let found = try snapshot.localDocument(name)?.revision ?? 0

@@ -188,10 +188,9 @@ public struct WriteTransaction: ~Copyable {
         return try putExistingRevision(id, history: history, content)
     }
 
-    func putExistingRevision(_ id: DocumentID, history: [RevisionID], _ content: RevisionContent)
-        throws
-        -> Bool
-    {
+    func putExistingRevision(
+        _ id: DocumentID, history: [RevisionID], _ content: RevisionContent
+    ) throws -> Bool {
         let id = try id.checked()
         let checked: RevisionHistory
         do { checked = try RevisionHistory(history) } catch {

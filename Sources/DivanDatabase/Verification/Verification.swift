@@ -268,7 +268,7 @@ package final class Verification {
     }
 
     private func check(_ id: DocumentID, _ cursor: any StorageCursor, _ snapshot: Snapshot) throws {
-        if case .none = try? DocumentID(validating: id.text) {
+        if !id.isValid {
             add("Document '\(id)' has an invalid ID.", id)
         }
         var record: DocumentRecord?
@@ -516,7 +516,7 @@ package final class Verification {
         do { return try body() } catch let error as StorageError where error.code == .corrupted {
             add(error.description, id)
         } catch let error as DatabaseError where error.code == .corrupted {
-            add(error.message, id ?? error.documentID.map { DocumentID($0.text) })
+            add(error.message, id ?? error.documentID)
         } catch let error as DatabaseError where error.code == .revisionNotFound {
             add(error.message, id)
         }

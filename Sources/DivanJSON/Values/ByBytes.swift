@@ -43,7 +43,7 @@ extension [String]: NameLike {
 ///
 /// ```swift
 /// struct Favourite: Hashable {
-///     @ByBytes var documentID: String      // the synthesized == compares bytes
+///     @ByBytes var attachment: String      // the synthesized == compares bytes
 ///     var stars: Int
 /// }
 /// ```

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A set of names that are compared byte for byte: roles of a user, IDs of documents.
+/// A set of names that are compared byte for byte: roles of a user, names of attachments.
 ///
 /// ```swift
 /// var roles: NameSet = ["staff", "editors"]

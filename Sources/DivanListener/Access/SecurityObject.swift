@@ -12,7 +12,7 @@ internal import DivanModel
 /// A database without members is open to every user that is signed in. It is kept in a local document
 /// that no client can reach.
 struct SecurityObject: Sendable {
-    private static let documentID = DocumentID(Call.hiddenPrefix + "security")
+    private static let documentID: DocumentID = "\(Call.hiddenPrefix)security"
 
     private struct Group {
         var names: NameSet = []

@@ -52,7 +52,7 @@ extension Call {
         let id = given.id ?? MutableDocument([:]).id
         do {
             if given.id != nil { try Self.checkID(id) }
-            if Self.isLocal(id) {
+            if id.isLocal {
                 return answer.saved(id, "0-\(try Self.saveLocal(id, given, transaction))")
             }
             try given.checkContents(atMost: site.options.limits.attachment)

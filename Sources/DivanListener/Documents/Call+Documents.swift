@@ -65,7 +65,7 @@ extension Call {
         return try Self.taking(isNew) {
             let (received, attachments) = try receiveDocument()
             let id = received.id ?? MutableDocument([:]).id
-            if Self.isLocal(id) {
+            if id.isLocal {
                 let revision = try database.write { try Self.saveLocal(id, received, $0) }
                 return localWritten(id, revision, status: 201)
             }

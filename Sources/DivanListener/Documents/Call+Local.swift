@@ -93,9 +93,6 @@ extension Call {
 
     private static let prefix = "_local/"
 
-    /// Whether an ID is that of a local document.
-    static func isLocal(_ id: DocumentID) -> Bool { id.text.hasBytePrefix(prefix) }
-
     /// Saves or deletes a local document that stands where other documents do.
     ///
     /// - Returns: Its new number; 0 when it was deleted.

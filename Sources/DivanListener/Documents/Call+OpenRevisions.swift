@@ -24,9 +24,10 @@ enum RevisionAnswer: Sendable {
 /// The revisions of one document that a client asks for. Each is read when its turn comes, so that one alone is in
 /// memory.
 struct WantedRevisions: Sendable {
-    private enum Wanted {
-        case revision(RevisionID, asked: RevisionID?)
-        case missing(RevisionID)
+    private struct Wanted {
+        var revision: RevisionID
+        /// What the client has named, where it names revisions.
+        var asked: RevisionID?
     }
 
     private let id: DocumentID
@@ -52,11 +53,11 @@ struct WantedRevisions: Sendable {
         }
         guard let tree else {
             guard let revisions else { throw HTTPFailure.missing }
-            wanted = revisions.map { .missing($0) }
+            wanted = revisions.map { Wanted(revision: $0, asked: $0) }
             return
         }
         guard let revisions else {
-            wanted = tree.leaves.map { .revision($0.id, asked: nil) }
+            wanted = tree.leaves.map { Wanted(revision: $0.id) }
             return
         }
         var given: Set<RevisionID> = []
@@ -64,8 +65,9 @@ struct WantedRevisions: Sendable {
             let revision = Self.kept(named, in: tree)
             let leaves = latest ? Call.leaves(of: revision, in: tree) : []
             // Two revisions of one branch have one latest, which is sent once.
-            for one in leaves.isEmpty ? [revision] : leaves where given.insert(one).inserted {
-                wanted.append(.revision(one, asked: named))
+            for one in leaves.isEmpty ? [revision] : leaves
+            where given.insert(one).inserted || !one.isValid {
+                wanted.append(Wanted(revision: one, asked: named))
             }
         }
     }
@@ -75,17 +77,13 @@ struct WantedRevisions: Sendable {
         while position < wanted.count {
             let next = wanted[position]
             position += 1
-            switch next {
-            case .missing(let revision): return .missing(revision)
-            case .revision(let revision, let asked):
-                guard let tree else { return .missing(revision) }
-                let answer = try Self.answer(id, revision, tree, call)
-                if case .found(let document, _) = answer, !call.mayRead(document) {
-                    guard let asked else { continue }
-                    return .missing(asked)
-                }
-                return answer
+            guard let tree else { return .missing(next.revision) }
+            let answer = try Self.answer(id, next.revision, tree, call)
+            if case .found(let document, _) = answer, !call.mayRead(document) {
+                guard let asked = next.asked else { continue }
+                return .missing(asked)
             }
+            return answer
         }
         return nil
     }

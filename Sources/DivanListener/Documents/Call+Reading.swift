@@ -53,9 +53,7 @@ extension Call {
     /// - Throws: `HTTPFailure` 404 where there is none, or the user may not read it.
     func find(
         _ id: DocumentID, _ revision: RevisionID?, latest: Bool = false, needsTree: Bool = false
-    )
-        throws -> (Document, RevisionTree?)
-    {
+    ) throws -> (Document, RevisionTree?) {
         let (document, tree) = try database.read { transaction in
             try find(id, revision, latest, needsTree, transaction)
         }

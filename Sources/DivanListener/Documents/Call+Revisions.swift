@@ -26,7 +26,7 @@ extension Call {
     /// The document that the path names.
     var documentID: DocumentID { DocumentID(name(0)) }
 
-    /// The revision that a text names, as a query, a header field or a body has it: perhaps in quotes, as an ETag.
+    /// The revision that a text names, as a query, a header field or a list has it: perhaps in quotes, as an ETag.
     static func revision(_ text: String) -> RevisionID { RevisionID(unquoted(text)) }
 
     /// Refuses what is no revision ID.
@@ -101,7 +101,7 @@ extension Call {
     /// Refuses a change that the user may not make. Design documents are for administrators, and have
     /// a form.
     private func checkWriting(_ id: DocumentID, _ received: ReceivedDocument, isNew: Bool) throws {
-        if id.text.hasBytePrefix("_design/") {
+        if id.isDesign {
             guard try isDatabaseAdmin else { throw refusal("You are not a db or server admin.") }
             if !received.isDeleted {
                 try DesignDocumentForm.check(received.body)

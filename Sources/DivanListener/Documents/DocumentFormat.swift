@@ -72,9 +72,12 @@ struct DocumentFormat: Sendable {
         !needsTree && !localSequence && !showsExpiration && attachments == .stubs
     }
 
-    /// The revisions that a list names.
+    /// The revisions that a list names. What is none stays as it was sent, for answers that repeat it.
     static func revisions(_ value: JSONValue, _ name: String) throws -> [RevisionID] {
-        try texts(value, name, of: "revisions").map(Call.revision)
+        try texts(value, name, of: "revisions").map { text in
+            let revision = Call.revision(text)
+            return revision.isValid ? revision : RevisionID(text)
+        }
     }
 
     /// The texts in a list.

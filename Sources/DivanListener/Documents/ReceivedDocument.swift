@@ -33,7 +33,7 @@ struct ReceivedDocument: Sendable {
             if WireDocument.keptKeys.contains(key) { continue }
             switch key {
             case "_exp": expiration = try value[key].map(ReceivedExpiration.init)
-            case "_revisions" where isLocal || id.map(Call.isLocal) ?? false: break
+            case "_revisions" where isLocal || id?.isLocal ?? false: break
             default: try Self.read(key, value[key], &id, &revision, &isDeleted, &history)
             }
             removed[key] = JSONValue?.none
@@ -61,7 +61,7 @@ struct ReceivedDocument: Sendable {
     ///
     /// - Throws: `HTTPFailure` 400.
     func checkRevisions() throws {
-        for revision in history ?? [] {
+        for revision in history ?? [] where revision.isValid {
             let digest = revision.digest.utf8
             let isHexadecimal = digest.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
             guard digest.count != 32 || isHexadecimal else {

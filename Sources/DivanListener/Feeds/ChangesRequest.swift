@@ -172,7 +172,7 @@ enum ChangesFilter: Sendable {
     func passes(_ change: Change) -> Bool {
         switch self {
         case .documentIDs(let ids): ids.contains(change.id)
-        case .designDocuments: change.id.text.hasBytePrefix("_design/")
+        case .designDocuments: change.id.isDesign
         case .all, .selector, .function, .view: true
         }
     }

@@ -123,7 +123,7 @@ final class ReplicatorDatabase: Sendable {
         while true {
             let start = state.withLock { $0.position }
             let batch = try database.read { try $0.changes(since: start, limit: 1_000) }
-            for change in batch.changes where !change.id.text.hasBytePrefix("_design/") {
+            for change in batch.changes where !change.id.isDesign {
                 try take(change, database, site)
             }
             state.withLock { $0.position = max($0.position, batch.lastSequence) }

@@ -30,7 +30,7 @@ enum SystemDatabase: String, Sendable, CaseIterable {
         _ id: DocumentID, _ received: ReceivedDocument, by user: ListenerUser,
         editing base: Document?
     ) throws -> ReceivedDocument {
-        guard !id.text.hasBytePrefix("_design/"), !received.isDeleted else { return received }
+        guard !id.isDesign, !received.isDeleted else { return received }
         switch self {
         case .users:
             return try UserDocument.prepared(id, received, by: user, editing: base)

@@ -319,32 +319,32 @@ final class CouchbaseLiteImporter {
     }
 
     private func importLocals() throws {
-        var locals: [(id: String, revision: UInt64, body: PackedValue)] = []
+        var locals: [(name: String, revision: UInt64, body: PackedValue)] = []
         try attempt("Local documents") {
             try reader.forEachLocal { text, revision, json in
-                guard let text, let id = try? LocalID.name(in: DocumentID(text)),
+                guard let text, let name = try? LocalID.name(in: DocumentID(text)),
                     let body = try? PackedValue(parsing: json), body.isObject
                 else {
                     return result.add("The local document '\(text ?? "?")' cannot be read.")
                 }
                 let number = revision.flatMap { UInt64($0.prefix { $0 != "-" }, radix: 10) }
-                locals.append((id, number.flatMap(Self.depth) ?? 1, body))
+                locals.append((name, number.flatMap(Self.depth) ?? 1, body))
             }
         }
         try core.batch { context in
             for local in locals {
-                try context.putLocal(local.id, local.body, revision: local.revision)
+                try context.putLocal(local.name, local.body, revision: local.revision)
                 result.localDocuments += 1
             }
             for (id, sequence) in checkpoints {
-                guard let id = try? LocalID.name(in: DocumentID(id)) else {
+                guard let name = try? LocalID.name(in: DocumentID(id)) else {
                     result.add("A checkpoint has an ID that cannot be.")
                     continue
                 }
                 let checkpoint: JSONObject = [
                     "lastSequence": .string(sequence), "incarnation": .string(incarnation),
                 ]
-                try context.putLocal(id, PackedValue(.object(checkpoint)))
+                try context.putLocal(name, PackedValue(.object(checkpoint)))
                 result.checkpoints += 1
             }
         }

@@ -41,6 +41,8 @@ final class ScannedIndex: Sendable {
             var part = try IndexPiece(
                 core, for: [index], after: mark.sequence, purge: mark.purge
             ).mapped()
+            // A map function that was broken off has not failed.
+            try CancellationFlag.check()
             try Self.write(&part, to: stores, of: engine, &failures)
             (index.record.lastSequence, index.record.lastPurge) = (
                 part.lastSequence, part.lastPurge

@@ -165,7 +165,7 @@ final class ModelLiveSource<Model: DocumentModel>: LiveSource {
     func difference(from old: [Model]?, to new: [Model]) -> RowDifference {
         RowDifference(
             from: old.map { $0.map(\.identity) } ?? [], to: new.map(\.identity),
-            by: { ExactString($0.id.text) }, orBy: { _ in String?.none })
+            by: \.id, orBy: { _ in String?.none })
     }
 }
 

@@ -81,13 +81,13 @@ extension QueryRow {
     /// What makes a row of one result the same as a row of another.
     fileprivate enum Identity: Hashable {
         case emission(ArraySlice<UInt8>)
-        case key(JSONValue, ByBytes<String?>)
+        case key(JSONValue, DocumentID?)
     }
 
     fileprivate var identity: Identity {
         switch content {
         case .index(let row): .emission(row.rowKey)
-        case .made(let made): .key(made.key, ByBytes(wrappedValue: made.documentID?.text))
+        case .made(let made): .key(made.key, made.documentID)
         }
     }
 }

@@ -105,7 +105,7 @@ public struct QueryRow: Sendable {
     }
 
     /// The ID of the row's document: that of an emitted value `{"_id": …}`, which redirects to
-    /// another document, or else ``sourceDocumentID``.
+    /// another document, or else ``sourceDocumentID``. What was emitted may be no valid ID.
     public var documentID: DocumentID? {
         guard let source = sourceDocumentID else { return nil }
         if case .index(let row) = content, let target = row.value?["_id"]?.string {

@@ -10,8 +10,8 @@ internal import DivanPlatform
 struct SelectorSubject {
     /// What `_id` and `_rev` are.
     private enum Names {
-        case texts(id: DocumentID?, revisionID: RevisionID?)
-        /// Those of a document, whose texts are made when they are asked for.
+        case given(id: DocumentID?, revisionID: RevisionID?)
+        /// Those of a document, which are looked up when they are asked for.
         case of(Document)
     }
 
@@ -26,7 +26,7 @@ struct SelectorSubject {
     ) {
         self.body = body
         self.isDeleted = isDeleted
-        names = .texts(id: id, revisionID: revisionID)
+        names = .given(id: id, revisionID: revisionID)
     }
 
     /// A document.
@@ -54,14 +54,14 @@ struct SelectorSubject {
 
     private var id: DocumentID? {
         switch names {
-        case .texts(let id, _): id
+        case .given(let id, _): id
         case .of(let document): document.id
         }
     }
 
     private var revisionID: RevisionID? {
         switch names {
-        case .texts(_, let revisionID): revisionID
+        case .given(_, let revisionID): revisionID
         case .of(let document): document.revisionID
         }
     }

@@ -260,7 +260,7 @@ package struct ReplicationEngine: Sendable {
         pending = page.isAtEnd ? 0 : ForeignCount.bounded(page.pending ?? 0)
         readPosition = page.lastSequence
         for error in page.failures {
-            reports.append(Report(id: DocumentID(error.documentID?.text ?? "?"), error: error))
+            reports.append(Report(id: error.documentID ?? "?", error: error))
             counts.failed += 1
         }
         let changes = Self.merged(page.changes)

@@ -110,7 +110,6 @@ public final class ConnectionQueue<Resource>: Sendable {
     package func checkInvariants() {
         let hasTurn = DispatchQueue.getSpecific(key: turnKey) == ObjectIdentifier(turns)
         precondition(isOwnedByCurrentThread || !hasTurn, "invariant 2")
-        precondition(isInUse || !isOwnedByCurrentThread, "invariant 2")
     }
 
     /// Runs `body` as the owner. Called with the turn.

@@ -72,7 +72,8 @@ package final class ReaderPool<Reader: AnyObject>: Sendable {
     ///
     /// - Parameters:
     ///   - borrower: The engine that reads.
-    ///   - admit: Throws if the engine refuses. It runs under the mutex, and not for a read inside a read.
+    ///   - admit: Throws if the engine refuses. It runs under the mutex, and not for a read inside a read. A
+    ///     thread that has waited for its turn is not asked again; `drain(_:)` refuses those that still wait.
     ///   - make: Makes a reader; it is told how many others there are. It must not borrow one itself.
     /// - Returns: The reader, and whether this is the outermost use by this thread.
     /// - Throws: what `admit` and `make` throw. Nothing is lent then.

@@ -125,7 +125,7 @@ struct FoundState {
 
     static func read(_ document: Document) throws -> KeptLeaf {
         var leaf = KeptLeaf()
-        leaf.generation = Int(document.revisionID.description.prefix { $0 != "-" }) ?? 0
+        leaf.generation = Int(document.revisionID.generation)
         leaf.isDeleted = document.isDeleted
         leaf.author = document["self"].string
         leaf.number = document["n"].int64.map { Int($0) }

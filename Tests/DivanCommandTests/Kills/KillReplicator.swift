@@ -56,7 +56,7 @@ struct KillReplicator: Sendable {
         }
         var there: [String: Int] = [:]
         for row in try inbox.allDocuments() {
-            there[row.id.text] = Self.generation(row.revisionID.description)
+            there[row.id.text] = Int(row.revisionID.generation)
         }
         guard replicate(["source": .string(base + "inbox"), "target": "notes"], connection) else {
             return false
@@ -75,10 +75,6 @@ struct KillReplicator: Sendable {
             return false
         }
         return true
-    }
-
-    private static func generation(_ revision: String) -> Int {
-        Int(revision.prefix { $0 != "-" }) ?? 0
     }
 
     /// Says what is wrong with the documents that came from the inbox.

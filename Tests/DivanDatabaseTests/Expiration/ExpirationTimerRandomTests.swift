@@ -27,7 +27,7 @@ import Testing
                     let date = clock.now.addingTimeInterval(Double(random.below(1_000) - 5))
                     if exists { try? database.setExpiration(of: id, at: date) }
                 case 5: if exists { try? database.setExpiration(of: id, at: nil) }
-                case 6: _ = try? database.purge(DocumentID(id.text))
+                case 6: _ = try? database.purge(id)
                 case 7:
                     clock.now = clock.now.addingTimeInterval(Double(random.below(300)))
                     database.setExpirationClock { clock.now }

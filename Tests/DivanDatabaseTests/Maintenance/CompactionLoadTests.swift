@@ -46,8 +46,7 @@ import Testing
                         // In one snapshot every body that the tree names is there.
                         for node in try transaction.revisionTree(of: id)?.nodes ?? []
                         where node.sequence != nil {
-                            let revision = node.id.description
-                            _ = try transaction.document(withID: id, revision: RevisionID(revision))
+                            _ = try transaction.document(withID: id, revision: node.id)
                         }
                         reads += document.int(forKey: "n") >= 0 ? 1 : 0
                     }

@@ -96,9 +96,9 @@ import Testing
             }
         }
         for change in try database.changes().changes {
+            let revisions = change.revisions.map(\.description)
             lines.append(
-                "change \(change.sequence) \(change.id) \(change.revisions.map(\.description)) \(change.isDeleted)"
-            )
+                "change \(change.sequence) \(change.id) \(revisions) \(change.isDeleted)")
         }
         for index in try database.indexes() { lines.append("index \(index.name)") }
         setView(of: database)

@@ -50,7 +50,7 @@ private struct TwoParts {
     var whole = RevisionTree()
     var random: SeededRandom
     var last = ""
-    private static let id = "doc"
+    private static let id: DocumentID = "doc"
     private var count = 0
 
     init(depth: Int, limit: Int, random: SeededRandom) throws {
@@ -83,7 +83,7 @@ private struct TwoParts {
         let isDeleted = parent != nil && random.oneIn(12)
         last = "edit \(parent.map { "\($0.id)" } ?? "nothing")"
         let saved = try database.put(
-            DocumentID(Self.id), ["n": .integer(Int64(count))], parent: parent?.id,
+            Self.id, ["n": .integer(Int64(count))], parent: parent?.id,
             options: isDeleted ? .tombstone : [])
         try whole.insert(
             saved.revisionID, parent: parent?.id, isTombstone: isDeleted, sequence: nil)
@@ -106,7 +106,7 @@ private struct TwoParts {
     private mutating func take(_ ids: [RevisionID], isDeleted: Bool) throws {
         last = "take \(ids[0]) with \(ids.count)"
         let isNew = try database.putExistingRevision(
-            DocumentID(Self.id), history: ids, isDeleted: isDeleted, [:])
+            Self.id, history: ids, isDeleted: isDeleted, [:])
         let expected = whole.insert(
             existing: try RevisionHistory(ids), isTombstone: isDeleted, sequence: nil)
         #expect(isNew == expected, "\(last)")
@@ -120,10 +120,10 @@ private struct TwoParts {
     }
 
     private mutating func resolve() throws {
-        guard let conflict = try database.conflict(of: DocumentID(Self.id)) else { return }
+        guard let conflict = try database.conflict(of: Self.id) else { return }
         last = "resolve"
         try database.resolve(conflict, by: .keep(conflict.winner))
-        let tree = try #require(try database.revisionTree(of: DocumentID(Self.id)))
+        let tree = try #require(try database.revisionTree(of: Self.id))
         for leaf in tree.leaves where whole.node(leaf.id) == nil {
             let parent = leaf.parent.map { tree.nodes[$0].id }
             try whole.insert(
@@ -135,7 +135,7 @@ private struct TwoParts {
         guard whole.leaves.count > 1 else { return }
         let leaf = random.element(of: whole.leaves).id
         last = "purge \(leaf)"
-        let gone = try database.purge(DocumentID(Self.id), revisions: [leaf])
+        let gone = try database.purge(Self.id, revisions: [leaf])
         #expect(gone == [leaf])
         whole.purge(leaves: [leaf])
     }
@@ -149,9 +149,9 @@ private struct TwoParts {
     }
 
     func agree() throws -> Bool {
-        guard let tree = try database.revisionTree(of: DocumentID(Self.id)) else { return false }
+        guard let tree = try database.revisionTree(of: Self.id) else { return false }
         try tree.checkInvariants()
-        let recent = try #require(try database.recentRevisionTree(of: DocumentID(Self.id)))
+        let recent = try #require(try database.recentRevisionTree(of: Self.id))
         try recent.checkInvariants()
         let isSame =
             links(tree) == links(whole) && tree.leaves.map(\.id) == whole.leaves.map(\.id)
@@ -159,18 +159,18 @@ private struct TwoParts {
         let ids = whole.nodes.map(\.id)
         let missing = try database.read { transaction in
             try transaction.missingRevisions(
-                of: ids + [RevisionID("3-unknown")], in: recent, of: DocumentID(Self.id))
+                of: ids + [RevisionID("3-unknown")], in: recent, of: Self.id)
         }
         let leaf = whole.nodes[0].id
         let history = try database.read { transaction in
-            try transaction.history(of: leaf, in: recent, of: DocumentID(Self.id), downTo: [])
+            try transaction.history(of: leaf, in: recent, of: Self.id, downTo: [])
         }
         return isSame && missing.count == 1 && history == whole.history(of: leaf)
     }
 
     /// Whether each leaf's history is known up to the limit, and nothing but what was.
     func reaches(_ limit: Int) throws -> Bool {
-        guard let tree = try database.revisionTree(of: DocumentID(Self.id)) else { return false }
+        guard let tree = try database.revisionTree(of: Self.id) else { return false }
         try tree.checkInvariants()
         guard tree.leaves.map(\.id) == whole.leaves.map(\.id) else { return false }
         return whole.leaves.allSatisfy { leaf in

@@ -12,16 +12,15 @@ import Testing
 ///
 /// Each request goes to two listeners. One has hidden documents beside those that are shown; the other one never had them.
 @Suite struct HiddenDocumentTests {
-    private static let revision = "1-" + String(repeating: "a", count: 32)
-    private static let other = "1-" + String(repeating: "b", count: 32)
+    private static let revision = RevisionID("1-" + String(repeating: "a", count: 32))
+    private static let other = RevisionID("1-" + String(repeating: "b", count: 32))
     private static let ann: HTTPHeaders = ["Authorization": "Basic YW5uOmE="]
     private static let root: HTTPHeaders = ["Authorization": "Basic cm9vdDpy"]
 
     private static func site(hiding: Bool) throws -> TestSite {
         let site = try TestSite { options in
             options.access = .users(["root": "r"])
-            options.authorization.reading = { _, _, document in !document.id.text.contains("hidden")
-            }
+            options.authorization.reading = { !$2.id.text.contains("hidden") }
         }
         let path = site.folder.path + "/listener.json"
         var file = try AccountsFile.load(path)
@@ -33,20 +32,20 @@ import Testing
             emit(document["n"], ["_id": "hidden"])
         }
         if hiding { try hide(in: database) }
-        for (id, n) in [("shown", 1), ("z", 3)] as [(String, JSONValue)] {
-            try put(DocumentID(id), RevisionID(revision), n, in: database)
+        for (id, n) in [("shown", 1), ("z", 3)] as [(DocumentID, JSONValue)] {
+            try put(id, revision, n, in: database)
         }
         return site
     }
 
     private static func hide(in database: Database) throws {
         for id: DocumentID in ["hidden", "a-hidden", "_design/hidden"] {
-            try put(id, RevisionID(revision), 0, in: database)
+            try put(id, revision, 0, in: database)
         }
         for revision in [revision, other] {
-            try put("hidden2", RevisionID(revision), 2, in: database)
+            try put("hidden2", revision, 2, in: database)
         }
-        try put("hidden-gone", RevisionID(revision), 2, in: database)
+        try put("hidden-gone", revision, 2, in: database)
         try database.delete("hidden-gone")
     }
 

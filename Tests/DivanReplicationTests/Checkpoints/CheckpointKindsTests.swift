@@ -23,12 +23,12 @@ import Testing
         }
     }
 
-    private func forget(_ purged: String, expired: DocumentID? = nil) throws {
-        try here.purge(DocumentID(purged))
+    private func forget(_ purged: DocumentID, expired: DocumentID? = nil) throws {
+        try here.purge(purged)
         if let expired { try here.setExpiration(of: expired, at: Date(timeIntervalSince1970: 1)) }
     }
 
-    private func isHere(_ id: String) throws -> Bool { try here.contains(DocumentID(id)) }
+    private func isHere(_ id: DocumentID) throws -> Bool { try here.contains(id) }
 
     /// Sets the kind, and lets it save its last checkpoint however busy the machine is.
     private func kind(isContinuous: Bool) -> (inout ReplicationConfiguration) -> Void {

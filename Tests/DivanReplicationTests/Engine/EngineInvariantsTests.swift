@@ -74,7 +74,7 @@ private struct OddEnds {
     /// What comes of an action; nil for the end.
     mutating func answer(_ action: ReplicationEngine.Action) throws -> ReplicationEngine.Event? {
         switch action {
-        case .readChanges: .page(try nextPage())
+        case .readChanges: .page(nextPage())
         case .findMissing(let unit, let changes): .missing(unit: unit, try missing(of: changes))
         case .fetch(let number, let wanted): .fetched(number, try fetched(wanted))
         case .store(let number, let documents): .stored(number, outcomes(of: documents))
@@ -84,10 +84,10 @@ private struct OddEnds {
     }
 
     /// A page: sometimes an empty one, or a document or a revision twice.
-    private mutating func nextPage() throws -> ChangesPage {
+    private mutating func nextPage() -> ChangesPage {
         page += 1
-        let changes = try (0..<random.below(5)).map { _ in
-            let revisions = try (0...random.below(4)).map { _ in try revision() }
+        let changes = (0..<random.below(5)).map { _ in
+            let revisions = (0...random.below(4)).map { _ in revision() }
             return PeerChange(id: "doc\(random.below(6))", revisions: revisions)
         }
         return ChangesPage(
@@ -95,7 +95,7 @@ private struct OddEnds {
             isAtEnd: page >= pages, pending: random.oneIn(2) ? random.below(9) : nil)
     }
 
-    private mutating func revision() throws -> RevisionID {
+    private mutating func revision() -> RevisionID {
         RevisionID("\(1 + random.below(2))-\(random.below(3))")
     }
 

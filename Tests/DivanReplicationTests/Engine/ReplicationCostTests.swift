@@ -91,7 +91,7 @@ import Testing
             at: folder.appending(path: "made/prebuilt.divan"), options: options)
         try await prebuilt.makePullReplication(from: server).run()
         #expect(
-            try prebuilt.allDocuments().allSatisfy { $0.revisionID.description.hasPrefix("1-") })
+            try prebuilt.allDocuments().allSatisfy { $0.revisionID.generation == 1 })
         #expect(try prebuilt.documentCount == 200)
         prebuilt.close()
 

@@ -44,8 +44,13 @@ extension FuzzTarget {
         {
             bytes in
             let text = String(decoding: bytes, as: UTF8.self)
-            guard let revision = try? RevisionID(validating: text) else { return }
-            require(revision == revision, "A revision ID changes.")
+            let given = RevisionID(text)
+            require(given.description == text, "The text of a revision ID changes.")
+            let revision = try? RevisionID(validating: text)
+            require(given.isValid == (revision != nil), "A text is a revision ID in one way only.")
+            guard let revision else { return }
+            let again = try? RevisionID(validating: revision.description)
+            require(again == revision && given == revision, "A revision ID changes.")
         },
         FuzzTarget("trees", seeds: trees) { bytes in
             var offset = 0
