@@ -13,8 +13,8 @@ extension DivanWork {
                         try PackedValue(parsing: $0)
                     }
                     try transaction.putExistingRevision(
-                        "conflicted", history: [Self.revision(2, index), Self.revision(1, 0)],
-                        body: body)
+                        "conflicted", body: body,
+                        history: [Self.revision(2, index), Self.revision(1, 0)])
                 }
             }
         }

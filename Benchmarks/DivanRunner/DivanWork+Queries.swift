@@ -78,7 +78,7 @@ extension DivanWork {
         }
         let told = DispatchSemaphore(value: 0)
         let newest = Mutex(-1)
-        let token = view.query().live(interval: .zero).addListener { result in
+        let token = view.query().live(interval: .zero).addChangeListener { result in
             guard case .success(let update) = result else { return }
             newest.withLock { $0 = update.rows.last?.key.int64.map { Int($0) } ?? -1 }
             told.signal()

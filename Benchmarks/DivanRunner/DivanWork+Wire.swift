@@ -88,7 +88,7 @@ extension DivanWork {
         let done = DispatchSemaphore(value: 0)
         replication.start()
         Task {
-            await replication.finished()
+            await replication.waitUntilEnded()
             done.signal()
         }
         done.wait()

@@ -93,7 +93,7 @@ struct EditStep {
         else { throw DatabaseError(.documentNotFound, "There is no \(id) to edit.") }
         theirs["currency"] = "EUR"
         try atlas.putExistingRevision(
-            id, history: ["2-00000000000000000000000000000001", first], theirs)
+            id, theirs, history: ["2-00000000000000000000000000000001", first])
         try show(atlas, id)
         Demo.fact("conflicting revisions", "\(try atlas.conflictingRevisions(of: id).count)")
         Demo.fact("any conflict in the database", "\(try atlas.hasConflicts())")

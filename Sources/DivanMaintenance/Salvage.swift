@@ -141,7 +141,7 @@ final class Salvage {
         try checkStructure()
         try source.read { snapshot in
             if let state = attempt(nil, { try snapshot.state() }) {
-                try copy.setMaxRevTreeDepth(Int(clamping: state.maxRevTreeDepth))
+                try copy.setRevisionBodyLimit(Int(clamping: state.revisionBodyLimit))
                 try copy.setRevisionLimit(Int(clamping: state.revisionLimit))
             }
             if let limit = attempt(nil, { try snapshot.setting(.keptPurges) }) ?? nil, limit > 0 {

@@ -73,7 +73,7 @@
 ///
 /// For n nodes with L leaves: the winner O(1); finding a revision, inserting, stemming, purging,
 /// encoding and decoding O(n) with a very small factor, since a tree of one branch has at most
-/// `maxRevTreeDepth` nodes; extending the winning branch moves the array once and allocates nothing
+/// `revisionBodyLimit` nodes; extending the winning branch moves the array once and allocates nothing
 /// else. Nothing recurses, so depth is bounded by memory only.
 ///
 /// ## What it does not do

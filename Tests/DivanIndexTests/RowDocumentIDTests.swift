@@ -105,7 +105,7 @@ import Testing
         switch Int.random(in: 0..<6, using: &random) {
         case 0: return [8, 4, 4, 4, 12].map { digits($0) }.joined(separator: "-")
         case 1: return digits(32)
-        case 2: return DocumentID.generated(using: &random, millisecondsSince1970: 1 << 40).text
+        case 2: return HexadecimalText.uuid(1 << 56 | random.next() & 0xffff, random.next())
         case 3: return changed(digits(40), &random)
         case 4: return changed([8, 4, 4, 4, 12].map { digits($0) }.joined(separator: "-"), &random)
         default:

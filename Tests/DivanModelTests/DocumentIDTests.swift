@@ -50,32 +50,4 @@ import Testing
         #expect(ids.shuffled().sorted().map(\.text.utf8.count) == ids.map(\.text.utf8.count))
         for index in 1..<ids.count { #expect(ids[index - 1] < ids[index]) }
     }
-
-    @Test func `generated IDs are UUIDs of version 7 that sort by time`() throws {
-        var random = SeededRandom(seed: 7)
-        let ids = (0..<1000).map {
-            DocumentID.generated(
-                using: &random, millisecondsSince1970: 1_795_224_062_004 + UInt64($0))
-        }
-        #expect(ids == ids.sorted())
-        #expect(Set(ids).count == 1000)
-        for id in ids {
-            let pattern = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
-            #expect(id.text.wholeMatch(of: pattern) != nil)
-        }
-    }
-
-    @Test func `a generated ID is a function of its time and random numbers`() {
-        var zeros = Constant(value: 0)
-        var ones = Constant(value: .max)
-        let low = DocumentID.generated(using: &zeros, millisecondsSince1970: 0x0123_4567_89ab)
-        let high = DocumentID.generated(using: &ones, millisecondsSince1970: 0x0123_4567_89ab)
-        #expect(low.text == "01234567-89ab-7000-8000-000000000000")
-        #expect(high.text == "01234567-89ab-7fff-bfff-ffffffffffff")
-    }
-
-    private struct Constant: RandomNumberGenerator {
-        var value: UInt64
-        mutating func next() -> UInt64 { value }
-    }
 }

@@ -22,7 +22,7 @@ struct Answers {
         for id in DamageFixture.localIDs { askAboutLocal(id, database) }
         askAboutAll(database)
         ask("UUIDs") { database.publicUUID + " " + database.privateUUID }
-        ask("rev tree depth") { String(try database.maxRevTreeDepth) }
+        ask("rev tree depth") { String(try database.revisionBodyLimit) }
     }
 
     // MARK: - Questions

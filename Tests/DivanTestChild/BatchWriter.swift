@@ -90,7 +90,7 @@ struct BatchWriter {
         let new: RevisionID = "\(history.first?.generation ?? 1)-\(digest)"
         let isDeleted = random.oneIn(6)
         try database.putExistingRevision(
-            id, history: [new] + history.dropFirst(), isDeleted: isDeleted,
-            isDeleted ? [:] : KnownBody.make(id.text, n))
+            id, isDeleted ? [:] : KnownBody.make(id.text, n), history: [new] + history.dropFirst(),
+            isDeleted: isDeleted)
     }
 }

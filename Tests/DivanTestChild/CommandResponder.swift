@@ -67,7 +67,7 @@ struct CommandResponder {
             return number.map(String.init) ?? "none"
         case "depth":
             let depth: Int = try words.number(1)
-            try database.setMaxRevTreeDepth(depth)
+            try database.setRevisionBodyLimit(depth)
             return "set"
         case "count": return String(try database.documentCount)
         case "hold":
@@ -105,7 +105,7 @@ struct CommandResponder {
                 case 2, 3:
                     let digest = "\(random.below(1_000_000))"
                     try database.putExistingRevision(
-                        id, history: ["2-\(digest)"], ["n": .integer(Int64(random.below(100)))])
+                        id, ["n": .integer(Int64(random.below(100)))], history: ["2-\(digest)"])
                 default:
                     let document = try database.document(withID: id)?.toMutable()
                     let saved = document ?? MutableDocument(id: id)

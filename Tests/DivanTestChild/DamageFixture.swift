@@ -63,8 +63,8 @@ package enum DamageFixture {
             // A sibling of the edit above.
             let digest = String(random.next() | 1 << 63, radix: 16) + "0123456789abcdef"
             try database.putExistingRevision(
-                id, history: ["\(document.generation + 1)-\(digest)", document.revisionID],
-                KnownBody.make(id.text, 50 * random.below(90)))
+                id, KnownBody.make(id.text, 50 * random.below(90)),
+                history: ["\(document.generation + 1)-\(digest)", document.revisionID])
         default:
             let large = KnownBody.make(id.text, 50 * random.below(90) + 50)
             copy.setProperties(large)

@@ -45,7 +45,7 @@ package enum GoldenDatabase {
         try fillWithHistories(database)
         try fillWithAttachments(database)
         try database.putLocalDocument("checkpoint", ["seq": 7])
-        try database.setMaxRevTreeDepth(15)
+        try database.setRevisionBodyLimit(15)
     }
 
     private static func fillWithValues(_ database: Database) throws {
@@ -81,9 +81,9 @@ package enum GoldenDatabase {
         try database.delete("deleted")
         try database.save(MutableDocument(["n": 1], id: "conflict"))
         try database.update("conflict") { $0["n"] = 2 }
-        try database.putExistingRevision("conflict", history: ["2-abc", "1-other"], ["n": 3])
+        try database.putExistingRevision("conflict", ["n": 3], history: ["2-abc", "1-other"])
         try database.putExistingRevision(
-            "conflict", history: ["3-ff", "2-ee", "1-other"], isDeleted: true, [:])
+            "conflict", [:], history: ["3-ff", "2-ee", "1-other"], isDeleted: true)
         try database.save(MutableDocument(["n": 1], id: "purged"))
         try database.purge("purged")
         try database.save(MutableDocument(["n": 1], id: "expiring"))
@@ -108,7 +108,7 @@ package enum GoldenDatabase {
         lines.append(
             "last sequence \(try database.lastSequence), \(try database.documentCount) documents")
         lines.append(
-            "depth \(try database.maxRevTreeDepth), conflicts \(try database.hasConflicts())")
+            "depth \(try database.revisionBodyLimit), conflicts \(try database.hasConflicts())")
         lines.append("problems \(try database.verify())")
         var options = AllDocumentsOptions()
         options.includeDeleted = true

@@ -89,15 +89,15 @@ import Testing
         var task = Task(title: "Call", contact: ModelReference(contact))
         for model in [try database.save(&contact), try database.save(&task)] {
             try other.putExistingRevision(
-                model.id, history: [model.revisionID], model.properties)
+                model.id, model.properties, history: [model.revisionID])
         }
         // Here the task is edited, there the contact; then each gets the other's edit.
         let edited = try database.update(task.id) { $0["title"] = "Call back" }
         let renamed = try other.update(contact.id) { $0["name"] = "Anne" }
         try other.putExistingRevision(
-            task.id, history: try database.revisionHistory(of: task.id), edited.properties)
+            task.id, edited.properties, history: try database.revisionHistory(of: task.id))
         try database.putExistingRevision(
-            contact.id, history: try other.revisionHistory(of: contact.id), renamed.properties)
+            contact.id, renamed.properties, history: try other.revisionHistory(of: contact.id))
         for database in [database, other] {
             #expect(try !database.hasConflicts())
             #expect(try database.document(withID: task.id)?["title"].string == "Call back")
@@ -111,11 +111,11 @@ import Testing
             MutableDocument(["name": "Ann", "task": "Call"], id: "contact-1")
         ).document
         try other.putExistingRevision(
-            contact.id, history: [contact.revisionID], contact.properties)
+            contact.id, contact.properties, history: [contact.revisionID])
         try database.update(contact.id) { $0["task"] = "Call back" }
         let renamed = try other.update(contact.id) { $0["name"] = "Anne" }
         try database.putExistingRevision(
-            contact.id, history: try other.revisionHistory(of: contact.id), renamed.properties)
+            contact.id, renamed.properties, history: try other.revisionHistory(of: contact.id))
         #expect(try database.hasConflicts())
     }
 }

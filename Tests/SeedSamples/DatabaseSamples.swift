@@ -69,7 +69,7 @@ import Testing
     @Test func `old revisions are pruned beyond the depth of trees`() throws {
         try database.save(MutableDocument(["n": 0], id: "a"))
         for number in 1...30 { try database.update("a") { $0["n"] = Fragment(number) } }
-        #expect(try database.maxRevTreeDepth == 20)
+        #expect(try database.revisionBodyLimit == 20)
         let tree = try database.revisionTree(of: "a")
         #expect(tree?.nodes.filter { $0.sequence != nil }.count == 20)
         try database.compact()

@@ -129,7 +129,7 @@ import Testing
         #expect(try document.purge())
         #expect(try database.revisionTree(of: document.id) == nil)
         // It comes back when a replication brings it again.
-        try database.putExistingRevision(document.id, history: ["1-a"], ["title": "back"])
+        try database.putExistingRevision(document.id, ["title": "back"], history: ["1-a"])
         #expect(document["title"].string == "back")
     }
 
@@ -155,7 +155,7 @@ import Testing
         let revision = document.currentRevisionID
         await eventually { seen.withLock { $0.last?.revisionID == revision } }
         try database.putExistingRevision(
-            document.id, history: ["1-other"], ["title": "z"])
+            document.id, ["title": "z"], history: ["1-other"])
         await eventually { seen.withLock { $0.last?.isConflict == true } }
         try database.delete(document.id)
         await eventually { seen.withLock { $0.last?.isDeletion == true } }
@@ -166,12 +166,12 @@ import Testing
     @Test func `two devices that edit apart see the same winner when they meet`() throws {
         let naomi = try sample.manager.database(named: "naomi")
         let first = try database.save(MutableDocument(["n": 1], id: "a")).document
-        try naomi.putExistingRevision("a", history: [first.revisionID], ["n": 1])
+        try naomi.putExistingRevision("a", ["n": 1], history: [first.revisionID])
         let mine = try database.update("a") { $0["n"] = 2 }
         let theirs = try naomi.update("a") { $0["n"] = 3 }
         let base = first.revisionID
-        try database.putExistingRevision("a", history: [theirs.revisionID, base], ["n": 3])
-        try naomi.putExistingRevision("a", history: [mine.revisionID, base], ["n": 2])
+        try database.putExistingRevision("a", ["n": 3], history: [theirs.revisionID, base])
+        try naomi.putExistingRevision("a", ["n": 2], history: [mine.revisionID, base])
         let winner = max(mine.revisionID, theirs.revisionID)
         for database in [database, naomi] {
             #expect(try database.document(withID: "a")?.revisionID == winner)
@@ -184,7 +184,7 @@ import Testing
         let one = try database.save(MutableDocument(["n": 1], id: "a")).document
         let two = try other.save(MutableDocument(["n": 1], id: "a")).document
         #expect(one.revisionID == two.revisionID)
-        #expect(try !database.putExistingRevision("a", history: [two.revisionID], ["n": 1]))
+        #expect(try !database.putExistingRevision("a", ["n": 1], history: [two.revisionID]))
         #expect(try !database.hasConflicts())
     }
 
@@ -257,7 +257,7 @@ import Testing
         let base = try #require(document.currentRevisionID)
         try document.update { $0.set("mine", forKey: "notes") }
         try database.putExistingRevision(
-            document.id, history: ["2-0000", base], ["title": "x", "notes": "theirs"])
+            document.id, ["title": "x", "notes": "theirs"], history: ["2-0000", base])
         return document
     }
 }

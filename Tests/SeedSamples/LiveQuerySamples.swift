@@ -52,7 +52,7 @@ import Testing
         query.limit = 100
         let live = query.live()
         let shown = Mutex<[Int]>([])
-        let token = live.addListener { update in
+        let token = live.addChangeListener { update in
             guard let rows = try? update.get().rows else { return }
             shown.withLock { $0.append(rows.count) }
         }

@@ -71,7 +71,7 @@ import Darwin
             try Self.save("a", to: here)
             let push = here.makePushReplication(to: there)
             push.start()
-            await push.finished()
+            await push.waitUntilEnded()
             await eventually { entries.withLock { !$0.isEmpty } }
             #expect(entries.withLock { $0.allSatisfy { $0 == .replication } })
         }

@@ -55,7 +55,7 @@ import Testing
             $0.authenticator = .basic(name: "hello", password: "pw123")
         }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.activity == .stopped)
         #expect(push.lastError == nil)
         #expect(try peer.sample.database.documentCount == 10)
@@ -75,7 +75,7 @@ import Testing
             $0.filterParameters = ["name": "Waldo"]
         }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(try peer.sample.database.allDocuments().map(\.id) == ["a", "c"])
     }
 
@@ -88,7 +88,7 @@ import Testing
             $0.documentIDs = ["123", "xyz"]
         }
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(try database.allDocuments().map(\.id) == ["123", "xyz"])
     }
 
@@ -104,7 +104,7 @@ import Testing
         for await status in pull.statuses {
             #expect(status.transferred <= status.total)
         }
-        await push.finished()
+        await push.waitUntilEnded()
         let completed = push.completedChangesCount + pull.completedChangesCount
         #expect(completed == push.changesCount + pull.changesCount)
         #expect(completed == 100)
@@ -115,7 +115,7 @@ import Testing
             $0.authenticator = .basic(name: "hello", password: "wrong")
         }
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(pull.lastError?.code == .unauthorized)
         #expect(pull.lastError?.status == 401)
     }
@@ -125,7 +125,7 @@ import Testing
         let address = try "http://hello:pw123@127.0.0.1:\(#require(peer.listener.port))/app"
         let push = database.makePushReplication(to: address)
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.lastError == nil)
         #expect(try peer.sample.database.documentCount == 1)
     }
@@ -149,7 +149,7 @@ import Testing
         // No authority vouches for the certificate, so a client must be told of it.
         let push = database.makePushReplication(to: address)
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.lastError?.code == .untrusted)
         let known = ServerTrustDecision { $0.fingerprint == tls.fingerprint }
         try await database.push(to: address) { $0.trust = .decision(known) }.run()

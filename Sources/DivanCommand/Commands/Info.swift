@@ -39,7 +39,7 @@ private struct DatabaseFacts {
             (try transaction.documentCount, try transaction.lastSequence)
         }
         let size = try database.diskSize
-        let depth = try database.maxRevTreeDepth
+        let depth = try database.revisionBodyLimit
         let limit = try database.revisionLimit
         let hasConflicts = try database.hasConflicts()
         let unrun = try database.unrunValidations()

@@ -90,7 +90,7 @@ private struct PutRequest {
         }
         if let newest = history.first {
             try database.putExistingRevision(
-                id, history: history, isDeleted: isDeleted, properties)
+                id, properties, history: history, isDeleted: isDeleted)
             guard let stored = try database.document(withID: id, revision: newest) else {
                 throw CommandFailure(.failure, "The revision was stored and cannot be read back.")
             }

@@ -74,7 +74,7 @@ extension ImportedDocument {
             return false
         case .revision(let id, let history, let isDeleted, let body):
             return try transaction.putExistingRevision(
-                id, history: history, isDeleted: isDeleted, body: body)
+                id, body: body, history: history, isDeleted: isDeleted)
         case .deletion(let id):
             guard try transaction.document(withID: id) != nil else { return false }
             _ = try transaction.delete(id)

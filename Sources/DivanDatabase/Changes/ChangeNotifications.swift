@@ -22,7 +22,7 @@ public struct ChangeNotifications<Element: Sendable>: AsyncSequence, Sendable {
     /// Reads one element after the other and waits where there is none.
     public struct Iterator: AsyncIteratorProtocol {
         private let database: Database
-        private let bell: CommitBell
+        private let signal: CountedSignal
         private var reader: any ChangeReader<Element>
         /// What was read and not given yet, the last first.
         private var rest: [Element] = []
@@ -30,7 +30,7 @@ public struct ChangeNotifications<Element: Sendable>: AsyncSequence, Sendable {
         init(_ database: Database, _ reader: any ChangeReader<Element>) {
             self.database = database
             self.reader = reader
-            bell = CommitBell { reader.follow(database.core.hub, $0) }
+            signal = CountedSignal { reader.follow(database.core.hub, $0) }
         }
 
         /// Returns the next element, and waits for a commit where there is none yet; nil when the database is
@@ -38,7 +38,7 @@ public struct ChangeNotifications<Element: Sendable>: AsyncSequence, Sendable {
         public mutating func next() async -> Element? {
             while true {
                 // Before looking whether it is closed: closing rings, too.
-                let rung = bell.count
+                let seen = signal.count
                 if database.isClosed || Task.isCancelled { return nil }
                 if let element = rest.popLast() { return element }
                 let (before, core) = (reader, database.core)
@@ -48,7 +48,7 @@ public struct ChangeNotifications<Element: Sendable>: AsyncSequence, Sendable {
                     }
                     reader = after
                     rest = elements.reversed()
-                    if rest.isEmpty { await bell.wait(after: rung) }
+                    if rest.isEmpty { await signal.wait(after: seen) }
                 } catch {
                     if database.isClosed || Task.isCancelled { return nil }
                     // Nothing is lost meanwhile: the reader has not moved.

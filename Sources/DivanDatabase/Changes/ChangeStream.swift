@@ -27,13 +27,13 @@ public struct ChangeStream: AsyncSequence, Sendable {
         private let database: Database
         private var since: SequenceNumber
         private let limit: Int
-        private let bell: CommitBell
+        private let signal: CountedSignal
 
         init(database: Database, since: SequenceNumber, limit: Int) {
             self.database = database
             self.since = since
             self.limit = limit
-            bell = CommitBell { database.core.hub.follow($0) }
+            signal = CountedSignal { database.core.hub.follow($0) }
         }
 
         /// Returns the next batch, and waits for a commit where there is none yet; no thread is held meanwhile.
@@ -43,7 +43,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
         public mutating func next() async throws -> ChangesBatch? {
             while true {
                 // Before looking whether it is closed: closing rings, too.
-                let rung = bell.count
+                let seen = signal.count
                 if database.isClosed || Task.isCancelled { return nil }
                 let (start, limit) = (since, limit)
                 let batch: ChangesBatch
@@ -56,7 +56,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
                 }
                 since = batch.lastSequence
                 if !batch.changes.isEmpty { return batch }
-                await bell.wait(after: rung)
+                await signal.wait(after: seen)
             }
         }
     }

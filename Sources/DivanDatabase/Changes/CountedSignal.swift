@@ -2,13 +2,16 @@
 
 internal import Synchronization
 
-/// Signals every commit, by this process or another. A commit between two waits is not lost.
+/// A signal that counts how often it was sent, so that one sent between two waits is not lost.
 ///
-/// The count makes the wait free of races: a commit between reading the count and waiting on it has
-/// raised the count, so the wait returns at once.
+/// A changes stream has one for commits, by this process or another; live queries, replications and suspended
+/// tasks wait on theirs.
+///
+/// The count makes the wait free of races: what is sent between reading the count and waiting on it
+/// has raised the count, so the wait returns at once.
 ///
 /// State: `state`, guarded by its mutex. Waiters are resumed outside it.
-package final class CommitBell: Sendable {
+package final class CountedSignal: Sendable {
     private struct State {
         var count = 0
         var isClosed = false
@@ -19,22 +22,22 @@ package final class CommitBell: Sendable {
     private let state = Mutex(State())
     private let token = Mutex<ListenerToken?>(nil)
 
-    /// Signals whenever the hub has news for the follower that `follow` registers.
+    /// Sends whenever the hub has news for the follower that `follow` registers.
     init(_ follow: (@escaping ChangeHub.Handler) -> ListenerToken) {
         let token = follow { [weak self] event in
             let isClosed = if case .closed = event { true } else { false }
-            self?.ring(closing: isClosed)
+            self?.send(closing: isClosed)
         }
         self.token.withLock { $0 = token }
     }
 
-    /// Signals only by `ring`.
+    /// Is sent only by `send`.
     package init() {}
 
-    /// How often it has signalled.
+    /// How often it was sent.
     package var count: Int { state.withLock { $0.count } }
 
-    /// Waits until it has signalled more than `count` times, is closed, or the task is cancelled.
+    /// Waits until it was sent more than `count` times, is closed, or the task is cancelled.
     package func wait(after count: Int) async {
         let ticket = state.withLock { state in
             state.nextWaiter += 1
@@ -55,8 +58,8 @@ package final class CommitBell: Sendable {
         }
     }
 
-    /// Signals; when closing, ends all waits, also those that begin later.
-    package func ring(closing: Bool = false) {
+    /// Wakes those that wait; when closing, ends all waits, also those that begin later.
+    package func send(closing: Bool = false) {
         let waiters = state.withLock { state in
             defer { state.waiters = [:] }
             state.count += 1

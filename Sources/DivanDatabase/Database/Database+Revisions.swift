@@ -45,22 +45,22 @@ extension Database {
     ///
     /// - Parameters:
     ///   - id: The document's ID.
+    ///   - properties: Its body.
     ///   - history: Revision IDs, the new one first, then its ancestors as far as known.
     ///   - isDeleted: Whether the revision is a tombstone.
-    ///   - properties: Its body.
     ///   - attachments: Content of attachments that comes apart from the body, by name.
     /// - Returns: Whether it was new here.
     /// - Throws: `DatabaseError` with code `.invalidID` when an ID is malformed or the generations do
     ///   not count down by one, `.invalidDocument`, or as `write(_:)`.
     @discardableResult
     public func putExistingRevision(
-        _ id: DocumentID, history: [RevisionID], isDeleted: Bool = false, _ properties: JSONObject,
+        _ id: DocumentID, _ properties: JSONObject, history: [RevisionID], isDeleted: Bool = false,
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try WriteTransaction.content(
             id, properties, isDeleted, attachments, .verified)
         try stage(content, for: id)
-        return try operation { try $0.putExistingRevision(id, history: history, content) }
+        return try operation { try $0.putExistingRevision(id, content, history: history) }
     }
 
     /// Reads the content of attachments before waiting for the writer.
@@ -113,10 +113,10 @@ extension Database {
     /// Their IDs stay, see ``revisionLimit``. Compaction drops the bodies of all revisions that are not leaves.
     /// Setting it applies to later revisions and is kept with the database; other processes follow it from their
     /// next transaction on.
-    public var maxRevTreeDepth: Int {
+    public var revisionBodyLimit: Int {
         get throws {
             try checkOpen()
-            return try core.read { Int(clamping: try $0.state().maxRevTreeDepth) }
+            return try core.read { Int(clamping: try $0.state().revisionBodyLimit) }
         }
     }
 
@@ -128,7 +128,7 @@ extension Database {
     /// histories are compared; CouchDB calls the limit `_revs_limit`.
     ///
     /// Setting it applies to later revisions and is kept with the database; other processes follow it from their
-    /// next transaction on. Where it is lower than ``maxRevTreeDepth``, it bounds that, too.
+    /// next transaction on. Where it is lower than ``revisionBodyLimit``, it bounds that, too.
     public var revisionLimit: Int {
         get throws {
             try checkOpen()
@@ -168,13 +168,14 @@ extension Database {
         try operation { try $0.context.set(.keptPurges, UInt64(limit)) }
     }
 
-    /// Sets ``maxRevTreeDepth``.
+    /// Sets ``revisionBodyLimit``.
     ///
-    /// - Parameter depth: At least 1.
+    /// - Parameter limit: At least 1.
     /// - Throws: As `write(_:)`.
-    public func setMaxRevTreeDepth(_ depth: Int) throws {
+    public func setRevisionBodyLimit(_ limit: Int) throws {
         precondition(
-            depth >= 1, "A document keeps at least one revision: use a depth of 1 or more.")
-        try operation { $0.context.state.maxRevTreeDepth = UInt64(depth) }
+            limit >= 1,
+            "A document keeps the body of one revision at least: use a limit of 1 or more.")
+        try operation { $0.context.state.revisionBodyLimit = UInt64(limit) }
     }
 }

@@ -185,14 +185,14 @@ extension ReadTransaction {
 
 /// Signals every commit to a database, for a reader of its feed.
 package final class CommitSignal: Sendable {
-    private let bell: CommitBell
+    private let signal: CountedSignal
 
     /// Listens to a database from now on.
-    package init(_ database: Database) { bell = CommitBell { database.core.hub.follow($0) } }
+    package init(_ database: Database) { signal = CountedSignal { database.core.hub.follow($0) } }
 
     /// How often it has signalled; read it before the feed.
-    package var count: Int { bell.count }
+    package var count: Int { signal.count }
 
     /// Waits until it has signalled more than `count` times, the database is closed, or the task cancelled.
-    package func wait(after count: Int) async { await bell.wait(after: count) }
+    package func wait(after count: Int) async { await signal.wait(after: count) }
 }

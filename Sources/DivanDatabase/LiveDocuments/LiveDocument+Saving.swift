@@ -41,7 +41,7 @@ extension LiveDocument {
         _ properties: JSONObject, history: [RevisionID], isDeletion: Bool = false
     ) throws -> Bool {
         try database.putExistingRevision(
-            id, history: history, isDeleted: isDeletion, properties.body(of: id))
+            id, properties.body(of: id), history: history, isDeleted: isDeletion)
     }
 
     /// The revision that properties with special ones among them describe.

@@ -26,7 +26,7 @@ package struct DatabaseState: Equatable, Sendable {
     ///
     /// It stands here and not in a row of its own because every transaction reads this one: so a
     /// change by another process counts from its commit on.
-    package var maxRevTreeDepth: UInt64 = 20
+    package var revisionBodyLimit: UInt64 = 20
     /// The last purge whose row in `purges` has been forgotten; 0 for none.
     package var forgottenPurge: UInt64 = 0
     /// How many revision IDs of each branch are kept.
@@ -45,7 +45,7 @@ package struct DatabaseState: Equatable, Sendable {
         deletedDocuments = try reader.fixed64(row)
         conflictedDocuments = try reader.fixed64(row)
         deadBodies = try reader.fixed64(row)
-        maxRevTreeDepth = try reader.fixed64(row)
+        revisionBodyLimit = try reader.fixed64(row)
         forgottenPurge = try reader.fixed64(row)
         // Rows of formats 1 and 2 end here.
         if reader.offset < row.count { revisionLimit = try reader.fixed64(row) }
@@ -57,9 +57,9 @@ package struct DatabaseState: Equatable, Sendable {
     private func check() throws {
         let counters = [
             lastSequence, lastPurge, liveDocuments, deletedDocuments, conflictedDocuments,
-            deadBodies, maxRevTreeDepth, revisionLimit,
+            deadBodies, revisionBodyLimit, revisionLimit,
         ]
-        guard counters.allSatisfy({ $0 < UInt64(Int64.max) }), maxRevTreeDepth > 0,
+        guard counters.allSatisfy({ $0 < UInt64(Int64.max) }), revisionBodyLimit > 0,
             revisionLimit > 0, forgottenPurge <= lastPurge
         else { throw MalformedRow() }
     }
@@ -71,7 +71,7 @@ package struct DatabaseState: Equatable, Sendable {
         row.append(fixed64: deletedDocuments)
         row.append(fixed64: conflictedDocuments)
         row.append(fixed64: deadBodies)
-        row.append(fixed64: maxRevTreeDepth)
+        row.append(fixed64: revisionBodyLimit)
         row.append(fixed64: forgottenPurge)
         row.append(fixed64: revisionLimit)
     }

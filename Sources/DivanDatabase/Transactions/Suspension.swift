@@ -9,11 +9,11 @@ internal import Synchronization
 ///     running ──suspend()──► suspended ──resume()──► running
 ///                                └───────close()───► ended
 ///
-/// State: `isOn`, atomic, read by every transaction; `bell` has its own lock.
+/// State: `isOn`, atomic, read by every transaction; `signal` has its own lock.
 final class Suspension: Sendable {
     private let on = Atomic<Bool>(false)
     /// Rings when a suspension ends.
-    private let bell = CommitBell()
+    private let signal = CountedSignal()
 
     /// Whether transactions are refused.
     var isOn: Bool { on.load(ordering: .acquiring) }
@@ -29,13 +29,13 @@ final class Suspension: Sendable {
     /// Ends, and wakes the tasks that wait for that.
     func end() {
         on.store(false, ordering: .releasing)
-        bell.ring()
+        signal.send()
     }
 
     /// Waits until it has ended, or the task is cancelled.
     func waitForEnd() async {
-        let count = bell.count
-        if isOn { await bell.wait(after: count) }
+        let count = signal.count
+        if isOn { await signal.wait(after: count) }
     }
 }
 

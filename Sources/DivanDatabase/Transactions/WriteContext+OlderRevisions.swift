@@ -16,10 +16,10 @@ extension WriteContext {
     /// - Returns: The rows that hold bodies which are to be deleted.
     func separate(_ tree: inout RevisionTree, of id: DocumentID) throws -> [SequenceNumber] {
         let limit = revisionLimit
-        let separated = tree.separate(depth: min(maxRevTreeDepth, limit), limit: limit)
+        let separated = tree.separate(depth: min(revisionBodyLimit, limit), limit: limit)
         for block in separated.blocks { try add(block, to: id) }
         // A limit this low leaves no block, but there may be blocks of a time when it was higher.
-        let isCut = limit <= maxRevTreeDepth && tree.mayHaveOlder
+        let isCut = limit <= revisionBodyLimit && tree.mayHaveOlder
         if !separated.blocks.isEmpty || isCut { try removeOlder(of: id, besides: tree) }
         return separated.sequences
     }

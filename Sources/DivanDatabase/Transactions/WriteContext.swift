@@ -28,7 +28,7 @@ package final class WriteContext {
     /// The counters as this transaction has changed them so far.
     package var state = DatabaseState()
     /// How many revisions of each branch stay whole; what the transaction itself has set counts.
-    var maxRevTreeDepth: Int { Int(clamping: state.maxRevTreeDepth) }
+    var revisionBodyLimit: Int { Int(clamping: state.revisionBodyLimit) }
     /// How many IDs of each branch are kept.
     var revisionLimit: Int { Int(clamping: state.revisionLimit) }
     /// Set by a failure in the middle of an operation: the transaction must not commit.

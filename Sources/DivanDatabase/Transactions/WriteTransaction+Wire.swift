@@ -28,7 +28,7 @@ extension WriteTransaction {
     ) throws -> Bool {
         let content = try RevisionContent.ofClient(
             body, isDeleted: isDeleted, id: id.checked())
-        return try putExistingRevision(id, history: history, content)
+        return try putExistingRevision(id, content, history: history)
     }
 
     /// Replaces a local document if its revision number is what the caller thinks.
@@ -97,7 +97,7 @@ extension Database {
         let content = try RevisionContent.ofClient(
             body, isDeleted: isDeleted, following: attachments, id: id.checked())
         try stage(content, for: id)
-        return try operation { try $0.putExistingRevision(id, history: history, content) }
+        return try operation { try $0.putExistingRevision(id, content, history: history) }
     }
 
     /// Calls a closure after each commit, of whatever process, and when the database is closed.

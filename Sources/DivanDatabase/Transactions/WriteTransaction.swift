@@ -169,27 +169,27 @@ public struct WriteTransaction: ~Copyable {
     /// Stores a revision made elsewhere; see `Database.putExistingRevision`.
     @discardableResult
     public func putExistingRevision(
-        _ id: DocumentID, history: [RevisionID], isDeleted: Bool = false, _ properties: JSONObject,
+        _ id: DocumentID, _ properties: JSONObject, history: [RevisionID], isDeleted: Bool = false,
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try Self.content(id, properties, isDeleted, attachments, .verified)
-        return try putExistingRevision(id, history: history, content)
+        return try putExistingRevision(id, content, history: history)
     }
 
     /// Stores a revision made elsewhere from its packed body.
     @discardableResult
     public func putExistingRevision(
-        _ id: DocumentID, history: [RevisionID], isDeleted: Bool = false, body: PackedValue,
+        _ id: DocumentID, body: PackedValue, history: [RevisionID], isDeleted: Bool = false,
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try RevisionContent(
             given: body, isDeleted: isDeleted,
             following: attachments, claims: .verified, id: id.checked())
-        return try putExistingRevision(id, history: history, content)
+        return try putExistingRevision(id, content, history: history)
     }
 
     func putExistingRevision(
-        _ id: DocumentID, history: [RevisionID], _ content: RevisionContent
+        _ id: DocumentID, _ content: RevisionContent, history: [RevisionID]
     ) throws -> Bool {
         let id = try id.checked()
         let checked: RevisionHistory

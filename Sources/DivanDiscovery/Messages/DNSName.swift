@@ -45,12 +45,6 @@ package struct DNSName: Sendable, CustomStringConvertible {
     /// The name without its first label.
     package var parent: DNSName { DNSName(trusted: Array(labels.dropFirst())) }
 
-    /// Whether the name is below another one.
-    package func isBelow(_ other: DNSName) -> Bool {
-        labels.count > other.labels.count
-            && DNSName(trusted: labels.suffix(other.labels.count)) == other
-    }
-
     /// The first label as text; nil when it is no UTF-8.
     package var firstLabel: String? {
         labels.first.flatMap { String(validating: $0, as: UTF8.self) }

@@ -66,7 +66,7 @@ final class RunningReplication: Sendable {
             replication.start()
             // A call of `stop` before it began found nothing to stop.
             if state.withLock({ $0.isStopped }) { replication.stop() }
-            await replication.finished()
+            await replication.waitUntilEnded()
             let outcome = await outcome(before?.first?["session_id"]?.string)
             ended()
             let waiting = state.withLock { state in

@@ -25,7 +25,6 @@ struct Call: Sendable {
 
     var query: QueryParameters { target.query }
     var headers: HTTPHeaders { request.head.headers }
-    var isHead: Bool { request.head.method == "HEAD" }
 
     /// The database that the path names.
     var database: Database {

@@ -62,7 +62,7 @@ final class CouchbaseLiteImporter {
         try importExpirations()
         try importLocals()
         try core.write { context in
-            context.state.maxRevTreeDepth = self.maximumDepth
+            context.state.revisionBodyLimit = self.maximumDepth
             context.state.revisionLimit = max(
                 DatabaseState.standardRevisionLimit, self.maximumDepth)
             result.documents = Int(
@@ -106,7 +106,7 @@ final class CouchbaseLiteImporter {
         let total = reader.revisionCount()
         // No tree is cut short while it is brought over, whatever the app had set in its code.
         try core.write {
-            $0.state.maxRevTreeDepth = UInt64(clamping: Int32.max)
+            $0.state.revisionBodyLimit = UInt64(clamping: Int32.max)
             $0.state.revisionLimit = UInt64(clamping: Int32.max)
         }
         var batch: [CouchbaseLiteReader.Revision] = []

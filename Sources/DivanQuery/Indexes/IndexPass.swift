@@ -7,7 +7,7 @@ public import DivanModel
 internal import DivanStorage
 
 /// Brings indexes up to date: all that are outdated, in one pass over what changed, or in several where
-/// their rows would not fit into memory together (``IndexGroups``).
+/// their rows would not fit into memory together (``PassGroups``).
 ///
 ///     read          a part of the feed, in a snapshot that is given up at once
 ///     map           its documents, for every index that has not seen them
@@ -86,7 +86,7 @@ struct IndexPass {
         var extensions = 0
         // The builds that this pass does alone, as it left them.
         var builds: [IndexName: OutdatedIndex] = [:]
-        var groups = IndexGroups(definitions)
+        var groups = PassGroups(definitions)
         let memory = core.options.indexingMemory
         while let current = groups.current {
             guard let piece = try firstPiece(of: outdated(current, builds, until: target)) else {
@@ -174,7 +174,7 @@ struct IndexPass {
 
     private func map(
         _ piece: IndexPiece, through last: SequenceNumber, into part: inout IndexPart,
-        _ groups: IndexGroups, _ report: inout Report
+        _ groups: PassGroups, _ report: inout Report
     ) throws {
         let remaining = last - min(last, part.lastSequence) + groups.remainingOfOthers
         try progress.report(

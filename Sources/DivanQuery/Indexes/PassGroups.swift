@@ -21,7 +21,7 @@ internal import DivanModel
 /// into memory is written at once, by two cores and into an index without rows; so groups are as large as
 /// that unless the documents are large, G > 2M. The first piece only estimates what the others have, so a
 /// tenth of the memory is left free.
-struct IndexGroups {
+struct PassGroups {
     private struct Group {
         var definitions: [IndexDefinition]
         /// How many changes lie before it.

@@ -81,7 +81,7 @@ extension LiveQuery {
     /// Calls a closure with the newest rows, at once and whenever they have changed.
     ///
     /// ```swift
-    /// let token = live.addListener { result in
+    /// let token = live.addChangeListener { result in
     ///     if case .success(let update) = result { show(update.rows) }
     /// }
     /// ```
@@ -93,7 +93,7 @@ extension LiveQuery {
     ///   - queue: Where the closure runs, such as `.main`; nil for a queue of its own.
     ///   - listener: Receives each result, or what the query threw.
     /// - Returns: The token that keeps the listener and the live query: hold on to it.
-    public func addListener(
+    public func addChangeListener(
         on queue: DispatchQueue? = nil,
         _ listener: @escaping @Sendable (Result<LiveUpdate<Rows>, any Error>) -> Void
     ) -> ListenerToken {

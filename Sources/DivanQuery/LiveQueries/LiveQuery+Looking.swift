@@ -115,7 +115,7 @@ extension LiveQuery {
     }
 
     private func notify(_ listeners: [LiveListener<Rows>]) {
-        bell.ring()
+        signal.send()
         tellObservers()
         // A reader that has looked just before may be registered after this.
         let wasRead = state.withLock { $0.lastReading.isWithin(milliseconds: 200) }

@@ -31,11 +31,11 @@ extension LiveQuery: AsyncSequence {
         public mutating func next() async throws -> Rows? {
             while true {
                 // Before looking, so that a change that comes meanwhile is not missed.
-                let rung = live.bell.count
+                let seen = live.signal.count
                 if Task.isCancelled { return nil }
                 switch live.news(after: generation, in: run) {
                 case .ended: return nil
-                case .none: await live.bell.wait(after: rung)
+                case .none: await live.signal.wait(after: seen)
                 case .result(let generation, let result):
                     self.generation = generation
                     let rows = try result.get()

@@ -76,7 +76,7 @@ public final class LiveQuery<Rows: Sendable>: Sendable {
     }
 
     let queue = DispatchQueue(label: "divan.live")
-    let bell = CommitBell()
+    let signal = CountedSignal()
     let registrar = ObservationRegistrar()
     let state: Mutex<State>
 
@@ -146,7 +146,7 @@ public final class LiveQuery<Rows: Sendable>: Sendable {
     /// Ends for good.
     func end() {
         halt(.ended)
-        bell.ring(closing: true)
+        signal.send(closing: true)
     }
 
     private func halt(_ phase: Phase) {
@@ -162,7 +162,7 @@ public final class LiveQuery<Rows: Sendable>: Sendable {
             return state.followings
         }
         _ = followings
-        bell.ring()
+        signal.send()
     }
 
     /// Follows everything that can change the answer, and only then runs the query for the first time.

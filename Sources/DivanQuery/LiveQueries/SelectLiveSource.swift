@@ -75,7 +75,7 @@ extension SelectQuery {
         _ listener:
             @escaping @Sendable (Result<LiveUpdate<SelectRows>, any Error>) -> Void
     ) -> ListenerToken {
-        live(interval: interval).addListener(on: queue, listener)
+        live(interval: interval).addChangeListener(on: queue, listener)
     }
 }
 

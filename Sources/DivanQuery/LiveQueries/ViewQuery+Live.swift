@@ -31,7 +31,7 @@ extension ViewQuery {
         _ listener:
             @escaping @Sendable (Result<LiveUpdate<QueryResult>, any Error>) -> Void
     ) -> ListenerToken {
-        live(interval: interval).addListener(on: queue, listener)
+        live(interval: interval).addChangeListener(on: queue, listener)
     }
 }
 

@@ -111,14 +111,14 @@ package struct ReplicationRun: Sendable {
 
 /// Tells a run once that it is to end.
 struct StopSignal: Sendable {
-    private let bell = CommitBell()
+    private let signal = CountedSignal()
 
     /// Whether it was given.
-    var isGiven: Bool { bell.count > 0 }
+    var isGiven: Bool { signal.count > 0 }
 
     /// Gives the signal; once is enough.
-    func give() { bell.ring() }
+    func give() { signal.send() }
 
     /// Waits until it is given, or the task is cancelled.
-    func wait() async { await bell.wait(after: 0) }
+    func wait() async { await signal.wait(after: 0) }
 }

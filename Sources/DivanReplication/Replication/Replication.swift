@@ -31,7 +31,7 @@ internal import Synchronization
 /// |---|---|---|
 /// | `run()` | unless it runs | until it ends; throws the error that ended it |
 /// | `start()` | unless it runs | no |
-/// | `finished()` | no | until it ends |
+/// | `waitUntilEnded()` | no | until it ends |
 /// | `stop()` | no; ends it | no |
 /// | `stopAndWait()` | no; ends it | until it has ended |
 ///
@@ -143,7 +143,7 @@ public final class Replication: Sendable {
         }
         begin(keepsCounts: keepsCounts)
         await withTaskCancellationHandler {
-            await finished()
+            await waitUntilEnded()
         } onCancel: {
             stop()
         }
@@ -182,14 +182,14 @@ public final class Replication: Sendable {
     /// wait: what is being stored is stored first.
     public func stopAndWait() async {
         stop()
-        await finished()
+        await waitUntilEnded()
     }
 
     /// Waits until it ends: a one-shot replication by itself, a continuous one by a call of `stop()`.
     ///
     /// It neither starts nor stops anything, and returns at once when it does not run. `failure` and `summary` then tell
     /// what came of it. Cancelling the calling task neither stops the replication nor ends the wait; see `run()`.
-    public func finished() async {
+    public func waitUntilEnded() async {
         let task = state.withLock { $0.task }
         await task?.value
     }

@@ -204,7 +204,7 @@ extension ReplicationConfiguration {
         return settings
     }
 
-    /// How much may be under way.
+    /// How much may be under way, once the settings are found to be good.
     ///
     /// - Throws: `ReplicationError` with code `.invalidSetting`, also for settings that contradict each other.
     var limits: ReplicationEngine.Limits {
@@ -220,6 +220,11 @@ extension ReplicationConfiguration {
                     .invalidSetting,
                     "What was pushed cannot be purged where attachments are left out: they would be lost."
                 )
+            }
+            for id in documentIDs {
+                do { _ = try id.checked() } catch let error as DatabaseError {
+                    throw ReplicationError(.invalidSetting, "documentIDs: \(error.message)")
+                }
             }
             var limits = ReplicationEngine.Limits()
             limits.page = changesPerPage

@@ -44,7 +44,7 @@ import Testing
         let here = try Database.inMemory(named: "here")
         let pull = here.makePullReplication(from: "http://127.0.0.1:\(server.port)/there")
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(agents.withLock { $0 } == ["Divan/\(version)"])
     }
 }

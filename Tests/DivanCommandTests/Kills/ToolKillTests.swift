@@ -422,7 +422,7 @@ private enum ToolKillGolden {
                 }
                 if n % 4 == 1 {
                     try database.putExistingRevision(
-                        id, history: ["3-\(n)", "2-\(n)"], KnownBody.make(id.text, n))
+                        id, KnownBody.make(id.text, n), history: ["3-\(n)", "2-\(n)"])
                 }
                 if n % 10 == 9 { try database.delete(id) }
             }

@@ -50,7 +50,7 @@ import Testing
         odd["foo"] = 1
         odd["data"] = "aGVsbG8="
         try database.putExistingRevision(
-            "a", history: ["1-a"], ["_attachments": ["t": .object(odd)]])
+            "a", ["_attachments": ["t": .object(odd)]], history: ["1-a"])
         odd["data"] = nil
         odd["bar"] = 2
         let edited = try database.put(
@@ -67,7 +67,7 @@ import Testing
         let given: JSONObject = ["_attachments": [:]]
         var inline = given
         inline["_attachments"] = .object([name: ["data": "aGVsbG8="]])
-        try database.putExistingRevision("a", history: ["1-a"], inline)
+        try database.putExistingRevision("a", inline, history: ["1-a"])
         let stored = try database.existing("a")
         #expect(try stored.attachment(named: name)?.content() == Sample.hello)
         #expect(try database.problems() == [])
@@ -100,10 +100,10 @@ import Testing
     }
 
     @Test func `a merge keeps a name of either branch`() throws {
-        try database.putExistingRevision("a", history: ["1-a"], ["n": 1])
-        try database.putExistingRevision("a", history: ["2-b", "1-a"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 1], history: ["1-a"])
+        try database.putExistingRevision("a", ["n": 2], history: ["2-b", "1-a"])
         try database.putExistingRevision(
-            "a", history: ["2-a", "1-a"], ["_attachments": ["_x": ["data": "aGVsbG8="]]])
+            "a", ["_attachments": ["_x": ["data": "aGVsbG8="]]], history: ["2-a", "1-a"])
         let conflict = try #require(try database.conflict(of: "a"))
         let stubs = conflict.leaves.compactMap { $0.body["_attachments"]?.jsonValue() }.first
         let merged = try database.resolve(
@@ -125,7 +125,7 @@ import Testing
         for (name, bytes) in contents { entries[name] = ["data": .string(Base64.encode(bytes))] }
         let body: JSONObject = ["_attachments": .object(entries)]
         saved.append(try database.put("b", body, parent: nil))
-        try database.putExistingRevision("c", history: ["1-a"], body)
+        try database.putExistingRevision("c", body, history: ["1-a"])
         saved.append(try database.existing("c"))
         for document in saved {
             for (name, bytes) in contents {

@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func `pruned revisions let go of their contents`() throws {
-        try database.setMaxRevTreeDepth(2)
+        try database.setRevisionBodyLimit(2)
         for number in 0..<5 {
             let bytes = [UInt8(number)]
             if number == 0 {
@@ -89,7 +89,7 @@ import Testing
     @Test func `a conflicting branch keeps its contents through compaction`() throws {
         try database.create("a", attachments: ["x": Sample.hello])
         try database.putExistingRevision(
-            "a", history: ["1-0"], ["_attachments": ["y": ["data": "AQ=="]]])
+            "a", ["_attachments": ["y": ["data": "AQ=="]]], history: ["1-0"])
         try database.update("a") { $0["n"] = 1 }
         #expect(try database.compact().attachmentsRemoved == 0)
         for revision in try database.conflictingRevisions(of: "a") {
@@ -106,7 +106,7 @@ import Testing
     @Test func `a merge of conflicting revisions keeps the contents of both`() throws {
         try database.create("a", attachments: ["x": Sample.hello])
         try database.putExistingRevision(
-            "a", history: ["1-0"], ["_attachments": ["y": ["data": "AQ=="]]])
+            "a", ["_attachments": ["y": ["data": "AQ=="]]], history: ["1-0"])
         let merged = try database.resolveConflicts(of: "a", with: .mergeFields)
         #expect(merged?.attachmentNames == ["x", "y"])
         #expect(merged?.attachment(named: "y")?.revisionPosition == 2)

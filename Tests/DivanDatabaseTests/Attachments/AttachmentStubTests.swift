@@ -49,7 +49,7 @@ import Testing
         #expect(
             code {
                 try database.putExistingRevision(
-                    "c", history: ["1-a"], ["_attachments": ["photo": unknown]])
+                    "c", ["_attachments": ["photo": unknown]], history: ["1-a"])
             } == .attachmentNotFound)
         #expect(try database.document(withID: "c") == nil)
     }
@@ -84,7 +84,7 @@ import Testing
         _ extra: JSONObject
     ) throws {
         #expect(
-            code { try database.putExistingRevision("a", history: ["1-a"], inline(extra)) }
+            code { try database.putExistingRevision("a", inline(extra), history: ["1-a"]) }
                 == .invalidDocument)
         #expect(try database.lastSequence == 0)
     }
@@ -107,7 +107,7 @@ import Testing
             "revpos": 2,
         ]
         try database.putExistingRevision(
-            "a", history: ["3-c", "2-b", "1-a"], ["_attachments": ["t": .object(entry)]])
+            "a", ["_attachments": ["t": .object(entry)]], history: ["3-c", "2-b", "1-a"])
         let third = try #require(try database.existing("a").attachment(named: "t"))
         #expect(third.digest == Sample.helloDigest)
         #expect(third.revisionPosition == 2)
@@ -116,7 +116,7 @@ import Testing
             "stub": true, "digest": .string(Sample.helloMD5), "length": 5, "revpos": 2,
         ]
         try database.putExistingRevision(
-            "a", history: ["4-d", "3-c"], ["n": 1, "_attachments": ["t": stub]])
+            "a", ["n": 1, "_attachments": ["t": stub]], history: ["4-d", "3-c"])
         let fourth = try #require(try database.existing("a").attachment(named: "t"))
         #expect(fourth.digest == Sample.helloDigest)
         #expect(fourth.revisionPosition == 2)
@@ -134,7 +134,7 @@ import Testing
             "encoding": "gzip", "encoded_length": .integer(Int64(Sample.helloGzip.count)),
         ]
         try database.putExistingRevision(
-            "a", history: ["2-b", first.revisionID], ["n": 1, "_attachments": ["t": stub]])
+            "a", ["n": 1, "_attachments": ["t": stub]], history: ["2-b", first.revisionID])
         let second = try #require(try database.existing("a").attachment(named: "t"))
         #expect(second.encoding == nil)
         #expect(try second.content() == Sample.hello)
@@ -157,7 +157,7 @@ import Testing
                     attachments: ["t": .bytes([1, 2, 3, 4, 5])])
             } == .invalidDocument)
         try database.putExistingRevision(
-            "c", history: ["1-a"], ["_attachments": ["t": entry]],
+            "c", ["_attachments": ["t": entry]], history: ["1-a"],
             attachments: ["t": .bytes(Sample.hello)])
         #expect(try database.existing("c").attachment(named: "t")?.length == 5)
     }
@@ -168,7 +168,7 @@ import Testing
         #expect(document.attachment(named: "t")?.digest == Sample.helloDigest)
         let entry: JSONObject = ["_attachments": ["t": ["follows": true]]]
         let isNew = try database.putExistingRevision(
-            "b", history: ["1-a"], entry, attachments: ["t": .bytes(Sample.hello)])
+            "b", entry, history: ["1-a"], attachments: ["t": .bytes(Sample.hello)])
         #expect(isNew)
     }
 
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `properties of a received stub that mean nothing here are kept`() throws {
-        try database.putExistingRevision("a", history: ["1-a"], inline(["extra": [1]]))
+        try database.putExistingRevision("a", inline(["extra": [1]]), history: ["1-a"])
         let document = try database.existing("a")
         #expect(document.attachment(named: "t")?.metadata["extra"] == [1])
     }

@@ -50,10 +50,10 @@ struct GroupReferenceTests {
         case 0: try database.purge(DocumentID(id))
         case 1:
             try database.putExistingRevision(
-                DocumentID(id), history: ["2-e", leaf], isDeleted: true, [:])
-        case 2: try database.putExistingRevision(DocumentID(id), history: ["2-f", leaf], body)
-        case 3: try database.putExistingRevision("_design/\(id)", history: [leaf], body)
-        default: try database.putExistingRevision(DocumentID(id), history: [leaf], body)
+                DocumentID(id), [:], history: ["2-e", leaf], isDeleted: true)
+        case 2: try database.putExistingRevision(DocumentID(id), body, history: ["2-f", leaf])
+        case 3: try database.putExistingRevision("_design/\(id)", body, history: [leaf])
+        default: try database.putExistingRevision(DocumentID(id), body, history: [leaf])
         }
     }
 

@@ -224,11 +224,11 @@ import Testing
         _ = try database.delete("b")
         let losing = try #require(try database.document(withID: "c"))
         try database.putExistingRevision(
-            "c", history: ["2-ffffffffffffffffffffffffffffffff", losing.revisionID],
-            ["kind": "z", "of": "c"])
+            "c", ["kind": "z", "of": "c"],
+            history: ["2-ffffffffffffffffffffffffffffffff", losing.revisionID])
         try database.putExistingRevision(
-            "c", history: ["2-00000000000000000000000000000000", losing.revisionID],
-            ["kind": "lost", "of": "c"])
+            "c", ["kind": "lost", "of": "c"],
+            history: ["2-00000000000000000000000000000000", losing.revisionID])
         func groups(_ aggregate: QueryExpression) throws -> [[String]] {
             try QueryBuilder
                 .select(.property("kind"), .property("of"), .expression(aggregate))

@@ -45,16 +45,16 @@ import Testing
 
     @Test func `a revision that loses is told as a conflict and not as current`() async throws {
         let database = try Database.inMemory()
-        try database.putExistingRevision("a", history: ["2-b", "1-a"], [:])
+        try database.putExistingRevision("a", [:], history: ["2-b", "1-a"])
         var changes = try database.databaseChanges.makeAsyncIterator()
-        try database.putExistingRevision("a", history: ["2-a", "1-a"], [:])
+        try database.putExistingRevision("a", [:], history: ["2-a", "1-a"])
         #expect(
             await changes.next()?.changes == [
                 DocumentChange(documentID: "a", revisionID: "2-a", sequence: 2, isConflict: true)
             ])
         // The loser's tombstone ends the conflict; the winner stays.
         try database.putExistingRevision(
-            "a", history: ["3-c", "2-a"], isDeleted: true, [:])
+            "a", [:], history: ["3-c", "2-a"], isDeleted: true)
         #expect(
             await changes.next()?.changes == [
                 DocumentChange(documentID: "a", revisionID: "3-c", sequence: 3, isDeletion: true)
@@ -65,8 +65,8 @@ import Testing
         async throws
     {
         let database = try Database.inMemory()
-        try database.putExistingRevision("a", history: ["2-b", "1-a"], [:])
-        try database.putExistingRevision("a", history: ["2-c", "1-a"], [:])
+        try database.putExistingRevision("a", [:], history: ["2-b", "1-a"])
+        try database.putExistingRevision("a", [:], history: ["2-c", "1-a"])
         var changes = try database.databaseChanges.makeAsyncIterator()
         try database.purge("a", revisions: ["2-c"])
         #expect(
@@ -116,7 +116,7 @@ import Testing
         let source = ChangeSource.replication("http://example.org/db")
         try database.create("mine")
         try database.core.batch(source: source) { _ in
-            _ = try database.putExistingRevision("theirs", history: ["1-a"], [:])
+            _ = try database.putExistingRevision("theirs", [:], history: ["1-a"])
             _ = try database.purge("mine")
         }
         try database.create("mine again")
@@ -233,9 +233,9 @@ import Testing
 
     @Test func `a document that comes into conflict says so`() async throws {
         let database = try Database.inMemory()
-        try database.putExistingRevision("a", history: ["1-a"], [:])
+        try database.putExistingRevision("a", [:], history: ["1-a"])
         var changes = try database.documentChanges(of: "a").makeAsyncIterator()
-        try database.putExistingRevision("a", history: ["1-b"], [:])
+        try database.putExistingRevision("a", [:], history: ["1-b"])
         let change = try #require(await changes.next())
         #expect(change.isConflict)
         #expect(change.isCurrentRevision)

@@ -36,8 +36,9 @@ private struct ChangesInterpreter: ScriptInterpreter {
         case "merge":
             // `merge a 1-x 2-y`: the history oldest first, as the drawings are.
             try database.putExistingRevision(
-                DocumentID(id), history: revisions(command).reversed(),
-                isDeleted: command.options["deleted"] == "yes", [:])
+                DocumentID(id), [:],
+                history: revisions(command).reversed(),
+                isDeleted: command.options["deleted"] == "yes")
         case "compact": try database.compact()
         case "feed": return try feed(command)
         default: throw ScriptCommand.Unknown(command)

@@ -55,7 +55,7 @@ import Testing
 
     @Test func `leaves of different roots have no ancestor`() throws {
         try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 2], history: ["1-0"])
         let conflict = try #require(try database.conflict(of: "a"))
         #expect(conflict.ancestor == nil)
         #expect(conflict.ancestorRevisionID == nil)
@@ -156,7 +156,7 @@ import Testing
         let result = try database.resolveConflicts(of: "a") { conflict in
             asked.append(conflict.leaves.count)
             if asked.count == 1 {
-                try database.putExistingRevision("a", history: ["2-0"], ["n": 7])
+                try database.putExistingRevision("a", ["n": 7], history: ["2-0"])
             }
             return .keep(conflict.winner)
         }
@@ -248,12 +248,13 @@ import Testing
             let count = 2 + random.below(3)
             for database in pair {
                 var random = Soak.random(round: round, salt: 45)
-                try database.putExistingRevision("a", history: ["1-a"], ["k": 0])
+                try database.putExistingRevision("a", ["k": 0], history: ["1-a"])
                 for side in 0..<count {
                     let key = "k\(random.below(3))"
                     try database.putExistingRevision(
-                        "a", history: ["2-\(side)", "1-a"],
-                        [key: .integer(Int64(random.below(3))), "at": .integer(Int64(side % 2))])
+                        "a",
+                        [key: .integer(Int64(random.below(3))), "at": .integer(Int64(side % 2))],
+                        history: ["2-\(side)", "1-a"])
                 }
             }
             let kind = random.below(3)
@@ -282,7 +283,7 @@ import Testing
         // The tombstone arrives without its parent, so the losing leaf is still one.
         let tombstone = try #require(try other.leafRevisions(of: "a").last)
         try database.putExistingRevision(
-            "a", history: [tombstone.revisionID], isDeleted: true, [:])
+            "a", [:], history: [tombstone.revisionID], isDeleted: true)
         #expect(try database.conflict(of: "a") != nil)
         try database.resolve(conflict, by: .keep(conflict.winner))
         #expect(try leafIDs("a", database) == leafIDs("a", other))
@@ -292,7 +293,7 @@ import Testing
 
     @Test func `resolutions keep to the depth of trees`() throws {
         let conflict = try conflicted()
-        try database.setMaxRevTreeDepth(1)
+        try database.setRevisionBodyLimit(1)
         try database.resolve(conflict, by: .save(["n": 3]))
         let tree = try database.revisionTree(of: "a")
         #expect(tree?.nodes.allSatisfy { $0.isLeaf == ($0.sequence != nil) } == true)
@@ -404,8 +405,8 @@ import Testing
         let tree = try #require(try source.revisionTree(of: id))
         for leaf in try source.leafRevisions(of: id) {
             try target.putExistingRevision(
-                id, history: tree.history(of: leaf.revisionID),
-                isDeleted: leaf.isDeleted, leaf.properties)
+                id, leaf.properties,
+                history: tree.history(of: leaf.revisionID), isDeleted: leaf.isDeleted)
         }
     }
 }

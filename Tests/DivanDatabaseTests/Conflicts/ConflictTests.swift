@@ -14,8 +14,8 @@ import Testing
         for leaf in try source.leafRevisions(of: id) {
             let tree = try #require(try source.revisionTree(of: id))
             try target.putExistingRevision(
-                id, history: tree.history(of: leaf.revisionID),
-                isDeleted: leaf.isDeleted, leaf.properties)
+                id, leaf.properties,
+                history: tree.history(of: leaf.revisionID), isDeleted: leaf.isDeleted)
         }
     }
 
@@ -86,15 +86,15 @@ import Testing
     }
 
     @Test func `a live leaf beats a longer deleted branch`() throws {
-        try database.putExistingRevision("a", history: ["1-a"], ["n": 1])
-        try database.putExistingRevision("a", history: ["9-z"], isDeleted: true, ["n": 9])
+        try database.putExistingRevision("a", ["n": 1], history: ["1-a"])
+        try database.putExistingRevision("a", ["n": 9], history: ["9-z"], isDeleted: true)
         #expect(try database.existing("a").revisionID == "1-a")
     }
 
     @Test func `the longest live branch wins`() throws {
-        try database.putExistingRevision("a", history: ["2-zzz", "1-a"], ["n": 2])
-        try database.putExistingRevision("a", history: ["10-a"], ["n": 10])
-        try database.putExistingRevision("a", history: ["9-zzz"], ["n": 9])
+        try database.putExistingRevision("a", ["n": 2], history: ["2-zzz", "1-a"])
+        try database.putExistingRevision("a", ["n": 10], history: ["10-a"])
+        try database.putExistingRevision("a", ["n": 9], history: ["9-zzz"])
         #expect(try database.existing("a").revisionID == "10-a")
         #expect(
             try database.conflictingRevisions(of: "a").map(\.revisionID)
@@ -103,7 +103,7 @@ import Testing
 
     @Test func `a tie goes to the higher digest by ASCII`() throws {
         for digest in ["877", "54a", "A", "a"] {
-            try database.putExistingRevision("a", history: ["2-\(digest)", "1-x"], [:])
+            try database.putExistingRevision("a", [:], history: ["2-\(digest)", "1-x"])
         }
         #expect(
             try database.leafRevisions(of: "a").map(\.revisionID)
@@ -111,8 +111,8 @@ import Testing
     }
 
     @Test func `with tombstones only the longest branch stands for the document`() throws {
-        try database.putExistingRevision("a", history: ["2-b", "1-a"], isDeleted: true, [:])
-        try database.putExistingRevision("a", history: ["5-a"], isDeleted: true, ["last": true])
+        try database.putExistingRevision("a", [:], history: ["2-b", "1-a"], isDeleted: true)
+        try database.putExistingRevision("a", ["last": true], history: ["5-a"], isDeleted: true)
         #expect(try database.document(withID: "a") == nil)
         #expect(try database.leafRevisions(of: "a").first?.revisionID == "5-a")
         #expect(try database.delete("a")["last"].bool == true)
@@ -130,7 +130,7 @@ import Testing
             for name in ["x", "y", "z"] {
                 for (id, isDeleted) in unique.shuffled(using: &random) {
                     try database.putExistingRevision(
-                        "\(name)\(round)", history: [RevisionID(id)], isDeleted: isDeleted, [:])
+                        "\(name)\(round)", [:], history: [RevisionID(id)], isDeleted: isDeleted)
                 }
                 winners.insert(
                     try database.leafRevisions(of: "\(name)\(round)").first?.revisionID ?? "")
@@ -141,7 +141,7 @@ import Testing
 
     @Test func `a document in conflict counts once`() throws {
         try database.create("a")
-        try database.putExistingRevision("a", history: ["1-0"], [:])
+        try database.putExistingRevision("a", [:], history: ["1-0"])
         #expect(try database.documentCount == 1)
         #expect(try database.changes().changes.count == 1)
         #expect(try database.changes().changes.first?.revisions.count == 2)
@@ -150,7 +150,7 @@ import Testing
 
     @Test func `nothing is merged by itself and the loser's body stays`() throws {
         try database.create("a", ["mine": 1])
-        try database.putExistingRevision("a", history: ["1-0"], ["theirs": 1])
+        try database.putExistingRevision("a", ["theirs": 1], history: ["1-0"])
         try database.update("a") { $0["more"] = 2 }
         #expect(try database.existing("a").properties == ["mine": 1, "more": 2])
         #expect(try database.document(withID: "a", revision: "1-0")?.properties == ["theirs": 1])
@@ -159,7 +159,7 @@ import Testing
     @Test func `the common ancestor is known and readable until compaction`() throws {
         let first = try database.create("a", ["n": 1])
         let mine = try database.update("a") { $0["n"] = 2 }
-        try database.putExistingRevision("a", history: ["2-0", first.revisionID], ["n": 3])
+        try database.putExistingRevision("a", ["n": 3], history: ["2-0", first.revisionID])
         let tree = try #require(try database.revisionTree(of: "a"))
         let ancestor = tree.commonAncestor(
             of: mine.revisionID, and: RevisionID("2-0"))
@@ -173,7 +173,7 @@ import Testing
 
     @Test func `every leaf of a conflict can be edited by itself`() throws {
         try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 2], history: ["1-0"])
         let leaves = try database.conflictingRevisions(of: "a")
         for leaf in leaves {
             let copy = leaf.toMutable()
@@ -188,7 +188,7 @@ import Testing
         let count = Soak.count(test: 300, soak: 10_000)
         try database.inBatch {
             for number in 0..<count {
-                try database.putExistingRevision("a", history: ["1-\(number)"], ["n": 1])
+                try database.putExistingRevision("a", ["n": 1], history: ["1-\(number)"])
             }
         }
         #expect(try database.existing("a").generation == 1)
@@ -210,8 +210,8 @@ import Testing
         let other = try Database.inMemory()
         let newest = try #require(try database.document(withID: "a"))
         let known = [newest.revisionID, tombstone.revisionID]
-        try other.putExistingRevision("a", history: known, newest.properties)
-        try other.putExistingRevision("a", history: earlier, leaf.properties)
+        try other.putExistingRevision("a", newest.properties, history: known)
+        try other.putExistingRevision("a", leaf.properties, history: earlier)
         #expect(try other.conflictingRevisions(of: "a").count == 2)
 
         let losing = try #require(try other.document(withID: "a", revision: leaf.revisionID))
@@ -226,10 +226,10 @@ import Testing
     @Test func `a leaf that becomes an ancestor beyond the depth is dead and not shadowed`() throws
     {
         // A short depth cuts the new branch at once, while an older branch still has the leaf.
-        try database.putExistingRevision("a", history: ["3-c", "2-b"], ["n": 3])
-        try database.putExistingRevision("a", history: ["1-a"], ["n": 1])
-        try database.setMaxRevTreeDepth(2)
-        try database.putExistingRevision("a", history: ["4-d", "3-c", "2-b", "1-a"], ["n": 4])
+        try database.putExistingRevision("a", ["n": 3], history: ["3-c", "2-b"])
+        try database.putExistingRevision("a", ["n": 1], history: ["1-a"])
+        try database.setRevisionBodyLimit(2)
+        try database.putExistingRevision("a", ["n": 4], history: ["4-d", "3-c", "2-b", "1-a"])
         #expect(try database.verify().isEmpty)
         try database.compact()
         #expect(try database.verify().isEmpty)

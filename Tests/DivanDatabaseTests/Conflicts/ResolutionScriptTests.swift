@@ -27,8 +27,9 @@ private struct ResolutionInterpreter: ScriptInterpreter {
         case "merge":
             // `merge 1-x 2-y n=1`: the history oldest first, as the drawings are.
             try database.putExistingRevision(
-                id, history: command.arguments.reversed().map { RevisionID($0) },
-                isDeleted: command.options["deleted"] == "yes", properties(command))
+                id, properties(command),
+                history: command.arguments.reversed().map { RevisionID($0) },
+                isDeleted: command.options["deleted"] == "yes")
         case "conflict":
             guard let conflict = try database.conflict(of: id) else { return ["no conflict"] }
             return [

@@ -84,9 +84,9 @@ import Testing
             "contents",
             attachments: Dictionary(uniqueKeysWithValues: texts.map { ($0, Array($0.utf8)) }))
         try database.putExistingRevision(
-            "a", history: ["1-a"], ["_attachments": ["old": stub("o", 1)]])
+            "a", ["_attachments": ["old": stub("o", 1)]], history: ["1-a"])
         for (number, side) in sides.enumerated() {
-            try database.putExistingRevision("a", history: ["2-\(9 - number)", "1-a"], side)
+            try database.putExistingRevision("a", side, history: ["2-\(9 - number)", "1-a"])
         }
         return try #require(try database.conflict(of: "a"))
     }

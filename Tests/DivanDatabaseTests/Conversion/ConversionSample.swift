@@ -29,7 +29,7 @@ struct ConversionSample {
         in sandbox: Sandbox, _ adjust: (inout DatabaseOptions) -> Void = { _ in }
     ) throws -> ConversionSample {
         let database = try sandbox.database("db", adjust)
-        try database.setMaxRevTreeDepth(7)
+        try database.setRevisionBodyLimit(7)
         try database.inBatch {
             for n in 0..<40 {
                 try database.create(
@@ -41,8 +41,9 @@ struct ConversionSample {
         let first = try database.existing("plain-1").revisionID
         for (digest, deleted) in [("aa", false), ("bb", false), ("cc", true)] {
             try database.putExistingRevision(
-                "plain-1", history: ["2-\(digest)\(digest)", "\(first)"], isDeleted: deleted,
-                ["branch": .string(digest)])
+                "plain-1", ["branch": .string(digest)],
+                history: ["2-\(digest)\(digest)", "\(first)"],
+                isDeleted: deleted)
         }
         try database.delete(database.existing("plain-2"))
         _ = try database.purge("plain-3")
@@ -100,7 +101,7 @@ struct ConversionSample {
         #expect(after.changes == before.changes)
         #expect(after.rows == before.rows)
         #expect(after.expiration == before.expiration)
-        #expect(try database.maxRevTreeDepth == 7)
+        #expect(try database.revisionBodyLimit == 7)
         #expect(try database.localDocument("local") == ["n": 1])
         #expect(try database.existing("plain-4").blob(forKey: "blob")?.content() == content)
         #expect(try database.problems() == [])

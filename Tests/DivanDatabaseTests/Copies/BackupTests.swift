@@ -24,7 +24,7 @@ import Testing
         let backup = try sandbox.database("backup")
         #expect(try Dump(backup) == before)
         #expect(try backup.lastSequence + 1 == database.lastSequence)
-        #expect(try backup.maxRevTreeDepth == 7)
+        #expect(try backup.revisionBodyLimit == 7)
         #expect(try backup.localDocument("l") == ["n": 1])
         #expect(try backup.problems() == [])
         // It is a database like any other.
@@ -283,13 +283,13 @@ import Testing
     private func filled() throws -> Database {
         let database = try sandbox.database()
         guard try database.documentCount == 0 else { return database }
-        try database.setMaxRevTreeDepth(7)
+        try database.setRevisionBodyLimit(7)
         try database.inBatch {
             for n in 0..<60 { try database.create("document-\(n)", KnownBody.make("document", n)) }
         }
         try database.update("document-1") { $0["n"] = 2 }
         try database.delete("document-3")
-        try database.putExistingRevision("document-4", history: ["1-0"], ["n": 5])
+        try database.putExistingRevision("document-4", ["n": 5], history: ["1-0"])
         try database.purge("document-5")
         try database.putLocalDocument("l", ["n": 1])
         return database

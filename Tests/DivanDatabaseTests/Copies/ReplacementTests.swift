@@ -26,7 +26,7 @@ import Testing
         #expect(try database.existing("document-3")["n"].int == 3)
         #expect(try database.existing("document-3").generation == 1)
         #expect(try database.localDocument("l") == ["n": 1])
-        #expect(try database.maxRevTreeDepth == 7)
+        #expect(try database.revisionBodyLimit == 7)
         let new = [database.publicUUID, database.privateUUID, database.incarnation]
         #expect(Set(new + uuids).count == 6)
         #expect(try database.problems() == [])
@@ -398,7 +398,7 @@ import Testing
     /// A closed database elsewhere, and its UUIDs.
     private func makeSource() throws -> (URL, [String]) {
         let source = try elsewhere.database("source")
-        try source.setMaxRevTreeDepth(7)
+        try source.setRevisionBodyLimit(7)
         try source.inBatch {
             for n in 0..<20 {
                 try source.create("document-\(n)", KnownBody.make("document-\(n)", n))

@@ -55,7 +55,7 @@ import Testing
 
     @Test func `rows tell revision, sequence and conflict`() throws {
         let first = try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], [:])
+        try database.putExistingRevision("a", [:], history: ["1-0"])
         let second = try database.create("b")
         let rows = try database.allDocuments()
         #expect(rows.map(\.revisionID) == [first.revisionID, second.revisionID])
@@ -91,7 +91,7 @@ import Testing
                     DocumentID(id), ["n": .integer(Int64(n)), "f": .string(filler)])
                 let isConflicted = random.oneIn(6)
                 if isConflicted {
-                    try database.putExistingRevision(DocumentID(id), history: ["1-0"], [:])
+                    try database.putExistingRevision(DocumentID(id), [:], history: ["1-0"])
                 }
                 let isDeleted = !isConflicted && random.oneIn(5)
                 if isDeleted { try database.delete(DocumentID(id)) }

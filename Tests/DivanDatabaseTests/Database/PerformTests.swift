@@ -268,7 +268,7 @@ struct LongWork: Sendable, CustomTestStringConvertible {
                 try database.save(MutableDocument(["n": .integer(Int64(number))], id: "\(number)"))
             }
             try database.update("1") { $0["text"] = "a couch" }
-            try database.putExistingRevision("2", history: ["1-x"], ["n": 0])
+            try database.putExistingRevision("2", ["n": 0], history: ["1-x"])
         }
     }
 

@@ -24,8 +24,8 @@ import Testing
 
     @Test func `a scan shows the winner of a conflict once`() throws {
         try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 2])
-        try database.putExistingRevision("a", history: ["9-z"], isDeleted: true, ["n": 3])
+        try database.putExistingRevision("a", ["n": 2], history: ["1-0"])
+        try database.putExistingRevision("a", ["n": 3], history: ["9-z"], isDeleted: true)
         var numbers: [Int64?] = []
         try database.read { try $0.scan { numbers.append(try $0.int64(forKey: "n")) } }
         #expect(numbers == [1])

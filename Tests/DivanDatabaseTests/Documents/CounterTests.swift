@@ -12,7 +12,7 @@ import Testing
     @Test func `only live documents are counted and a conflict counts once`() throws {
         for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
         try database.delete("b")
-        try database.putExistingRevision("c", history: ["1-0"], [:])
+        try database.putExistingRevision("c", [:], history: ["1-0"])
         #expect(try database.documentCount == 2)
         try database.create("b")
         #expect(try database.documentCount == 3)
@@ -32,9 +32,9 @@ import Testing
         }
         try rises { try database.create("a") }
         try rises { try database.update("a") { $0["n"] = 1 } }
-        try rises { try database.putExistingRevision("a", history: ["1-0"], [:]) }
+        try rises { try database.putExistingRevision("a", [:], history: ["1-0"]) }
         try rises { try database.delete("a") }
-        try stays { try database.putExistingRevision("a", history: ["1-0"], [:]) }
+        try stays { try database.putExistingRevision("a", [:], history: ["1-0"]) }
         try stays { try database.compact() }
         try stays { try database.purge("a") }
         try stays { try database.putLocalDocument("l", [:]) }
@@ -44,7 +44,7 @@ import Testing
     @Test func `counters survive closing`() throws {
         for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
         try database.delete("a")
-        try database.putExistingRevision("c", history: ["1-0"], [:])
+        try database.putExistingRevision("c", [:], history: ["1-0"])
         try database.purge("b")
         database.close()
         let again = try sandbox.database()

@@ -65,7 +65,7 @@ import Testing
 
     @Test func `deleting a conflicting leaf resolves the conflict`() throws {
         try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 2], history: ["1-0"])
         let loser = try #require(try database.conflictingRevisions(of: "a").last)
         try database.delete(loser, .failOnConflict)
         #expect(try database.conflictingRevisions(of: "a").count == 1)
@@ -75,7 +75,7 @@ import Testing
 
     @Test func `deleting the winner of a conflict makes the loser current`() throws {
         try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 2], history: ["1-0"])
         try database.delete("a")
         #expect(try database.existing("a")["n"].int == 2)
         #expect(try database.existing("a").revisionID == "1-0")
@@ -87,7 +87,7 @@ import Testing
 
     @Test func `the tombstone of a leaf can be read beside the live winner`() throws {
         try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["2-f", "1-0"], isDeleted: true, ["m": 1])
+        try database.putExistingRevision("a", ["m": 1], history: ["2-f", "1-0"], isDeleted: true)
         #expect(try database.existing("a")["n"].int == 1)
         let leaves = try database.leafRevisions(of: "a")
         #expect(leaves.map(\.isDeleted) == [false, true])

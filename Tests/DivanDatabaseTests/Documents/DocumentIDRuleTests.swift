@@ -44,7 +44,7 @@ import Testing
             { try database.purge(id) },
             { try database.purge(id, revisions: [revision]) },
             { try database.put(id, [:], parent: nil) },
-            { try database.putExistingRevision(id, history: [revision], [:]) },
+            { try database.putExistingRevision(id, [:], history: [revision]) },
             { _ = try database.revisionTree(of: id) },
             { _ = try database.leafRevisions(of: id) },
             { _ = try database.conflictingRevisions(of: id) },
@@ -73,10 +73,10 @@ import Testing
             { _ = try database.write { try $0.purge(id) } },
             { _ = try database.write { try $0.purge(id, revisions: [revision]) } },
             { _ = try database.write { try $0.put(id, [:], parent: nil) } },
-            { _ = try database.write { try $0.putExistingRevision(id, history: [revision], [:]) } },
+            { _ = try database.write { try $0.putExistingRevision(id, [:], history: [revision]) } },
             {
                 _ = try database.write {
-                    try $0.putExistingRevision(id, history: [revision], body: PackedValue([:]))
+                    try $0.putExistingRevision(id, body: PackedValue([:]), history: [revision])
                 }
             },
             { try database.write { _ = try $0.document(withID: id) } },
@@ -106,8 +106,8 @@ import Testing
             { _ = try database.document(withID: "a", revision: revision) },
             { try database.purge("a", revisions: [revision]) },
             { try database.put("a", [:], parent: revision) },
-            { try database.putExistingRevision("a", history: [revision], [:]) },
-            { try database.putExistingRevision("a", history: ["2-b", revision], [:]) },
+            { try database.putExistingRevision("a", [:], history: [revision]) },
+            { try database.putExistingRevision("a", [:], history: ["2-b", revision]) },
             { _ = try database.resolveConflicts(of: "a", keeping: revision) },
             { _ = try database.liveDocument(withID: "a").revision(withID: revision) },
             {

@@ -45,7 +45,7 @@ import Testing
         #expect(error?.documentID == "a")
         #expect(code { try small.put("a", ["t": text], parent: nil) } == .invalidDocument)
         #expect(
-            code { try small.putExistingRevision("a", history: ["1-a"], ["t": text]) }
+            code { try small.putExistingRevision("a", ["t": text], history: ["1-a"]) }
                 == .invalidDocument)
         try small.create("a", ["t": .string(String(repeating: "x", count: 900))])
         #expect(try small.documentCount == 1)

@@ -56,7 +56,7 @@ import Testing
         try database.purge("a")
         #expect(try database.create("a", ["n": 1]) == first)
         try database.purge("a")
-        #expect(try database.putExistingRevision("a", history: ["5-e", "4-d"], ["n": 5]))
+        #expect(try database.putExistingRevision("a", ["n": 5], history: ["5-e", "4-d"]))
         #expect(try database.existing("a").generation == 5)
         #expect(try database.problems() == [])
     }
@@ -65,8 +65,8 @@ import Testing
         try database.create("deleted")
         try database.delete("deleted")
         try database.create("torn")
-        try database.putExistingRevision("torn", history: ["3-c", "2-b"], [:])
-        try database.putExistingRevision("torn", history: ["1-0"], isDeleted: true, [:])
+        try database.putExistingRevision("torn", [:], history: ["3-c", "2-b"])
+        try database.putExistingRevision("torn", [:], history: ["1-0"], isDeleted: true)
         #expect(try database.purge("deleted"))
         #expect(try database.purge("torn"))
         #expect(try database.documentCount == 0)
@@ -78,7 +78,7 @@ import Testing
 
     @Test func `purging a losing leaf resolves the conflict`() throws {
         let winner = try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 2], history: ["1-0"])
         #expect(try database.purge("a", revisions: ["1-0"]) == ["1-0"])
         #expect(try database.existing("a") == winner)
         #expect(try database.leafRevisions(of: "a").count == 1)
@@ -87,8 +87,8 @@ import Testing
     }
 
     @Test func `purging the winner lets the loser stand with a new place in the feed`() throws {
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 0])
-        try database.putExistingRevision("a", history: ["2-b", "1-a"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 0], history: ["1-0"])
+        try database.putExistingRevision("a", ["n": 2], history: ["2-b", "1-a"])
         try database.create("b")
         #expect(try database.purge("a", revisions: ["2-b"]) == ["2-b"])
         #expect(try database.existing("a")["n"].int == 0)
@@ -100,8 +100,8 @@ import Testing
     }
 
     @Test func `shared ancestors stay as long as another branch needs them`() throws {
-        try database.putExistingRevision("a", history: ["3-c", "2-b", "1-a"], ["n": 3])
-        try database.putExistingRevision("a", history: ["3-d", "2-b", "1-a"], ["n": 4])
+        try database.putExistingRevision("a", ["n": 3], history: ["3-c", "2-b", "1-a"])
+        try database.putExistingRevision("a", ["n": 4], history: ["3-d", "2-b", "1-a"])
         try database.purge("a", revisions: ["3-d"])
         #expect(try database.revisionHistory(of: "a") == ["3-c", "2-b", "1-a"])
         try database.purge("a", revisions: ["3-c"])
@@ -119,7 +119,7 @@ import Testing
 
     @Test func `purging the live leaf of a document with a tombstone deletes it`() throws {
         try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], isDeleted: true, [:])
+        try database.putExistingRevision("a", [:], history: ["1-0"], isDeleted: true)
         let live = try database.existing("a")
         try database.purge("a", revisions: [live.revisionID])
         #expect(try database.document(withID: "a") == nil)
@@ -129,11 +129,11 @@ import Testing
     }
 
     @Test func `a document goes on after a purge of its revisions`() throws {
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 0])
-        try database.putExistingRevision("a", history: ["2-b", "1-a"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 0], history: ["1-0"])
+        try database.putExistingRevision("a", ["n": 2], history: ["2-b", "1-a"])
         try database.purge("a", revisions: ["2-b"])
         try database.update("a") { $0["n"] = 1 }
-        try database.putExistingRevision("a", history: ["2-b", "1-a"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 2], history: ["2-b", "1-a"])
         try database.compact()
         #expect(try database.conflictingRevisions(of: "a").count == 2)
         #expect(try database.problems() == [])

@@ -33,7 +33,7 @@ import Testing
         #expect(code { try database.put("a", ["_foo": 1], parent: nil) } == .invalidDocument)
         #expect(code { try database.put("a", ["_id": "a"], parent: nil) } == .invalidDocument)
         #expect(
-            code { try database.putExistingRevision("a", history: ["1-a"], ["_rev": "1-a"]) }
+            code { try database.putExistingRevision("a", ["_rev": "1-a"], history: ["1-a"]) }
                 == .invalidDocument)
         #expect(try database.lastSequence == 0)
     }
@@ -54,7 +54,7 @@ import Testing
 
     @Test func `a replicated revision keeps the stubs of its attachments through an edit`() throws {
         let entry: JSONValue = ["x": ["data": "aGVsbG8=", "revpos": 1]]
-        try database.putExistingRevision("a", history: ["1-a"], ["_attachments": entry, "n": 1])
+        try database.putExistingRevision("a", ["_attachments": entry, "n": 1], history: ["1-a"])
         let stubs = try #require(try database.existing("a").body["_attachments"]?.jsonValue())
         try database.update("a") { $0["n"] = 2 }
         #expect(try database.existing("a").properties == ["n": 2])

@@ -82,7 +82,7 @@ import Testing
 
     @Test func `a document at the last generation cannot be updated and says so`() throws {
         let revision: RevisionID = "\(RevisionID.maximumGeneration)-abc"
-        try database.putExistingRevision("a", history: [revision], ["n": 1])
+        try database.putExistingRevision("a", ["n": 1], history: [revision])
         #expect(code { try database.update("a") { $0["n"] = 2 } } == .invalidDocument)
         #expect(code { try database.delete("a") } == .invalidDocument)
         #expect(try database.existing("a")["n"].int == 1)

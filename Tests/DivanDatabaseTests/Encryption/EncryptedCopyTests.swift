@@ -24,7 +24,7 @@ import Testing
         try database.update("secret-id-1") { $0["edited"] = 1 }
         try database.delete("secret-id-2")
         try database.putExistingRevision(
-            "secret-id-3", history: ["1-a"], ["word": .string("xylophone")])
+            "secret-id-3", ["word": .string("xylophone")], history: ["1-a"])
         let edit = try database.existing("secret-id-4").toMutable()
         edit.setAttachment(
             named: "a", contentType: "text/plain",

@@ -119,7 +119,7 @@ final class TestClock: Sendable {
         try database.setExpiration(of: "a", at: date(5))
         try database.update("a") { $0["n"] = 2 }
         #expect(try database.expirationDate(of: "a") == date(5))
-        try database.putExistingRevision("a", history: ["2-f", first.revisionID], ["n": 3])
+        try database.putExistingRevision("a", ["n": 3], history: ["2-f", first.revisionID])
         #expect(try database.expirationDate(of: "a") == date(5))
         try database.purge("a", revisions: ["2-f"])
         #expect(try database.expirationDate(of: "a") == date(5))
@@ -189,7 +189,7 @@ final class TestClock: Sendable {
         try database.setExpiration(of: "a", at: date(-1))
         #expect(try database.purgeExpired() == 1)
         let history = ["2-abc", first.revisionID]
-        #expect(try database.putExistingRevision("a", history: history, ["n": 2]))
+        #expect(try database.putExistingRevision("a", ["n": 2], history: history))
         #expect(try database.existing("a")["n"].int == 2)
         #expect(try database.expirationDate(of: "a") == nil)
     }

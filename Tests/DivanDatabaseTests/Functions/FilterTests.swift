@@ -46,7 +46,7 @@ import Testing
         let text = String(repeating: "x", count: 30_000)
         try database.create("large", ["owner": "Ann", "text": .string(text)])
         try database.create("conflict", ["owner": "Waldo"])
-        try database.putExistingRevision("conflict", history: ["2-z"], ["owner": "Ann"])
+        try database.putExistingRevision("conflict", ["owner": "Ann"], history: ["2-z"])
         try database.put(
             "gone", ["owner": "Ann"], parent: database.create("gone").revisionID,
             options: .tombstone)
@@ -98,7 +98,7 @@ import Testing
                     switch random.below(4) {
                     case 0:
                         try database.putExistingRevision(
-                            id, history: ["\(1 + random.below(4))-\(random.below(9))"], ["n": n])
+                            id, ["n": n], history: ["\(1 + random.below(4))-\(random.below(9))"])
                     case 1 where try database.contains(id): try database.delete(id)
                     default:
                         let old = try database.document(withID: id)

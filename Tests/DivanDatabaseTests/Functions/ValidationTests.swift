@@ -51,9 +51,9 @@ import Testing
         #expect(code { try database.put("a", [:], parent: second.revisionID) } == .forbidden)
         #expect(code { try database.put("b", [:], parent: nil) } == .forbidden)
         #expect(
-            code { try database.putExistingRevision("a", history: ["9-x"], [:]) } == .forbidden)
+            code { try database.putExistingRevision("a", [:], history: ["9-x"]) } == .forbidden)
         #expect(
-            code { try database.putExistingRevision("b", history: ["1-x"], [:]) } == .forbidden)
+            code { try database.putExistingRevision("b", [:], history: ["1-x"]) } == .forbidden)
         for resolution in [.delete, .keep(conflict.winner), .save([:])] as [ConflictResolution] {
             #expect(code { try database.resolve(conflict, by: resolution) } == .forbidden)
         }
@@ -65,9 +65,9 @@ import Testing
 
     @Test func `what adds no revision is not looked at`() throws {
         let first = try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 0])
+        try database.putExistingRevision("a", ["n": 0], history: ["1-0"])
         database.setValidation(named: "none") { _, context in throw context.rejection() }
-        #expect(try !database.putExistingRevision("a", history: ["1-0"], ["n": 0]))
+        #expect(try !database.putExistingRevision("a", ["n": 0], history: ["1-0"]))
         #expect(try database.save(first.toMutable()).document == first)
         try database.putLocalDocument("l", ["n": 1])
         try database.purge("a", revisions: ["1-0"])
@@ -90,8 +90,8 @@ import Testing
         let second = try database.update("a") { $0["n"] = 2 }
         try database.put("a", ["n": 3], parent: first.revisionID, options: .allowConflict)
         try database.putExistingRevision(
-            "a", history: ["4-d", "3-c", second.revisionID, first.revisionID], ["n": 4])
-        try database.putExistingRevision("a", history: ["7-g"], ["n": 7])
+            "a", ["n": 4], history: ["4-d", "3-c", second.revisionID, first.revisionID])
+        try database.putExistingRevision("a", ["n": 7], history: ["7-g"])
         try database.delete("a")
         try database.purge("a")
         try database.delete(database.create("a", ["n": 8]))
@@ -156,7 +156,7 @@ import Testing
         func arrive(_ length: Int) throws {
             let content = Base64.encode([UInt8](repeating: 7, count: length))
             try database.putExistingRevision(
-                "a", history: ["1-a"], ["_attachments": ["photo": ["data": .string(content)]]])
+                "a", ["_attachments": ["photo": ["data": .string(content)]]], history: ["1-a"])
         }
         #expect(try error { try arrive(1_001) }.message == "The attachment photo is too large.")
         try arrive(1_000)
@@ -266,7 +266,7 @@ import Testing
             codes.append(code { try database.create("log-\(revision.id)") })
             codes.append(code { try database.inBatch { try database.delete("a") } })
             codes.append(code { try database.putLocalDocument("l", [:]) })
-            codes.append(code { try database.setMaxRevTreeDepth(3) })
+            codes.append(code { try database.setRevisionBodyLimit(3) })
             codes.append(code { try database.compact() })
             if revision["fails"].exists { try database.create("log") }
         }

@@ -117,7 +117,7 @@ import Testing
         let database = try manager.database(named: "shop")
         #expect(try database.localDocument("settings") == ["theme": "dark"])
         #expect(try database.localDocument("0123")?["lastSequence"] == "42")
-        #expect(try database.maxRevTreeDepth == 7)
+        #expect(try database.revisionBodyLimit == 7)
         #expect((database.publicUUID, database.privateUUID) == ("public", "private"))
         #expect(
             try database.expirationDate(of: "mortal")
@@ -141,7 +141,7 @@ import Testing
         try manager.importCouchbaseLite(at: URL(filePath: sample.path))
         let database = try manager.database(named: "shop")
         #expect(try database.revisionHistory(of: "deep").count == 60)
-        #expect(try database.maxRevTreeDepth == 20)
+        #expect(try database.revisionBodyLimit == 20)
         try database.update("deep") { $0["n"] = 61 }
         let tree = try database.revisionTree(of: "deep")
         #expect(tree?.nodes.count == 61)

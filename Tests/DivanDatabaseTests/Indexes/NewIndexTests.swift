@@ -130,9 +130,9 @@ struct NewIndexTests {
                 case 1: _ = try database.purge(id, revisions: [leaf])
                 case 2:
                     try database.putExistingRevision(
-                        id, history: ["2-e", leaf], isDeleted: true, [:])
-                case 3: try database.putExistingRevision(id, history: ["2-f", leaf], body)
-                default: try database.putExistingRevision(id, history: [leaf], body)
+                        id, [:], history: ["2-e", leaf], isDeleted: true)
+                case 3: try database.putExistingRevision(id, body, history: ["2-f", leaf])
+                default: try database.putExistingRevision(id, body, history: [leaf])
                 }
             }
         }

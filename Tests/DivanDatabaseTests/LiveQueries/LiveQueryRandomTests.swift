@@ -38,7 +38,7 @@ import DivanTestSupport
         let applied = lives.map { _ in Applied() }
         let tokens = zip(lives, tolds).map { $1.follow($0) }
         let more = zip(lives, applied).map { live, applied in
-            live.addListener { applied.add($0) }
+            live.addChangeListener { applied.add($0) }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<2 {
@@ -116,13 +116,13 @@ import DivanTestSupport
         case 4:
             _ = try? database.inBatch {
                 try database.putExistingRevision(
-                    id, history: ["2-\(random.below(100))"], ["word": "bee", "n": 1])
+                    id, ["word": "bee", "n": 1], history: ["2-\(random.below(100))"])
                 if random.oneIn(2) { _ = try view.query().run() }
                 if random.oneIn(2) { throw Whim() }
             }
         case 5:
             try database.putExistingRevision(
-                id, history: ["1-\(random.below(100))"], ["word": "cat", "n": 2])
+                id, ["word": "cat", "n": 2], history: ["1-\(random.below(100))"])
         default:
             // Another writer may have deleted it meanwhile: then this one lost.
             let document = try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)

@@ -17,7 +17,7 @@ final class Told: Sendable {
     var last: [JSONValue]? { results.last }
 
     func follow(_ live: LiveQuery<QueryResult>) -> ListenerToken {
-        live.addListener { result in
+        live.addChangeListener { result in
             switch result {
             case .success(let update): self.updates.append(update)
             case .failure(let error): self.errors.append("\(error)")
@@ -334,7 +334,7 @@ final class Told: Sendable {
     @Test func `a listener may write, and remove itself`() async throws {
         let live = numbers.query().live(interval: .zero)
         let sizes = Record<Int>()
-        let token = live.addListener { [weak database] result in
+        let token = live.addChangeListener { [weak database] result in
             guard case .success(let update) = result else { return }
             sizes.append(update.rows.count)
             if update.rows.count < 3 {

@@ -104,7 +104,7 @@ import Testing
         case 3:
             _ = try? database.inBatch {
                 try database.putExistingRevision(
-                    id, history: ["2-\(random.below(100))"], RandomSelector.document(1, &random))
+                    id, RandomSelector.document(1, &random), history: ["2-\(random.below(100))"])
                 if random.oneIn(2) { _ = try query.run() }
                 if random.oneIn(2) { throw Whim() }
             }

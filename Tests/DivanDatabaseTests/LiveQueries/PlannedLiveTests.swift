@@ -15,7 +15,7 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
     var last: Rows? { updates.all.last?.rows }
 
     func follow(_ live: LiveQuery<Rows>) -> ListenerToken {
-        live.addListener { result in
+        live.addChangeListener { result in
             switch result {
             case .success(let update): self.updates.append(update)
             case .failure(let error): self.errors.append("\(error)")

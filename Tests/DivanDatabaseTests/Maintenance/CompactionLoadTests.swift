@@ -27,8 +27,8 @@ import Testing
                     if round % 10 == 0 {
                         // A conflict that is resolved at once, so that compaction meets those, too.
                         let number: DocumentID = "\(writer)-\(round)"
-                        try database.putExistingRevision(number, history: ["1-a"], ["n": 1])
-                        try database.putExistingRevision(number, history: ["1-b"], ["n": 2])
+                        try database.putExistingRevision(number, ["n": 1], history: ["1-a"])
+                        try database.putExistingRevision(number, ["n": 2], history: ["1-b"])
                         try database.resolveConflicts(of: number, with: .mergeFields)
                     }
                 }
@@ -80,7 +80,7 @@ import Testing
             for document in 0..<10 {
                 for leaf in 0..<leaves {
                     try database.putExistingRevision(
-                        "\(document)", history: ["2-\(leaf)", "1-a"], ["t": text])
+                        "\(document)", ["t": text], history: ["2-\(leaf)", "1-a"])
                 }
             }
         }

@@ -33,7 +33,7 @@ import Testing
 
     @Test func `the body of a conflicting leaf stays until the conflict is resolved`() throws {
         try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 2], history: ["1-0"])
         #expect(try database.compact().bodiesDeleted == 0)
         let loser = try #require(try database.document(withID: "a", revision: "1-0"))
         #expect(loser["n"].int == 2)

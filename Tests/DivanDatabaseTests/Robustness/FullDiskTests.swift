@@ -38,16 +38,16 @@ import Testing
             try database.purge("conflict", revisions: [losing ?? ""])
         },
         Work("put a conflict") {
-            try $0.putExistingRevision("document-4", history: ["1-abc"], ["n": 2])
+            try $0.putExistingRevision("document-4", ["n": 2], history: ["1-abc"])
         },
         Work("prune") { database in
-            try database.setMaxRevTreeDepth(2)
+            try database.setRevisionBodyLimit(2)
             for n in 0..<4 { try database.update("document-5") { $0.set(n, forKey: "n") } }
         },
         Work("move revisions into a block") { try $0.update("long") { $0["n"] = 1 } },
         Work("branch off an older revision") { database in
             let history: [RevisionID] = ["7-b"] + (1...6).reversed().map { "\($0)-x" }
-            try database.putExistingRevision("long", history: history, ["n": 2])
+            try database.putExistingRevision("long", ["n": 2], history: history)
         },
         Work("purge a long history") { try $0.purge("long") },
         Work("purge a long branch") { try $0.purge("forked", revisions: ["66-x"]) },
@@ -247,14 +247,14 @@ import Testing
         try database.delete("deleted")
         try database.save(body("conflict", 1))
         try database.update("conflict") { $0["n"] = 2 }
-        try database.putExistingRevision("conflict", history: ["2-abc", "1-abc"], ["n": 3])
+        try database.putExistingRevision("conflict", ["n": 3], history: ["2-abc", "1-abc"])
         try database.putLocalDocument("local", ["n": 1])
         // The next edit moves revisions into a block.
         let long: [RevisionID] = (1...66).reversed().map { "\($0)-x" }
-        try database.putExistingRevision("long", history: long, ["n": 1])
-        try database.putExistingRevision("forked", history: long, ["n": 1])
+        try database.putExistingRevision("long", ["n": 1], history: long)
+        try database.putExistingRevision("forked", ["n": 1], history: long)
         let fork: [RevisionID] = (8...50).reversed().map { "\($0)-f" } + long.suffix(7)
-        try database.putExistingRevision("forked", history: fork, ["n": 2])
+        try database.putExistingRevision("forked", ["n": 2], history: fork)
     }
 }
 
@@ -274,7 +274,7 @@ struct Dump: Equatable {
         }
         for change in try database.changes().changes { lines.append("\(change)") }
         lines.append("\(try database.lastSequence) \(try database.documentCount)")
-        lines.append("\(try database.hasConflicts()) \(try database.maxRevTreeDepth)")
+        lines.append("\(try database.hasConflicts()) \(try database.revisionBodyLimit)")
         lines.append("\(String(describing: try database.localDocument("local")))")
     }
 }

@@ -103,7 +103,7 @@ import Testing
             #expect(code { try database.delete("a") } == .corrupted)
             #expect(code { try database.purge("a") } == .corrupted)
             #expect(
-                code { try database.putExistingRevision("a", history: ["1-x"], [:]) } == .corrupted)
+                code { try database.putExistingRevision("a", [:], history: ["1-x"]) } == .corrupted)
             try database.create("c")
         }
         #expect(try database.documentCount == 3)
@@ -124,9 +124,9 @@ import Testing
     }
 
     @Test func `a resolution that meets damage leaves the conflict`() throws {
-        try database.setMaxRevTreeDepth(1)
+        try database.setRevisionBodyLimit(1)
         let first = try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", history: ["1-0"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 2], history: ["1-0"])
         let conflict = try #require(try database.conflict(of: "a"))
         // With a depth of 1 the resolution removes the old leaves' rows, of which one is damaged.
         try spoilRevision(first.sequence)

@@ -50,7 +50,7 @@ import Testing
         case 4: _ = try database.read { try $0.changes(limit: 10).changes.count }
         case 5: _ = try? database.allDocuments()
         case 6:
-            _ = try? database.putExistingRevision("torn", history: ["1-\(id)"], [:])
+            _ = try? database.putExistingRevision("torn", [:], history: ["1-\(id)"])
         case 7: _ = try database.compact()
         case 8:
             var stream = database.changeStream().makeAsyncIterator()

@@ -87,7 +87,7 @@ import Glibc
         // The app is in the middle of things: it is told of changes, shows rows, has attachments open.
         let token = try database.addChangeListener { _ in }
         let query = database.allDocumentsQuery().live()
-        let listener = query.addListener { _ in }
+        let listener = query.addChangeListener { _ in }
         await eventually { query.rows?.count == 1 }
         #expect(try !locks().isEmpty)
         try manager.suspend()
@@ -125,7 +125,7 @@ import Glibc
         #expect(live.properties["n"] == nil)
         let query = database.allDocumentsQuery().live()
         let rows = Record<Int>()
-        let listener = query.addListener { update in
+        let listener = query.addChangeListener { update in
             if let found = try? update.get() { rows.append(found.rows.count) }
         }
         await eventually { rows.all.last == 1 }

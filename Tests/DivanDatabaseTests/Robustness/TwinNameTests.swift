@@ -86,7 +86,7 @@ import Testing
         let database = try Database.inMemory()
         let both: NameMap<AttachmentContent> = [twins.0: .bytes([1]), twins.1: .bytes([2])]
         let document = try database.put("a", [:], parent: nil, attachments: both)
-        try database.putExistingRevision("b", history: ["1-b"], [:], attachments: both)
+        try database.putExistingRevision("b", [:], history: ["1-b"], attachments: both)
         for document in [document, try #require(try database.document(withID: "b"))] {
             #expect(document.attachmentNames.count == 2)
             #expect(try document.attachment(named: twins.0)?.content() == [1])

@@ -86,13 +86,13 @@ import Testing
             defer { database.close() }
             for number in 0..<6 { try database.save(id: "a", number) }
             #expect(try child.ask("depth 3") == "set")
-            #expect(try database.maxRevTreeDepth == 3)
+            #expect(try database.revisionBodyLimit == 3)
             try database.save(id: "a", 6)
             func whole() throws -> Int? {
                 try database.revisionTree(of: "a")?.nodes.filter { $0.sequence != nil }.count
             }
             #expect(try whole() == 3)
-            try database.setMaxRevTreeDepth(2)
+            try database.setRevisionBodyLimit(2)
             _ = try child.ask("save a 7")
             #expect(try whole() == 2)
             #expect(try database.verify().isEmpty)

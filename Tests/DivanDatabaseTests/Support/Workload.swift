@@ -158,7 +158,7 @@ struct Workload {
         let body = body()
         let isNew = reference.add(history: history, to: id, isDeleted: isDeleted, body)
         #expect(
-            try database.putExistingRevision(id, history: history, isDeleted: isDeleted, body)
+            try database.putExistingRevision(id, body, history: history, isDeleted: isDeleted)
                 == isNew)
         return id
     }
@@ -231,7 +231,7 @@ struct Workload {
 
     private mutating func setDepth(_ id: DocumentID) throws -> DocumentID {
         reference.depth = random.element(of: [1, 2, 3, 5, 20])
-        try database.setMaxRevTreeDepth(reference.depth)
+        try database.setRevisionBodyLimit(reference.depth)
         return id
     }
 
@@ -244,7 +244,7 @@ struct Workload {
     private mutating func reopen(_ id: DocumentID) throws -> DocumentID {
         database.close()
         database = try sandbox.database()
-        #expect(try database.maxRevTreeDepth == reference.depth)
+        #expect(try database.revisionBodyLimit == reference.depth)
         return id
     }
 }

@@ -186,11 +186,11 @@ import Testing
     @Test func `the pruning depth set in a batch goes back with it`() throws {
         #expect(throws: Whim()) {
             try database.inBatch {
-                try database.setMaxRevTreeDepth(3)
+                try database.setRevisionBodyLimit(3)
                 throw Whim()
             }
         }
-        #expect(try database.maxRevTreeDepth == 20)
+        #expect(try database.revisionBodyLimit == 20)
     }
 
     @Test func `a mutable document saved in a batch can be edited before the batch ends`() throws {

@@ -55,7 +55,7 @@ private struct TwoParts {
 
     init(depth: Int, limit: Int, random: SeededRandom) throws {
         database = try Database.inMemory()
-        try database.setMaxRevTreeDepth(depth)
+        try database.setRevisionBodyLimit(depth)
         try database.setRevisionLimit(limit)
         self.random = random
         try edit()
@@ -106,7 +106,7 @@ private struct TwoParts {
     private mutating func take(_ ids: [RevisionID], isDeleted: Bool) throws {
         last = "take \(ids[0]) with \(ids.count)"
         let isNew = try database.putExistingRevision(
-            Self.id, history: ids, isDeleted: isDeleted, [:])
+            Self.id, [:], history: ids, isDeleted: isDeleted)
         let expected = whole.insert(
             existing: try RevisionHistory(ids), isTombstone: isDeleted, sequence: nil)
         #expect(isNew == expected, "\(last)")

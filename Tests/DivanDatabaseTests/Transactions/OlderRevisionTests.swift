@@ -57,7 +57,7 @@ import Testing
 
     @Test func `a short document has no older revisions`() throws {
         try edit("a", 20, in: database)
-        try database.putExistingRevision("b", history: ["5-e", "4-d"], [:])
+        try database.putExistingRevision("b", [:], history: ["5-e", "4-d"])
         #expect(try rows("olderRevisions", in: database).isEmpty)
     }
 
@@ -66,7 +66,7 @@ import Testing
         let main = try database.revisionHistory(of: "a")
         let base = Array(main.drop { $0.generation != 30 })
         let branch: [RevisionID] = (31...60).reversed().map { "\($0)-b\($0)" }
-        #expect(try database.putExistingRevision("a", history: branch + base, ["branch": true]))
+        #expect(try database.putExistingRevision("a", ["branch": true], history: branch + base))
         let tree = try #require(try database.revisionTree(of: "a"))
         try tree.checkInvariants()
         #expect(tree.history(of: branch[0]) == branch + base)
@@ -79,10 +79,10 @@ import Testing
 
     @Test func `a history that goes back farther than the one here is learnt`() throws {
         let history: [RevisionID] = (1...200).reversed().map { "\($0)-x" }
-        try database.putExistingRevision("a", history: Array(history[50...70]), [:])
-        try database.putExistingRevision("a", history: Array(history[20...55]), [:])
+        try database.putExistingRevision("a", [:], history: Array(history[50...70]))
+        try database.putExistingRevision("a", [:], history: Array(history[20...55]))
         #expect(try database.revisionHistory(of: "a") == Array(history[20...70]))
-        try database.putExistingRevision("a", history: history, [:])
+        try database.putExistingRevision("a", [:], history: history)
         #expect(try database.revisionHistory(of: "a") == history)
         #expect(try database.leafRevisions(of: "a").count == 1)
         #expect(try database.problems() == [])
@@ -114,7 +114,7 @@ import Testing
         let main = try database.revisionHistory(of: "a")
         let base = Array(main.drop { $0.generation != 30 })
         let branch: [RevisionID] = (31...90).reversed().map { "\($0)-b" }
-        try database.putExistingRevision("a", history: branch + base, ["branch": true])
+        try database.putExistingRevision("a", ["branch": true], history: branch + base)
         let leaf = try database.revisionHistory(of: "a")[0]
         #expect(try database.purge("a", revisions: [leaf]) == [leaf])
         #expect(try database.revisionHistory(of: "a") == branch + base)
@@ -148,7 +148,7 @@ import Testing
         try database.setRevisionLimit(50)
         try edit("a", 2, in: database)
         let first = try database.revisionHistory(of: "a")[1]
-        try database.putExistingRevision("a", history: ["2-0", first], isDeleted: true, [:])
+        try database.putExistingRevision("a", [:], history: ["2-0", first], isDeleted: true)
         try edit("a", 500, in: database)
         #expect(try rows("olderRevisions", in: database).count < 10)
         #expect(try database.revisionHistory(of: "a").count == 50)

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `twenty revisions are kept by default`() throws {
-        #expect(try database.maxRevTreeDepth == 20)
+        #expect(try database.revisionBodyLimit == 20)
         try grow("a", to: 25)
         #expect(try database.revisionHistory(of: "a").count == 25)
         let history = try whole("a", in: database)
@@ -63,7 +63,7 @@ import Testing
         let branch: [RevisionID] = ["7-x", "6-x", "5-x", "4-x", "3-x"]
         try grow("a", to: 22)
         // The second generation is at the edge: the branch still hangs on it in the history sent.
-        try database.putExistingRevision("a", history: branch + base, ["branch": true])
+        try database.putExistingRevision("a", ["branch": true], history: branch + base)
         try grow("a", to: 23)
 
         let tree = try #require(try database.revisionTree(of: "a"))
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `leaves are never pruned`() throws {
         try grow("a", to: 1)
-        try database.putExistingRevision("a", history: ["1-0"], ["leaf": true])
+        try database.putExistingRevision("a", ["leaf": true], history: ["1-0"])
         try grow("a", to: 40)
         #expect(try database.leafRevisions(of: "a").map(\.revisionID).last == "1-0")
         #expect(try database.document(withID: "a", revision: "1-0")?["leaf"].bool == true)
@@ -97,12 +97,12 @@ import Testing
             document["n"] = Fragment(number)
             try database.save(document)
         }
-        try database.setMaxRevTreeDepth(3)
+        try database.setRevisionBodyLimit(3)
         #expect(try database.revisionHistory(of: "a").count == 8)
         database.close()
 
         let again = try sandbox.database()
-        #expect(try again.maxRevTreeDepth == 3)
+        #expect(try again.revisionBodyLimit == 3)
         try again.update("a") { $0["n"] = 9 }
         #expect(try whole("a", in: again).count == 3)
         #expect(try again.revisionHistory(of: "a").count == 9)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test func `a depth of one keeps the leaf alone`() throws {
-        try database.setMaxRevTreeDepth(1)
+        try database.setRevisionBodyLimit(1)
         try grow("a", to: 5)
         #expect(try whole("a", in: database).count == 1)
         try database.setRevisionLimit(1)
@@ -122,9 +122,9 @@ import Testing
     }
 
     @Test func `a replicated revision joins what pruning had parted`() throws {
-        try database.putExistingRevision("a", history: ["5-x", "4-x"], [:])
+        try database.putExistingRevision("a", [:], history: ["5-x", "4-x"])
         let history: [RevisionID] = (1...6).reversed().map { "\($0)-x" }
-        try database.putExistingRevision("a", history: history, [:])
+        try database.putExistingRevision("a", [:], history: history)
         #expect(try database.revisionHistory(of: "a") == history)
         #expect(try database.leafRevisions(of: "a").count == 1)
     }

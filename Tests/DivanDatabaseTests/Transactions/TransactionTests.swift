@@ -21,7 +21,7 @@ import Testing
             try database.write { transaction in
                 _ = try transaction.save(MutableDocument(id: "a"))
                 _ = try transaction.put("b", [:], parent: nil)
-                _ = try transaction.putExistingRevision("c", history: ["1-c"], [:])
+                _ = try transaction.putExistingRevision("c", [:], history: ["1-c"])
                 try transaction.putLocalDocument("l", [:])
                 throw Whim()
             }

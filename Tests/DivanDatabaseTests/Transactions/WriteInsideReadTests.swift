@@ -27,8 +27,8 @@ import Testing
         database = try manager.database(named: "db")
         let first = try database.create("a", ["n": 1])
         try database.create("conflicted", ["n": 0])
-        try database.putExistingRevision("conflicted", history: ["1-0"], ["n": 2])
-        try database.putExistingRevision("conflicted", history: ["1-1"], ["n": 3])
+        try database.putExistingRevision("conflicted", ["n": 2], history: ["1-0"])
+        try database.putExistingRevision("conflicted", ["n": 3], history: ["1-1"])
         try database.putLocalDocument("l", ["n": 1])
         try database.createIndex(PropertyIndex(on: "n"))
         index = database.fullTextIndex(named: "text", on: ["text"])
@@ -81,7 +81,7 @@ import Testing
         let conflict = try #require(try database.conflict(of: "conflicted"))
         let revision = conflict.winner.revisionID
         return [
-            ("put existing", { try database.putExistingRevision("b", history: ["1-b"], [:]) }),
+            ("put existing", { try database.putExistingRevision("b", [:], history: ["1-b"]) }),
             ("resolve", { try database.resolve(conflict, by: .keep(conflict.winner)) }),
             (
                 "resolve keeping",
@@ -178,7 +178,7 @@ import Testing
     private func databaseVerbs() -> [Verb] {
         let (database, manager) = (database, manager)
         return [
-            ("depth", { try database.setMaxRevTreeDepth(5) }),
+            ("depth", { try database.setRevisionBodyLimit(5) }),
             ("purge limit", { try database.setPurgeHistoryLimit(5) }),
             ("UUIDs", { try database.replaceUUIDs() }),
             ("purge expired", { try database.purgeExpired() }),
@@ -221,7 +221,7 @@ import Testing
             "\(try database.changes())", "\(try database.indexReports())",
             "\(try database.localDocument("l") ?? [:])", database.publicUUID,
             "\(try database.expirationDate(of: "a") ?? .distantPast)",
-            "\(try database.maxRevTreeDepth) \(try database.purgeHistoryLimit)",
+            "\(try database.revisionBodyLimit) \(try database.purgeHistoryLimit)",
         ]
     }
 

@@ -29,8 +29,8 @@ import Testing
     @Test func `a query of all documents finds ranges, sets and conflicts`() throws {
         for id: DocumentID in ["a", "b", "c", "d"] { try database.create(id) }
         try database.delete("d")
-        try database.putExistingRevision("x", history: ["1-b"], ["n": 1])
-        try database.putExistingRevision("x", history: ["1-a"], ["n": 2])
+        try database.putExistingRevision("x", ["n": 1], history: ["1-b"])
+        try database.putExistingRevision("x", ["n": 2], history: ["1-a"])
         #expect(try ids { ($0.startKey, $0.endKey) = ("b", "c") } == ["b", "c"])
         #expect(try ids { ($0.startKey, $0.inclusiveStart) = ("b", false) } == ["c", "x"])
         #expect(

@@ -163,10 +163,10 @@ import Testing
     @Test func `the winner of a conflict is mapped, also after it changed`() throws {
         let view = database.view(named: "n")
         view.setMap(version: "1") { document, emit in emit(document["n"]) }
-        try database.putExistingRevision("a", history: ["1-b"], ["n": 1])
-        try database.putExistingRevision("a", history: ["1-a"], ["n": 2])
+        try database.putExistingRevision("a", ["n": 1], history: ["1-b"])
+        try database.putExistingRevision("a", ["n": 2], history: ["1-a"])
         #expect(try view.query().run().map(\.key) == [1])
-        try database.putExistingRevision("a", history: ["1-c"], ["n": 3])
+        try database.putExistingRevision("a", ["n": 3], history: ["1-c"])
         #expect(try view.query().run().map(\.key) == [3])
         _ = try database.put("a", [:], parent: "1-c", options: .tombstone)
         #expect(try view.query().run().map(\.key) == [1])

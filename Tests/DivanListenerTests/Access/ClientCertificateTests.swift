@@ -207,7 +207,7 @@ private struct Certificates {
                     ServerTrustDecision { [tls] in $0.fingerprint == tls.fingerprint })
                 $0.clientCertificate = certificate
             }
-            await pull.finished()
+            await pull.waitUntilEnded()
             return pull.lastError
         }
         #expect(await pull(nil)?.code == .forbidden)

@@ -70,7 +70,7 @@ import Testing
             settings.trust = .anchors(pem: try text(anchor), only: true)
             let pull = here.makePullReplication(from: url, settings: settings)
             pull.start()
-            await pull.finished()
+            await pull.waitUntilEnded()
             #expect((pull.lastError == nil) == isTrusted)
             if !isTrusted { #expect(pull.lastError?.code == .untrusted) }
             #expect(try here.documentCount == (isTrusted ? 1 : 0))

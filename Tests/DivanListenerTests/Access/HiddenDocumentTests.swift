@@ -53,8 +53,9 @@ import Testing
         _ id: DocumentID, _ revision: RevisionID, _ n: JSONValue, in database: Database
     ) throws {
         try database.putExistingRevision(
-            id, history: [revision],
-            ["n": n, "views": ["x": ["map": "f"]], "_attachments": ["a": ["data": "aGlkZGVu"]]])
+            id,
+            ["n": n, "views": ["x": ["map": "f"]], "_attachments": ["a": ["data": "aGlkZGVu"]]],
+            history: [revision])
     }
 
     // MARK: - Comparing

@@ -132,7 +132,7 @@ import Testing
         let here = try Database.inMemory(named: "here")
         let pull = try replication(way, rightly: false, listener, here)
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         let code = try #require(pull.failure?.code)
         #expect([.unauthorized, .forbidden].contains(code))
         #expect(try here.documentCount == 0)

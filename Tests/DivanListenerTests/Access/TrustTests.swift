@@ -47,7 +47,7 @@ import Testing
             $0.proxy = .none
             $0.isContinuous = isContinuous
         }
-        await pull.finished()
+        await pull.waitUntilEnded()
         return pull.lastError
     }
 

@@ -166,7 +166,7 @@ import Testing
     {
         // Couchbase Lite 1.x takes such names, so a pull or an import may bring one.
         try database.putExistingRevision(
-            "a", history: ["1-a"], ["_attachments": ["_x": ["data": "aGVsbG8="]]])
+            "a", ["_attachments": ["_x": ["data": "aGVsbG8="]]], history: ["1-a"])
         #expect(content("a", "_x") == "hello")
         let next =
             #"{"new_edits":false,"docs":[{"_id":"a","_rev":"2-a","_revisions":{"start":2,"ids":["a","a"]},"_attachments":{"_x":{"data":"aGVsbG8="}}}]}"#

@@ -49,7 +49,7 @@ import Testing
 
     private func run(_ replication: Replication) async {
         replication.start()
-        await replication.finished()
+        await replication.waitUntilEnded()
         #expect(replication.lastError == nil)
     }
 

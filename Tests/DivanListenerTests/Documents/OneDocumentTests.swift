@@ -217,7 +217,7 @@ import Testing
     @Test func `what cannot be kept here is missing, in the words in which it was asked for`()
         throws
     {
-        try database.putExistingRevision("there", history: ["1-a"], [:])
+        try database.putExistingRevision("there", [:], history: ["1-a"])
         let long = String(repeating: "i", count: 5_000)
         let digest = "1-" + String(repeating: "r", count: 300)
         let body =
@@ -239,7 +239,7 @@ import Testing
     // MARK: - What is fetched
 
     @Test func `each item of a bulk get has an answer, in its place`() throws {
-        try database.putExistingRevision("a", history: ["1-a"], ["n": 1])
+        try database.putExistingRevision("a", ["n": 1], history: ["1-a"])
         let long = String(repeating: "i", count: 5_000)
         let body =
             #"{"docs":[{"id":"a"},{"rev":"1-a"},7,{"id":"a","rev":"bad"},{"id":"\#(long)"},{"id":"x\ud800"},{"id":"a","x":\#(Self.nested(600))},{"id":7},{"id":"a","atts_since":7},{"id":"a","rev":"1-a"}]}"#
@@ -266,7 +266,7 @@ import Testing
 
     @Test func `a revision that no document can have is missing among those that are there`() throws
     {
-        try database.putExistingRevision("a", history: ["1-a"], ["n": 1])
+        try database.putExistingRevision("a", ["n": 1], history: ["1-a"])
         let answer = site.send(
             "GET", #"/db/a?open_revs=["bad","1-a"]"#, "", ["Accept": "application/json"])
         #expect(answer.status == 200)

@@ -111,7 +111,7 @@ import Testing
 
     @Test func `a losing revision of a conflict is deleted once`() throws {
         for revision: RevisionID in ["2-a", "2-b"] {
-            try database.putExistingRevision("a", history: [revision, "1-r"], [:])
+            try database.putExistingRevision("a", [:], history: [revision, "1-r"])
         }
         #expect(site.send("DELETE", "/db/a?rev=2-a").status == 200)
         #expect(site.send("DELETE", "/db/a?rev=2-a").status == 409)

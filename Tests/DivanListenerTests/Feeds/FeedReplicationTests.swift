@@ -242,7 +242,7 @@ import Testing
             $0.compressesRequests = true
         }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.lastError == nil)
         #expect(try served.there.documentCount == 300)
         let targets = coded.withLock { $0 }

@@ -104,7 +104,7 @@ import Testing
                 })
         }
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(pull.lastError == nil)
         #expect(try here.documentCount == there.documentCount)
         // Once for a connection, and connections are kept: 30 documents come with one request each.
@@ -115,7 +115,7 @@ import Testing
             $0.trust = .decision(ServerTrustDecision { $0.isTrustedBySystem })
         }
         strict.start()
-        await strict.finished()
+        await strict.waitUntilEnded()
         #expect(strict.lastError?.code == .untrusted)
     }
 
@@ -125,7 +125,7 @@ import Testing
         defer { listener.stop() }
         let once = here.makePullReplication(from: try url(listener))
         once.start()
-        await once.finished()
+        await once.waitUntilEnded()
         #expect(once.lastError == nil)
         #expect(try contents(here) == contents(there))
 
@@ -151,14 +151,14 @@ import Testing
             $0.networkInterface = "lo"
         }
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(pull.lastError == nil)
         #expect(try here.documentCount == there.documentCount)
         let lost = here.pull(from: try url(listener)) {
             $0.networkInterface = "none0"
             $0.retry.maximumAttempts = 1
         }
-        await lost.finished()
+        await lost.waitUntilEnded()
         #expect(lost.lastError?.code == .unreachable)
     }
 
@@ -173,7 +173,7 @@ import Testing
             $0.retry.maximumAttempts = 1
         }
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(pull.lastError != nil)
         #expect(try here.documentCount == 0)
     }
@@ -192,7 +192,7 @@ import Testing
             $0.filterParameters = ["name": "Waldo"]
         }
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(pull.lastError == nil)
         #expect(try here.allDocuments().map(\.id) == ["d0", "d2"])
     }
@@ -217,7 +217,7 @@ import Testing
         pull.start()
         try await eventually { try here.documentCount == 2 }
         guard isContinuous else {
-            await pull.finished()
+            await pull.waitUntilEnded()
             #expect(pull.lastError == nil)
             #expect(try here.allDocuments().map(\.id) == ["d0", "d2"])
             return
@@ -243,7 +243,7 @@ import Testing
         let address = "http://ann:secret@127.0.0.1:\(try #require(listener.port))/notes"
         let pull = here.makePullReplication(from: address)
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(pull.lastError == nil)
         #expect(try here.allDocuments().map(\.id) == ["d0", "d2"])
     }
@@ -404,7 +404,7 @@ import Testing
         let events = Mutex<[ReplicatedDocument]>([])
         let token = push.addDocumentListener { event in events.withLock { $0.append(event) } }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         token.remove()
         #expect(try there.contains("b"))
         let arrived = try there.document(withID: "a")
@@ -428,7 +428,7 @@ import Testing
         edited["n"] = 2
         try here.save(edited)
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         let again = try #require(try there.document(withID: "a"))
         #expect(again.int(forKey: "n") == 2)
         #expect(again.attachments.map(\.name).sorted() == names)
@@ -443,7 +443,7 @@ import Testing
             $0.purgesPushed = true
         }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.lastError?.code == .invalidSetting)
     }
 

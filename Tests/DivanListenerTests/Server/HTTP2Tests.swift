@@ -61,7 +61,7 @@ import Testing
         for n in 0..<250 { try here.put("p\(n)", [:], parent: nil) }
         try here.put("b", [:], parent: nil, attachments: ["b": .bytes(content)])
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.lastError == nil)
         #expect(try there.documentCount == 502)
 

@@ -176,7 +176,7 @@ import Testing
         try manager.resume()
         for n in 0..<3 { try database.put("a\(n)", [:], parent: nil) }
         try await eventually { try remote.documentCount == 3 }
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(pull.lastError == nil)
         await push.stopAndWait()
     }

@@ -131,7 +131,7 @@ private final class NumberServer: WireConnection {
         for number in Self.numbers {
             let here = try Database.inMemory(named: "here")
             try here.save(MutableDocument(["n": 1], id: "here"))
-            try here.putExistingRevision("a", history: ["1-a"], ["n": 0])
+            try here.putExistingRevision("a", ["n": 0], history: ["1-a"])
             for (isPush, deferring) in [(false, false), (false, true), (true, false)] {
                 let server = NumberServer(place, number)
                 let worker = worker(server, here, isPush: isPush, deferring: deferring)

@@ -121,7 +121,7 @@ import Testing
         try await pull.run()
         let gone = try #require(try there.document(withID: "gone"))
         try there.putExistingRevision(
-            "gone", history: ["2-gone", gone.revisionID], ["_removed": true])
+            "gone", ["_removed": true], history: ["2-gone", gone.revisionID])
         try await pull.run()
         #expect(try here.document(withID: "gone") == nil)
         try here.compact()
@@ -134,7 +134,7 @@ import Testing
         try await second.run()
         let revision = try #require(try other.document(withID: "gone")).revisionID
         try other.putExistingRevision(
-            "gone", history: ["2-gone", revision], ["_removed": true])
+            "gone", ["_removed": true], history: ["2-gone", revision])
         try await second.run()
         try keeping.compact()
         #expect(try content(keeping, "gone") == Self.large)

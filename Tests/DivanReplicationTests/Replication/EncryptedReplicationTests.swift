@@ -28,7 +28,7 @@ struct EncryptedReplicationTests {
 
     private func run(_ replication: Replication) async {
         replication.start()
-        await replication.finished()
+        await replication.waitUntilEnded()
         #expect(replication.lastError == nil)
     }
 

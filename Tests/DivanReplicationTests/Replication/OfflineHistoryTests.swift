@@ -103,7 +103,7 @@ import Testing
         try await push()
         #expect(try leaves(server) == before)
         let first = try device.revisionHistory(of: "note")
-        let isNew = try server.putExistingRevision("note", history: first, ["text": "old"])
+        let isNew = try server.putExistingRevision("note", ["text": "old"], history: first)
         #expect(!isNew)
         #expect(try leaves(server) == before)
     }

@@ -214,7 +214,7 @@ import Testing
             $0.changesPerPage = 1
         }
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(try here.documentCount == 2)
         #expect(pull.lastError?.documentID == "bad")
         // The first run brings the others, which is progress.

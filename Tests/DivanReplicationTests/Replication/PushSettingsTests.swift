@@ -84,13 +84,13 @@ import Testing
             $0.filter = "not2"
         }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(try here.document(withID: "d0")?["n"].int == 100)
         #expect(try here.contains("d1"))
         #expect(try here.contains("d2"))
         // The edit goes with the next run.
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(try !here.contains("d0"))
         #expect(try there.document(withID: "d0")?["n"].int == 100)
         #expect(try here.contains("d1"))
@@ -147,7 +147,7 @@ import Testing
                 $0.changesPerPage = page
                 $0.revisionsPerFetch = fetch
             }
-            await wrong.finished()
+            await wrong.waitUntilEnded()
             #expect(wrong.lastError?.code == .invalidSetting)
         }
     }

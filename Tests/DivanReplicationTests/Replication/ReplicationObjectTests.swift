@@ -85,8 +85,8 @@ import Testing
         try put("b", in: there)
         let push = here.push(to: there)
         let pull = here.pull(from: there)
-        await push.finished()
-        await pull.finished()
+        await push.waitUntilEnded()
+        await pull.waitUntilEnded()
         #expect(push.failure == nil && pull.failure == nil)
         #expect(try here.documentCount == 2)
         #expect(try there.documentCount == 2)
@@ -168,7 +168,7 @@ import Testing
         try there.delete("dead")
         try there.update("plain") { $0["n"] = 2 }
         try there.putExistingRevision(
-            "gone", history: ["2-gone", gone.revisionID], ["_removed": true])
+            "gone", ["_removed": true], history: ["2-gone", gone.revisionID])
         let events = Mutex<[String: ReplicatedDocument]>([:])
         let token = pull.addDocumentListener { event in
             events.withLock { $0[event.id.text] = event }

@@ -39,6 +39,16 @@ import Testing
         #expect(try await pull.run().examined == 0)
     }
 
+    @Test func `an ID that no document can have is refused among those that take part`()
+        async throws
+    {
+        for ids: [DocumentID] in [[""], ["a", "_odd"]] {
+            let push = here.makePushReplication(to: there) { $0.documentIDs = ids }
+            #expect(await code { try await push.run() } == .invalidSetting)
+            #expect(push.failure?.message.contains("documentIDs") == true)
+        }
+    }
+
     @Test func `run throws the error that ended the replication`() async throws {
         let push = here.makePushReplication(to: there) { $0.filter = "none" }
         #expect(await code { try await push.run() } == .invalidSetting)
@@ -61,7 +71,7 @@ import Testing
 
     @Test func `run after pull tells of both, also when the pull had ended before`() async throws {
         let pull = here.pull(from: there)
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(try await pull.run().transferred == 3)
         #expect(try await pull.run().transferred == 0)
     }
@@ -79,10 +89,10 @@ import Testing
 
     @Test func `finished neither starts nor stops a replication`() async throws {
         let pull = here.makePullReplication(from: there)
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(try here.documentCount == 0)
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(try here.documentCount == 3)
         #expect(pull.failure == nil)
     }

@@ -29,7 +29,7 @@ import Testing
         try here.delete("doc7")
         let push = here.makePushReplication(to: there)
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.activity == .stopped)
         #expect(push.lastError == nil)
         #expect(push.completedChangesCount == 2_500)
@@ -56,8 +56,8 @@ import Testing
     {
         let ids = ["\u{E9}", "e\u{301}"]
         for id in ids {
-            try here.putExistingRevision(DocumentID(id), history: ["1-a"], ["n": 1])
-            try there.putExistingRevision(DocumentID(id), history: ["1-b"], ["n": 2])
+            try here.putExistingRevision(DocumentID(id), ["n": 1], history: ["1-a"])
+            try there.putExistingRevision(DocumentID(id), ["n": 2], history: ["1-b"])
         }
         try await here.makePullReplication(from: there) { $0.conflictResolver = .keepWinner }
             .run()
@@ -75,7 +75,7 @@ import Testing
             if counts.count == 1 { pull.start() }
             if counts.last == 1_200 { break }
         }
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(pull.lastError == nil)
         #expect(counts.first == 0 && counts == counts.sorted())
     }
@@ -90,7 +90,7 @@ import Testing
             options: .allowConflict)
         let pull = here.makePullReplication(from: there)
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(
             try here.leafRevisions(of: "a").map(\.revisionID)
                 == there.leafRevisions(of: "a").map(\.revisionID))
@@ -101,14 +101,14 @@ import Testing
         try fill(here, 50)
         let first = here.makePushReplication(to: there)
         first.start()
-        await first.finished()
+        await first.waitUntilEnded()
         let second = here.makePushReplication(to: there)
         second.start()
-        await second.finished()
+        await second.waitUntilEnded()
         #expect(second.status.examined == 0)
         try here.put("new", [:], parent: nil)
         second.start()
-        await second.finished()
+        await second.waitUntilEnded()
         #expect(second.changesCount == 1)
     }
 
@@ -116,7 +116,7 @@ import Testing
         try fill(here, 5)
         let push = here.makePushReplication(to: there)
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         let summary = try await here.makePushReplication(to: there) {
             $0.customProperties["reset"] = true
         }.run()
@@ -130,13 +130,13 @@ import Testing
             "a", [:], parent: nil, attachments: ["big": .bytes(big), "small": .bytes([1])])
         let push = here.makePushReplication(to: there)
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(try there.document(withID: "a")?.attachment(named: "big")?.content() == big)
         let document = try #require(try here.document(withID: "a")).toMutable()
         document.setAttachment(named: "small", contentType: nil, .bytes([2]))
         try here.save(document)
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.lastError == nil)
         #expect(try there.document(withID: "a")?.attachment(named: "small")?.content() == [2])
         #expect(try there.document(withID: "a")?.attachment(named: "big")?.content() == big)
@@ -154,7 +154,7 @@ import Testing
             if event.error != nil { refused.withLock { $0.append(event.id.text) } }
         }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.lastError?.code == .forbidden)
         #expect(push.lastError?.documentID == "doc13")
         #expect(try there.documentCount == 19)
@@ -162,7 +162,7 @@ import Testing
         // It is offered again when it changes.
         try here.update("doc13") { $0["n"] = 14 }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(try there.documentCount == 20)
         _ = token
     }
@@ -189,7 +189,7 @@ import Testing
         }
         let pull = here.makePullReplication(from: there)
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         await eventually { source.withLock { $0 } != nil }
         #expect(source.withLock { $0 } == .replication("memory:there"))
         _ = token
@@ -208,7 +208,7 @@ import Testing
         }
         #expect(try await push.pendingDocumentIDs() == ["doc0", "doc2"])
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(try there.documentCount == 2)
         #expect(try await push.pendingDocumentIDs().isEmpty)
     }
@@ -216,7 +216,7 @@ import Testing
     @Test func `a filter that is not registered is an error`() async throws {
         let push = here.makePushReplication(to: there) { $0.filter = "none" }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.lastError?.code == .invalidSetting)
     }
 
@@ -224,11 +224,11 @@ import Testing
         try fill(here, 10)
         let push = here.makePushReplication(to: there) { $0.selector = ["n": ["$gte": 7]] }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.lastError == nil)
         #expect(try there.documentCount == 3)
         let wrong = here.push(to: there) { $0.selector = ["n": ["$none": 1]] }
-        await wrong.finished()
+        await wrong.waitUntilEnded()
         #expect(wrong.lastError?.code == .invalidSetting)
     }
 
@@ -238,12 +238,12 @@ import Testing
             $0.documentIDs = ["doc3", "doc5", "nowhere"]
         }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(try there.documentCount == 2)
         let third = try Database.inMemory(named: "third")
         let pull = third.makePullReplication(from: here) { $0.documentIDs = ["doc9"] }
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(try third.documentCount == 1)
     }
 
@@ -261,7 +261,7 @@ import Testing
             }
         }
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         let arrived = try #require(try there.document(withID: "a"))
         #expect(arrived.string(forKey: "secret") == "coded")
         #expect(arrived.attachmentNames == ["t"])
@@ -275,12 +275,12 @@ import Testing
         let first = try here.put("a", ["n": 1], parent: nil)
         let push = here.makePushReplication(to: there)
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         try here.put("a", ["mine": 1, "n": 1], parent: first.revisionID)
         try there.put("a", ["theirs": 1, "n": 1], parent: first.revisionID)
         let pull = here.makePullReplication(from: there) { $0.conflictResolver = .mergeFields }
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(pull.lastError == nil)
         #expect(try here.conflictCount == 0)
         let merged = try #require(try here.document(withID: "a"))
@@ -308,11 +308,11 @@ import Testing
         let first = try there.put("a", ["n": 1], parent: nil)
         let pull = here.makePullReplication(from: there) { $0.accessRemoval = policy }
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         try there.putExistingRevision(
-            "a", history: ["2-gone", first.revisionID], ["_removed": true])
+            "a", ["_removed": true], history: ["2-gone", first.revisionID])
         pull.start()
-        await pull.finished()
+        await pull.waitUntilEnded()
         #expect(pull.lastError == nil)
         let document = try here.document(withID: "a")
         switch policy {
@@ -372,7 +372,7 @@ import Testing
         push.start()
         await eventually { push.activity == .idle }
         here.close()
-        await push.finished()
+        await push.waitUntilEnded()
         #expect(push.activity == .stopped)
     }
 
@@ -398,7 +398,7 @@ import Testing
         push.stop()
         push.start()
         push.start()
-        await push.finished()
+        await push.waitUntilEnded()
         push.stop()
         #expect(push.activity == .stopped)
     }

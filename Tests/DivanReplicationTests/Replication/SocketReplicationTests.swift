@@ -33,7 +33,7 @@ import Testing
 
     private func run(_ replication: Replication) async {
         replication.start()
-        await replication.finished()
+        await replication.waitUntilEnded()
     }
 
     @Test func `a push and a pull to a URL bring documents and attachments over`() async throws {

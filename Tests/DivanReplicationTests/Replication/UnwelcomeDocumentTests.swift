@@ -74,10 +74,10 @@ import Testing
             return try here.put("large", ["v": .string(text)], parent: nil).id.text
         case .attachmentName:
             try here.putExistingRevision(
-                "name", history: ["1-a"], [:], attachments: ["_x": .bytes([1, 2])])
+                "name", [:], history: ["1-a"], attachments: ["_x": .bytes([1, 2])])
             return "name"
         case .accessMark:
-            try here.putExistingRevision("mark", history: ["1-a"], ["_removed": true])
+            try here.putExistingRevision("mark", ["_removed": true], history: ["1-a"])
             return "mark"
         }
     }
@@ -126,7 +126,7 @@ import Testing
     @Test func `a revision ID of 300 characters is of no document`() throws {
         let error = #expect(throws: DatabaseError.self) {
             try here.putExistingRevision(
-                "a", history: ["1-\(String(repeating: "c", count: 300))"], [:])
+                "a", [:], history: ["1-\(String(repeating: "c", count: 300))"])
         }
         #expect(error?.code == .invalidID)
         #expect(try !here.contains("a"))
@@ -134,7 +134,7 @@ import Testing
 
     @Test func `the longest revision ID goes`() async throws {
         let longest: RevisionID = "1-\(String(repeating: "c", count: 255))"
-        try here.putExistingRevision("a", history: [longest], [:])
+        try here.putExistingRevision("a", [:], history: [longest])
         #expect(try await push().compactMap(\.error).isEmpty)
         #expect(try there.document(withID: "a")?.revisionID == longest)
     }

@@ -73,10 +73,10 @@ struct WireDocumentWriterTests {
 
     @Test func `conflicts and the fate of each revision are told when asked for`() throws {
         let first = try database.put("a", ["n": 1], parent: nil)
-        try database.putExistingRevision("a", history: ["2-b", first.revisionID], ["n": 2])
-        try database.putExistingRevision("a", history: ["2-c", first.revisionID], ["n": 3])
+        try database.putExistingRevision("a", ["n": 2], history: ["2-b", first.revisionID])
+        try database.putExistingRevision("a", ["n": 3], history: ["2-c", first.revisionID])
         try database.putExistingRevision(
-            "a", history: ["2-d", first.revisionID], isDeleted: true, [:])
+            "a", [:], history: ["2-d", first.revisionID], isDeleted: true)
         try database.compact()
         let (value, _) = try written("a") {
             $0.includesConflicts = true
