@@ -52,11 +52,14 @@ static int set_serial(X509 *certificate) {
 }
 
 int divan_identity_create(
-    const char *name, const char *alternatives, long days, char **keyPEM, char **certificatePEM) {
+    const char *name, const char *alternatives, long days, const char *formerKeyPEM,
+    char **keyPEM, char **certificatePEM) {
     int done = 0;
     *keyPEM = NULL;
     *certificatePEM = NULL;
-    EVP_PKEY *key = EVP_EC_gen("P-256");
+    BIO *former = formerKeyPEM ? BIO_new_mem_buf(formerKeyPEM, -1) : NULL;
+    EVP_PKEY *key = former ? PEM_read_bio_PrivateKey(former, NULL, NULL, NULL) : EVP_EC_gen("P-256");
+    BIO_free(former);
     X509 *certificate = X509_new();
     BIO *keyText = BIO_new(BIO_s_mem());
     BIO *certificateText = BIO_new(BIO_s_mem());
@@ -85,8 +88,27 @@ int divan_identity_create(
     return done;
 }
 
+/// The SHA-256 of the `SubjectPublicKeyInfo`.
+static int digest_key(X509 *certificate, uint8_t digest[32]) {
+    unsigned char *bytes = NULL;
+    int count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &bytes);
+    unsigned int length = 32;
+    int done = count > 0 && EVP_Digest(bytes, (size_t)count, digest, &length, EVP_sha256(), NULL);
+    OPENSSL_free(bytes);
+    return done;
+}
+
+int divan_certificate_key(const uint8_t *der, size_t count, uint8_t digest[32]) {
+    const unsigned char *bytes = der;
+    X509 *certificate = d2i_X509(NULL, &bytes, (long)count);
+    int done = certificate && digest_key(certificate, digest);
+    X509_free(certificate);
+    ERR_clear_error();
+    return done;
+}
+
 int divan_certificate_inspect(
-    const char *pem, uint8_t fingerprint[32], long *secondsLeft) {
+    const char *pem, uint8_t fingerprint[32], uint8_t key[32], long *secondsLeft) {
     BIO *text = BIO_new_mem_buf(pem, -1);
     X509 *certificate = text ? PEM_read_bio_X509(text, NULL, NULL, NULL) : NULL;
     BIO_free(text);
@@ -94,6 +116,7 @@ int divan_certificate_inspect(
     unsigned int length = 32;
     int days = 0, seconds = 0;
     int done = X509_digest(certificate, EVP_sha256(), fingerprint, &length)
+        && digest_key(certificate, key)
         && ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(certificate));
     *secondsLeft = (long)days * 86400 + seconds;
     X509_free(certificate);

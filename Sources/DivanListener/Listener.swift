@@ -58,6 +58,11 @@ public final class Listener: Sendable {
                     .forbidden,
                     "Clients show certificates over TLS only; give the listener one, too.")
             }
+            guard options.devices == nil || options.tls != nil else {
+                throw DatabaseError(
+                    .forbidden,
+                    "Devices are known by their keys over TLS only; give the listener one.")
+            }
             let site = try Site(manager, options)
             let socket: ListeningSocket
             do throws(SystemError) {
@@ -74,7 +79,8 @@ public final class Listener: Sendable {
             }
             let made = try MicroHTTPServer(
                 socket, Router(site: site), options.limits, tls: options.tls,
-                clientCertificates: options.clientCertificates)
+                clientCertificates: options.clientCertificates, knowsDevices: options.devices != nil
+            )
             let hosts = ReachableHosts.all(options.host, LocalAddresses.all)
             site.begin(hosts: hosts.map { "\($0):\(made.port)" })
             running = Running(server: made, site: site)
@@ -114,6 +120,14 @@ public final class Listener: Sendable {
         let scheme = options.tls == nil ? "http" : "https"
         return ReachableHosts.of(options.host, LocalAddresses.all).compactMap {
             URL(string: "\(scheme)://\($0):\(port)/")
+        }
+    }
+
+    /// The hosts of ``urls``, an IPv6 address without brackets.
+    package var hosts: [String] {
+        guard isRunning else { return [] }
+        return ReachableHosts.of(options.host, LocalAddresses.all).map { host in
+            host.filter { $0 != "[" && $0 != "]" }
         }
     }
 

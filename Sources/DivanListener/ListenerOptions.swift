@@ -98,6 +98,8 @@ public struct ListenerOptions: Sendable {
     public var tls: ListenerTLS?
     /// The certificates that clients are asked for over TLS; nil to ask for none.
     public var clientCertificates: ListenerClientCertificates?
+    /// The devices that are known by their keys; nil for none.
+    package var devices: (any ListenerDevices)?
     /// Which pages of other origins may use it from a browser; nil for none.
     public var cors: ListenerCORS?
     /// Bounds on what a client may cost.

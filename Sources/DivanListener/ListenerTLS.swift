@@ -11,9 +11,11 @@ public import FoundationEssentials
 /// who it is: let clients pin its ``fingerprint``, which stays the same until it is renewed.
 public struct ListenerTLS: Sendable {
     /// The private key, PEM.
-    let key: String
+    package let key: String
     /// The certificate and those that lead to its authority, PEM.
-    let certificate: String
+    package let certificate: String
+    /// The SHA-256 of the public key, which stays the same when the certificate is renewed.
+    package let keyDigest: [UInt8]
     /// The SHA-256 of the certificate, in hexadecimal digits: what clients pin by `TrustPolicy.fingerprints(_:)`.
     public let fingerprint: String
 
@@ -21,13 +23,14 @@ public struct ListenerTLS: Sendable {
     ///
     /// - Throws: `DatabaseError` with code `.invalidDocument` when the certificate is none.
     public init(key: String, certificate: String) throws {
-        guard let (fingerprint, _) = Self.inspect(certificate) else {
+        guard let known = Self.inspect(certificate) else {
             throw DatabaseError(
                 .invalidDocument, "The certificate of the listener is not PEM; give it as PEM.")
         }
         self.key = key
         self.certificate = certificate
-        self.fingerprint = fingerprint
+        fingerprint = known.fingerprint
+        keyDigest = known.key
     }
 
     /// Reads a key and a certificate chain from PEM files.
@@ -38,8 +41,8 @@ public struct ListenerTLS: Sendable {
 
     /// An identity that a listener made for itself and keeps in a file, readable by its owner only.
     ///
-    /// The same one is given until a month before it ends; then another is made. It is an ECDSA key on
-    /// P-256 with a certificate for ten years.
+    /// The same one is given until a month before it ends; then the key gets another certificate, with another
+    /// fingerprint. It is an ECDSA key on P-256 with a certificate for ten years.
     ///
     /// - Parameters:
     ///   - file: Where it is kept, key and certificate together.
@@ -47,12 +50,14 @@ public struct ListenerTLS: Sendable {
     /// - Returns: The identity.
     /// - Throws: `DatabaseError` with code `.io` when the file cannot be written.
     public static func selfSigned(keptAt file: URL, hosts: [String] = []) throws -> ListenerTLS {
-        if let kept = try? text(file), let (_, left) = inspect(kept), left > 30 * 86_400,
+        let kept = try? text(file)
+        let known = kept.flatMap(inspect)
+        if let kept, let known, known.secondsLeft > 30 * 86_400,
             let identity = try? ListenerTLS(key: kept, certificate: kept)
         {
             return identity
         }
-        let made = try make(hosts)
+        let made = try make(hosts, key: known == nil ? nil : kept)
         let path = file.path(percentEncoded: false)
         guard OwnersFile.replace(path, Array((made.key + made.certificate).utf8)) else {
             throw DatabaseError(
@@ -61,8 +66,8 @@ public struct ListenerTLS: Sendable {
         return try ListenerTLS(key: made.key, certificate: made.certificate)
     }
 
-    /// Makes a key and a certificate for a time from now on, which a test may have ended.
-    static func make(_ hosts: [String], days: Int = 3_650) throws -> (
+    /// Makes a certificate for a time from now on, which a test may have ended, and a key unless one is given.
+    static func make(_ hosts: [String], days: Int = 3_650, key former: String? = nil) throws -> (
         key: String, certificate: String
     ) {
         let names = ["localhost", "127.0.0.1", "::1"] + hosts
@@ -75,10 +80,12 @@ public struct ListenerTLS: Sendable {
         }.joined(separator: ",")
         var key: UnsafeMutablePointer<CChar>?
         var certificate: UnsafeMutablePointer<CChar>?
-        // SAFETY: both texts are ours after the call, end in zero, and are freed once.
-        let isMade =
+        func create(_ former: UnsafePointer<CChar>?) -> Bool {
+            // SAFETY: both texts are ours after the call, end in zero, and are freed once.
             unsafe divan_identity_create(
-                "Divan listener", alternatives, days, &key, &certificate) == 1
+                "Divan listener", alternatives, days, former, &key, &certificate) == 1
+        }
+        let isMade = former.map { unsafe $0.withCString { unsafe create($0) } } ?? create(nil)
         defer {
             unsafe divan_text_free(key)
             unsafe divan_text_free(certificate)
@@ -90,14 +97,20 @@ public struct ListenerTLS: Sendable {
         return unsafe (String(cString: key), String(cString: certificate))
     }
 
-    private static func inspect(_ certificate: String) -> (fingerprint: String, secondsLeft: Int)? {
+    private static func inspect(
+        _ certificate: String
+    ) -> (fingerprint: String, key: [UInt8], secondsLeft: Int)? {
         var digest = [UInt8](repeating: 0, count: 32)
+        var key = digest
         var left = 0
-        // SAFETY: the digest has 32 bytes; the text ends in zero.
+        // SAFETY: both digests have 32 bytes; the text ends in zero.
         let isRead = unsafe digest.withUnsafeMutableBufferPointer { digest in
-            unsafe divan_certificate_inspect(certificate, digest.baseAddress, &left) == 1
+            unsafe key.withUnsafeMutableBufferPointer { key in
+                unsafe divan_certificate_inspect(
+                    certificate, digest.baseAddress, key.baseAddress, &left) == 1
+            }
         }
-        return isRead ? (Hexadecimal.text(digest), left) : nil
+        return isRead ? (Hexadecimal.text(digest), key, left) : nil
     }
 
     private static func text(_ file: URL) throws -> String {

@@ -73,15 +73,19 @@ int divan_gcm_open(
     const uint8_t *bytes, size_t count, uint8_t *out);
 
 /// Makes a private key and a certificate that it signs itself, both as PEM, to be freed with
-/// `divan_text_free`. `alternatives` are its names, such as "DNS:localhost,IP:127.0.0.1".
-/// Answers 1, or 0 on failure.
+/// `divan_text_free`. `alternatives` are its names, such as "DNS:localhost,IP:127.0.0.1". The key is that of a former
+/// identity, PEM, or a new one for NULL. Answers 1, or 0 on failure.
 int divan_identity_create(
-    const char *name, const char *alternatives, long days, char **keyPEM, char **certificatePEM);
+    const char *name, const char *alternatives, long days, const char *formerKeyPEM,
+    char **keyPEM, char **certificatePEM);
 
-/// The SHA-256 of the first certificate of a PEM text, and how long it is still valid.
+/// The SHA-256 of the first certificate of a PEM text and of its public key, and how long it is still valid.
 /// Answers 1, or 0 when there is none.
 int divan_certificate_inspect(
-    const char *pem, uint8_t fingerprint[32], long *secondsLeft);
+    const char *pem, uint8_t fingerprint[32], uint8_t key[32], long *secondsLeft);
+
+/// The SHA-256 of the public key (`SubjectPublicKeyInfo`) of a certificate in DER form. Answers 1, or 0 when it is none.
+int divan_certificate_key(const uint8_t *der, size_t count, uint8_t digest[32]);
 
 /// Checks the certificates that a TLS client has sent, in DER form, its own first, against authorities given as PEM.
 /// Answers 1 when it may be trusted as a client's, and then its subject, its common name (or NULL), both to be freed with

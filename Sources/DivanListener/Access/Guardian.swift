@@ -23,11 +23,12 @@ struct Guardian: Sendable {
     var tokens: ListenerTokens?
     var proxy: ListenerProxyAuthentication?
     var certificates: ListenerClientCertificates?
+    var devices: (any ListenerDevices)?
 
     /// By what users are recognised, in CouchDB's words.
     var methods: [String] {
         ["cookie", "default"] + (tokens == nil ? [] : ["jwt"]) + (proxy == nil ? [] : ["proxy"])
-            + (certificates == nil ? [] : ["certificate"])
+            + (certificates == nil ? [] : ["certificate"]) + (devices == nil ? [] : ["device"])
     }
 
     /// The header fields by which a client may say who it is.
@@ -56,8 +57,13 @@ struct Guardian: Sendable {
     /// - Throws: `HTTPFailure` 401 when a name, password or token is wrong, 403 when too many passwords were, or a
     ///   certificate is missing or not trusted.
     func user(of head: RequestHead, mayTakeLong: Bool) throws -> ListenerUser? {
-        let certificate = try certificate(of: head)
+        let device = head.certificate.key.flatMap { devices?.device(withKey: $0) }
+        let certificate = try certificate(of: head, isDevice: device != nil)
         guard var user = try recognised(head, mayTakeLong: mayTakeLong) else { return nil }
+        if user.name == nil, !allowsAnonymousAdmin, let device {
+            user = ListenerUser(name: device.name, method: "device")
+            user.databases = device.databases
+        }
         if user.name == nil, !allowsAnonymousAdmin, let certificate,
             let shown = certificates?.user(certificate)
         {
@@ -70,10 +76,13 @@ struct Guardian: Sendable {
     /// The certificate that a client has shown.
     ///
     /// - Throws: `HTTPFailure` 403 when it leads to no anchor, or there must be one.
-    private func certificate(of head: RequestHead) throws -> ListenerClientCertificate? {
+    private func certificate(
+        of head: RequestHead, isDevice: Bool
+    ) throws -> ListenerClientCertificate? {
         guard let certificates else { return nil }
-        switch head.certificate {
+        switch head.certificate.standing {
         case .trusted(let certificate): return certificate
+        case _ where isDevice: return nil
         case .untrusted: throw HTTPFailure.forbidden("The client's certificate is not trusted.")
         case .none:
             guard certificates.isRequired else { return nil }

@@ -51,7 +51,7 @@ public struct ListenerClientCertificates: Sendable {
     func verified(
         _ certificates: UnsafePointer<UnsafePointer<UInt8>?>, _ counts: UnsafePointer<Int>,
         _ count: Int
-    ) -> PresentedCertificate {
+    ) -> PresentedCertificate.Standing {
         guard count > 0 else { return .none }
         var subject: UnsafeMutablePointer<CChar>?
         var name: UnsafeMutablePointer<CChar>?
@@ -80,11 +80,31 @@ public struct ListenerClientCertificates: Sendable {
 }
 
 /// What the client of a connection has shown.
-package enum PresentedCertificate: Sendable {
-    /// Nothing, or it was not asked.
-    case none
-    /// A certificate that leads to no anchor.
-    case untrusted
-    /// One that does.
-    case trusted(ListenerClientCertificate)
+package struct PresentedCertificate: Sendable {
+    /// How a certificate stands to the anchors.
+    enum Standing: Sendable {
+        /// There is none, or the listener has no anchors.
+        case none
+        /// It leads to no anchor.
+        case untrusted
+        /// It leads to one.
+        case trusted(ListenerClientCertificate)
+    }
+
+    var standing = Standing.none
+    /// The SHA-256 of the public key, where the listener knows devices by it.
+    var key: [UInt8]?
+}
+
+/// The key in a certificate.
+enum CertificateKey {
+    /// The SHA-256 of the public key of a certificate in DER form; nil when it is none.
+    static func digest(_ certificate: UnsafePointer<UInt8>, _ count: Int) -> [UInt8]? {
+        var digest = [UInt8](repeating: 0, count: 32)
+        // SAFETY: the certificate has `count` bytes, the digest 32.
+        let isRead = unsafe digest.withUnsafeMutableBufferPointer { digest in
+            unsafe divan_certificate_key(certificate, count, digest.baseAddress) == 1
+        }
+        return isRead ? digest : nil
+    }
 }

@@ -13,10 +13,12 @@ public struct ListenerUser: Sendable, Hashable {
     @ByBytes public var name: String?
     /// The roles.
     public var roles: NameSet
-    /// How the user was recognised: `cookie`, `default` (a password), `jwt`, `proxy` or `certificate`; nil when by nothing.
+    /// How the user was recognised: `cookie`, `default` (a password), `jwt`, `proxy`, `certificate` or `device`; nil when by nothing.
     public var method: String?
     /// The certificate that was shown over TLS, by whatever the user was recognised.
     public internal(set) var certificate: ListenerClientCertificate?
+    /// The only databases that it may use, where it is a paired device; nil for all that let it in.
+    var databases: NameSet?
     /// Whether the user's cookie is no longer new and is to be renewed.
     var wantsRenewal = false
 

@@ -13,7 +13,7 @@ internal import Synchronization
 ///
 /// State: the failures, guarded by the mutex; at most ten thousand are kept, each with 256 bytes of a name at most, since
 /// those who guess choose the names.
-final class PasswordThrottle: Sendable {
+package final class PasswordThrottle: Sendable {
     /// What is counted: wrong passwords of a name from a network, or of any name.
     private struct Key: Hashable {
         var name: KeptName?
@@ -46,7 +46,8 @@ final class PasswordThrottle: Sendable {
     private let lockout: Duration
     private let failures = Mutex<[Key: Failures]>([:])
 
-    init(_ limits: ListenerLimits) {
+    /// Makes one that counts as the limits say.
+    package init(_ limits: ListenerLimits) {
         attempts = limits.passwordAttempts
         lockout = limits.passwordLockout
     }
@@ -66,7 +67,8 @@ final class PasswordThrottle: Sendable {
     }
 
     /// Whether a name is locked from a network.
-    func isLocked(_ name: String, from network: String, now: ContinuousClock.Instant = .now) -> Bool
+    package func isLocked(_ name: String, from network: String, now: ContinuousClock.Instant = .now)
+        -> Bool
     {
         let key = key(name, network)
         return failures.withLock { isLocked(key, attempts, &$0, now) }
@@ -93,7 +95,7 @@ final class PasswordThrottle: Sendable {
     ///
     /// - Returns: Whether the password counts, right or wrong.
     @discardableResult
-    func note(
+    package func note(
         _ name: String, from network: String, isRight: Bool, now: ContinuousClock.Instant = .now
     ) -> Bool {
         let (key, all) = (key(name, network), Key(network: network))

@@ -3,7 +3,7 @@
 internal import COpenSSL
 
 /// Salted hashes of passwords, and signatures, by OpenSSL.
-enum Secrets {
+package enum Secrets {
     /// A key of 32 bytes from a password, by PBKDF2.
     static func derive(_ password: String, salt: [UInt8], iterations: Int) -> [UInt8] {
         var key = [UInt8](repeating: 0, count: 32)
@@ -23,7 +23,7 @@ enum Secrets {
     }
 
     /// A signature of 32 bytes, by HMAC-SHA-256.
-    static func sign(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+    package static func sign(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
         var signature = [UInt8](repeating: 0, count: 32)
         // SAFETY: each pointer is used within the call, with its own count.
         let isDone = unsafe bytes.withUnsafeBufferPointer { bytes in
@@ -53,7 +53,7 @@ enum Secrets {
     }
 
     /// Whether two secrets are equal, compared in a time that tells nothing about them.
-    static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         // SAFETY: both buffers have `left.count` bytes.
         return unsafe left.withUnsafeBufferPointer { left in
@@ -65,8 +65,9 @@ enum Secrets {
 }
 
 /// Bytes as hexadecimal digits.
-enum Hexadecimal {
-    static func text(_ bytes: [UInt8]) -> String {
+package enum Hexadecimal {
+    /// Two digits for each byte, in lower case.
+    package static func text(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         for byte in bytes {
@@ -75,7 +76,8 @@ enum Hexadecimal {
         return String(decoding: text, as: UTF8.self)
     }
 
-    static func bytes(_ text: String) -> [UInt8]? {
+    /// The bytes of a text; nil when it is no such text.
+    package static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0 else { return nil }
         var bytes: [UInt8] = []

@@ -81,7 +81,7 @@ extension Call {
     }
 
     var isDatabaseAdmin: Bool {
-        get throws { try user.isAdmin || security.isAdmin(user) }
+        get throws { try user.isAdmin || user.databases == nil && security.isAdmin(user) }
     }
 
     /// Refuses a client without credentials, before a database is looked for: such a client may use none, and
@@ -110,6 +110,13 @@ extension Call {
             guard try isDatabaseAdmin else { throw refusal(route.access.refusal) }
         case .member:
             if user.isAdmin { return }
+            if let databases = user.databases {
+                // What a device was given when it was paired, whatever members the database names.
+                guard systemDatabase == nil, try databases.contains(database.name) else {
+                    throw refusal(route.access.refusal)
+                }
+                return
+            }
             guard try security.isMember(user) else { throw refusal(route.access.refusal) }
         }
     }

@@ -16,7 +16,7 @@ package struct RequestHead: Sendable {
     package var network = ""
 
     /// What the client has shown of itself over TLS.
-    package var certificate = PresentedCertificate.none
+    package var certificate = PresentedCertificate()
 
     /// Makes the head of a request.
     package init(method: String, target: String, headers: HTTPHeaders = HTTPHeaders()) {

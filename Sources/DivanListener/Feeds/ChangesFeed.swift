@@ -67,6 +67,7 @@ struct ChangesFeed: ResponseSteps {
     }
 
     mutating func next() throws -> Production {
+        try call.checkDevice()
         do { return try piece() } catch let error as DatabaseError
             where error.code == .databaseClosed && request.mode != .normal && phase == .rows
         {

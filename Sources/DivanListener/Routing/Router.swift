@@ -68,6 +68,7 @@ package struct Router: Sendable {
         .read("GET", "/_scheduler/docs/{db}/{doc}", .serverAdmin) { try $0.schedulerDocument() },
         .long("POST", "/_replicate", .serverAdmin) { try $0.replicate() }.taking(.selector),
         .read("GET", "/_membership", .serverAdmin) { try $0.membership() },
+        .long("POST", "/_divan/pair", .anyone) { try $0.pair() }.taking(.setting),
 
         // Databases
         .read("GET", "/{db}") { try $0.databaseInfo() },

@@ -69,7 +69,7 @@ package final class Site: Sendable {
             allowsAnonymousAdmin: allowsAnonymousAdmin, anonymous: ListenerUser(),
             accounts: accounts, throttle: throttle,
             cors: cors, tokens: options.tokens, proxy: options.proxy,
-            certificates: options.clientCertificates)
+            certificates: options.clientCertificates, devices: options.devices)
         let token = manager.whenOpened { [weak self] database in
             guard let self, SystemDatabase(rawValue: database.name) == .replicator else { return }
             self.replicator.look(self)

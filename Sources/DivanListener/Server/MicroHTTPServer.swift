@@ -68,6 +68,7 @@ final class MicroHTTPServer: HTTPServer {
     let limits: ListenerLimits
     let isSecure: Bool
     private let clientCertificates: ListenerClientCertificates?
+    private let knowsDevices: Bool
     let port: UInt16
     private let readers: WorkerPool
     private let feeders: WorkerPool
@@ -90,10 +91,12 @@ final class MicroHTTPServer: HTTPServer {
     ///   its key, say.
     init(
         _ socket: ListeningSocket, _ handler: any HTTPRequestHandler, _ limits: ListenerLimits,
-        tls: ListenerTLS?, clientCertificates: ListenerClientCertificates? = nil
+        tls: ListenerTLS?, clientCertificates: ListenerClientCertificates? = nil,
+        knowsDevices: Bool = false
     ) throws {
         self.handler = handler
         self.clientCertificates = clientCertificates
+        self.knowsDevices = knowsDevices
         self.limits = limits
         let descriptors = Descriptors.limit
         mostConnections = max(
@@ -118,7 +121,9 @@ final class MicroHTTPServer: HTTPServer {
         let queue = DispatchQueue(label: "divan.listener.timer")
         deadlines = Deadlines(queue)
         let daemon = unsafe Self.start(
-            socket, limits, tls, clientCertificates?.anchors,
+            socket, limits, tls,
+            // A device's own certificate leads to no authority: the listener's stands there so that it is asked for one.
+            clientCertificates?.anchors ?? (knowsDevices ? tls?.certificate : nil),
             Unmanaged.passUnretained(self).toOpaque())
         guard let daemon else {
             socket.close()
@@ -302,7 +307,7 @@ final class MicroHTTPServer: HTTPServer {
 
     /// What the client of a connection has shown of itself; on the daemon's thread.
     func certificate(of connection: Exchange.Connection) -> PresentedCertificate {
-        guard let clientCertificates else { return .none }
+        guard clientCertificates != nil || knowsDevices else { return PresentedCertificate() }
         let most = Int(clamping: DIVAN_HTTPD_CHAIN_MAXIMUM)
         var certificates = unsafe [UnsafePointer<UInt8>?](repeating: nil, count: most)
         var counts = [Int](repeating: 0, count: most)
@@ -311,10 +316,18 @@ final class MicroHTTPServer: HTTPServer {
         return unsafe certificates.withUnsafeMutableBufferPointer { certificates in
             unsafe counts.withUnsafeMutableBufferPointer { counts in
                 guard let first = certificates.baseAddress, let firstCount = counts.baseAddress
-                else { return PresentedCertificate.none }
-                let count = unsafe divan_httpd_client_certificates(
-                    connection.pointer, first, firstCount)
-                return unsafe clientCertificates.verified(first, firstCount, Int(clamping: count))
+                else { return PresentedCertificate() }
+                let count = Int(
+                    clamping: unsafe divan_httpd_client_certificates(
+                        connection.pointer, first, firstCount))
+                var shown = PresentedCertificate()
+                if let clientCertificates {
+                    shown.standing = unsafe clientCertificates.verified(first, firstCount, count)
+                }
+                if knowsDevices, count > 0, let own = unsafe first[0] {
+                    shown.key = unsafe CertificateKey.digest(own, firstCount[0])
+                }
+                return shown
             }
         }
     }

@@ -40,16 +40,19 @@ final class TestSite: Sendable {
     /// Sends a request and collects the whole answer, as far as it comes without waiting.
     @discardableResult
     func send(
-        _ method: String, _ target: String, _ body: String = "", _ headers: HTTPHeaders = [:]
+        _ method: String, _ target: String, _ body: String = "", _ headers: HTTPHeaders = [:],
+        key: [UInt8]? = nil
     ) -> TestAnswer {
-        send(method, target, Array(body.utf8), headers)
+        send(method, target, Array(body.utf8), headers, key: key)
     }
 
     @discardableResult
     func send(
-        _ method: String, _ target: String, _ body: [UInt8], _ headers: HTTPHeaders = [:]
+        _ method: String, _ target: String, _ body: [UInt8], _ headers: HTTPHeaders = [:],
+        key: [UInt8]? = nil
     ) -> TestAnswer {
         var head = RequestHead(method: method, target: target, headers: headers)
+        head.certificate.key = key
         if head.headers["Host"] == nil { head.headers["Host"] = "localhost" }
         let request = ListenerRequest(head, body: .bytes(body))
         // The daemon's thread and a worker give the same answer, unless something has happened between the two.

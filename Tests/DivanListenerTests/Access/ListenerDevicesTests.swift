@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanJSON
+import DivanTestSupport
+import Synchronization
+import Testing
+
+@testable import DivanListener
+
+/// Devices that may be changed while requests come.
+private final class TestDevices: ListenerDevices {
+    let known = Mutex<[[UInt8]: ListenerDevice]>([:])
+    let refusal: PairingRefusal?
+
+    init(_ known: [[UInt8]: ListenerDevice] = [:], refusal: PairingRefusal? = nil) {
+        self.refusal = refusal
+        self.known.withLock { $0 = known }
+    }
+
+    func device(withKey key: [UInt8]) -> ListenerDevice? { known.withLock { $0[key] } }
+
+    func pair(_ request: JSONObject, key: [UInt8], network: String) throws -> JSONObject {
+        if let refusal { throw refusal }
+        return ["name": "host", "got": .object(request)]
+    }
+}
+
+/// What devices that are known by their keys may do.
+@Suite(.timeLimit(.minutes(10))) struct ListenerDevicesTests {
+    private static let key = [UInt8](repeating: 7, count: 32)
+    private static let stranger = [UInt8](repeating: 8, count: 32)
+
+    private func site(_ devices: TestDevices) throws -> TestSite {
+        let site = try TestSite {
+            $0.access = .users(["ann": "secret"])
+            $0.devices = devices
+        }
+        for name in ["notes", "private", "_users"] {
+            try site.manager.database(named: name).put("a", ["n": 1], parent: nil)
+        }
+        return site
+    }
+
+    private static func paired() -> TestDevices {
+        TestDevices([key: ListenerDevice(name: "device-1", databases: ["notes", "_users"])])
+    }
+
+    @Test func `a paired device reads and writes what it shares as a member`() throws {
+        let site = try site(Self.paired())
+        #expect(site.send("GET", "/notes/a", key: Self.key).status == 200)
+        #expect(site.send("PUT", "/notes/b", #"{"n":2}"#, key: Self.key).status == 201)
+        #expect(site.send("GET", "/notes/_changes", key: Self.key).status == 200)
+        let session = site.send("GET", "/_session", key: Self.key).json
+        #expect(session["userCtx"]?["name"]?.string == "device-1")
+        #expect(session["info"]?["authenticated"]?.string == "device")
+        // Also where the database names its members.
+        try SecurityObject.store(
+            ["members": ["names": ["ann"], "roles": []]],
+            in: site.manager.database(named: "notes"))
+        #expect(site.send("GET", "/notes/a", key: Self.key).status == 200)
+    }
+
+    @Test func `of all routes it is served those of members, of what it shares and nothing else`()
+        throws
+    {
+        let site = try site(Self.paired())
+        try SecurityObject.store(
+            ["admins": ["names": ["device-1"], "roles": []]],
+            in: site.manager.database(named: "notes"))
+        for route in Router.table where route.access != .anyone {
+            for database in ["notes", "private", "_users"] {
+                let path = route.pattern.split(separator: "/").map { word in
+                    switch word {
+                    case "{db}": database
+                    case "{id}", "{doc}", "{ddoc}", "{name}", "{attachment}": "x"
+                    default: String(word)
+                    }
+                }.joined(separator: "/")
+                let isShared =
+                    route.pattern.hasPrefix("/{db}") && database == "notes"
+                    && route.access == .member
+                let answer = site.send(
+                    route.method, "/" + path, "{}", ["Content-Type": "application/json"],
+                    key: Self.key)
+                #expect(
+                    (answer.status != 403 && answer.status != 401) == isShared,
+                    "\(route.method) /\(path): \(answer.status)")
+                let strange = site.send(
+                    route.method, "/" + path, "{}", ["Content-Type": "application/json"],
+                    key: Self.stranger)
+                #expect(strange.status == 401, "\(route.method) /\(path): \(strange.status)")
+            }
+        }
+    }
+
+    @Test func `a device that is revoked is refused at its next request, and its feed ends`() throws
+    {
+        let devices = Self.paired()
+        let site = try site(devices)
+        #expect(site.send("GET", "/notes/a", key: Self.key).status == 200)
+        var head = RequestHead(
+            method: "GET", target: "/notes/_changes?feed=continuous&since=now",
+            headers: ["Host": "localhost"])
+        head.certificate.key = Self.key
+        let response = site.router.respond(ListenerRequest(head))
+        guard case .stream(let feed, _) = response.body else {
+            Issue.record("A feed is produced in steps.")
+            return
+        }
+        feed.whenReady {}
+        for _ in 0..<3 { _ = try feed.next() }
+        devices.known.withLock { $0 = [:] }
+        try site.manager.database(named: "notes").put("late", ["n": 3], parent: nil)
+        #expect(throws: HTTPFailure.self) { try feed.next() }
+        feed.cancel()
+        #expect(site.send("GET", "/notes/a", key: Self.key).status == 401)
+    }
+
+    @Test func `a name and password go before the key of a device`() throws {
+        let site = try site(Self.paired())
+        let basic: HTTPHeaders = [
+            "Authorization": "Basic " + Base64.encode(Array("ann:secret".utf8))
+        ]
+        #expect(site.send("GET", "/private/a", "", basic, key: Self.key).status == 200)
+        #expect(site.send("GET", "/private/a", key: Self.key).status == 403)
+    }
+
+    @Test func `pairing is answered as the devices say, and asks for a certificate`() throws {
+        let site = try site(TestDevices())
+        let body = #"{"secret":"00","name":"guest"}"#
+        #expect(site.send("POST", "/_divan/pair", body).status == 403)
+        let answer = site.send("POST", "/_divan/pair", body, key: Self.stranger)
+        #expect(answer.status == 200 && answer.json["name"]?.string == "host")
+        #expect(site.send("POST", "/_divan/pair", "[]", key: Self.stranger).status == 400)
+        let refusals: [(PairingRefusal, Int)] = [
+            (.malformed, 400), (.unknownLink, 403), (.expired, 403), (.used, 403),
+            (.tooManyGuesses, 429), (.declined, 403),
+        ]
+        for (refusal, status) in refusals {
+            let site = try self.site(TestDevices(refusal: refusal))
+            let answer = site.send("POST", "/_divan/pair", body, key: Self.stranger)
+            #expect(answer.status == status)
+            #expect(answer.json["error"]?.string == refusal.rawValue)
+        }
+    }
+
+    @Test func `a listener without devices neither pairs nor knows keys`() throws {
+        let site = try TestSite()
+        #expect(site.send("POST", "/_divan/pair", "{}", key: Self.key).status == 404)
+        var options = ListenerOptions()
+        options.devices = Self.paired()
+        let listener = Listener(site.manager, options)
+        #expect(throws: DatabaseError.self) { try listener.start() }
+    }
+}
