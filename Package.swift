@@ -15,6 +15,7 @@ let package = Package(
         .library(name: "DivanLMDB", targets: ["DivanLMDB"]),
         .library(name: "DivanListener", targets: ["DivanListener"]),
         .library(name: "DivanDiscovery", targets: ["DivanDiscovery"]),
+        .library(name: "DivanPeers", targets: ["DivanPeers"]),
         .executable(name: "divan", targets: ["DivanCommand"]),
     ],
     targets: [
@@ -45,6 +46,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("microhttpd"), .linkedLibrary("gnutls")]
         ),
 
+        .target(name: "CQRCode", linkerSettings: [.linkedLibrary("qrencode")]),
         .target(name: "CMulticast"),
         // The system's C library, whose name differs between systems.
         .target(name: "CLibrary"),
@@ -134,7 +136,10 @@ let package = Package(
             ]
         ),
 
-        // 7: the program.
+        // 7: devices that meet: QR codes.
+        .target(name: "DivanPeers", dependencies: ["CQRCode", "CZlib"]),
+
+        // 8: the program.
         .executableTarget(
             name: "DivanCommand",
             dependencies: [
@@ -225,6 +230,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DivanDiscoveryTests", dependencies: ["DivanDiscovery", "DivanTestSupport"]
+        ),
+        .testTarget(
+            name: "DivanPeersTests",
+            dependencies: ["DivanPeers", "DivanPlatform", "DivanTestSupport"]
         ),
         .testTarget(
             name: "DivanStorageTests",

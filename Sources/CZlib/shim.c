@@ -61,3 +61,14 @@ size_t divan_gzip(const uint8_t *in, size_t in_count, uint8_t *out, size_t out_c
     deflateEnd(&stream);
     return made;
 }
+
+size_t divan_zlib_bound(size_t count) { return compressBound(count); }
+
+size_t divan_zlib(const uint8_t *in, size_t in_count, uint8_t *out, size_t out_count) {
+    uLongf made = out_count;
+    return compress2(out, &made, in, in_count, Z_BEST_COMPRESSION) == Z_OK ? made : 0;
+}
+
+uint32_t divan_crc32(const uint8_t *bytes, size_t count) {
+    return (uint32_t)crc32_z(0, bytes, count);
+}

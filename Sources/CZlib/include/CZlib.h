@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An opaque fence around zlib, for content and messages in gzip.
+// An opaque fence around zlib, for content and messages in gzip, and for pictures in PNG.
 
 #ifndef DIVAN_CZLIB_H
 #define DIVAN_CZLIB_H
@@ -36,5 +36,14 @@ size_t divan_gzip_bound(size_t count);
 
 /// Codes bytes as gzip, fast rather than small. Answers how many bytes it made, or 0 on failure.
 size_t divan_gzip(const uint8_t *in, size_t in_count, uint8_t *out, size_t out_count);
+
+/// The most bytes that so many become as a zlib stream.
+size_t divan_zlib_bound(size_t count);
+
+/// Codes bytes as a zlib stream, small rather than fast. Answers how many bytes it made, or 0 on failure.
+size_t divan_zlib(const uint8_t *in, size_t in_count, uint8_t *out, size_t out_count);
+
+/// The CRC-32 of bytes, by the polynomial of gzip and PNG.
+uint32_t divan_crc32(const uint8_t *bytes, size_t count);
 
 #endif
