@@ -136,8 +136,13 @@ let package = Package(
             ]
         ),
 
-        // 7: devices that meet: QR codes.
-        .target(name: "DivanPeers", dependencies: ["CQRCode", "CZlib"]),
+        // 7: devices that meet: links and QR codes.
+        .target(
+            name: "DivanPeers",
+            dependencies: [
+                "DivanDatabase", "DivanHTTP", "DivanJSON", "DivanSystem", "CQRCode", "CZlib",
+            ]
+        ),
 
         // 8: the program.
         .executableTarget(
@@ -197,7 +202,7 @@ let package = Package(
             name: "DivanFuzzTargets",
             dependencies: [
                 "Divan", "DivanDiscovery", "DivanHTTP", "DivanJSON", "DivanListener", "DivanModel",
-                "DivanReplication",
+                "DivanPeers", "DivanReplication",
             ],
             path: "Tests/Fuzz/Targets"
         ),

@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What can go wrong between devices that meet.
+///
+/// ```swift
+/// do {
+///     let link = try PeerLink(scanned)
+///     print("pairing with \(link)")
+/// } catch let error as PeerError where error.code == .unsupportedVersion {
+///     print("The other device has a newer app; update this one.")
+/// }
+/// ```
 public struct PeerError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kinds of failure, by what a caller can do about them.
     @nonexhaustive
     public enum Code: String, Sendable, CaseIterable {
         /// A value of the app's is not allowed, such as a port, an address or a text for a QR code: put it right.
         case invalidValue
+        /// A text is no peer link, or a damaged one: copy or scan it again.
+        case invalidLink
+        /// A newer release has made the peer link: update this app.
+        case unsupportedVersion
     }
 
     /// What the caller can do about it.
     public let code: Code
-    /// One sentence: what is wrong, and how to put it right. It does not quote the text.
+    /// One sentence: what is wrong, and how to put it right. It quotes neither a link nor a secret.
     public let message: String
 
     /// Makes an error.

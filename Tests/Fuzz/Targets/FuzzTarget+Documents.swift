@@ -4,6 +4,7 @@ import Divan
 import DivanDiscovery
 import DivanHTTP
 import DivanListener
+import DivanPeers
 import DivanReplication
 import FoundationEssentials
 
@@ -117,6 +118,24 @@ extension FuzzTarget {
         browser.receive(message, at: .seconds(1))
         browser.tick(at: .seconds(2))
         browser.checkInvariants()
+    }
+}
+
+extension FuzzTarget {
+    /// A peer link.
+    static let link = FuzzTarget(
+        "link",
+        seeds: [
+            "divan://192.168.1.7:49213/notes#1&c=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA&s=AAAAAAAAAAAAAAAAAAAAAA&x=1795711385",
+            "divan://[fd00::7]:1/a%2Fb?q#1&a=10.0.0.2,::ffff:1.2.3.4,a-b.local&u=%C3%A9&c=__________________________________________8&s=_____________________w&x=9999999999",
+            " DIVAN://[1:2:3:4:5:6:7:8]:65535/n#2&\n",
+        ]
+    ) { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let link = try? PeerLink(text) else { return }
+        require((try? PeerLink(link.text)) == link, "A link changes.")
+        require(link.text.utf8.count <= PeerLink.mostBytes, "A link is too long.")
+        require((try? link.qrCode()) != nil, "A link has no QR code.")
     }
 }
 
