@@ -77,6 +77,17 @@ struct QRCodeTests {
         }
     }
 
+    @Test func `codes are made on many threads at once`() async throws {
+        let texts = (1...40).map { String(repeating: "divan", count: $0) }
+        let alone = try texts.map { try QRCode($0) }
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 {
+                group.addTask { zip(texts, alone).allSatisfy { (try? QRCode($0)) == $1 } }
+            }
+            for await areEqual in group { #expect(areEqual) }
+        }
+    }
+
     @Test func `a code is a value of its text and its correction`() throws {
         #expect(try QRCode("a") == QRCode("a"))
         #expect(try QRCode("a") != QRCode("b"))
