@@ -225,6 +225,8 @@ private final class Remote {
         database = try manager.database(named: "notes")
         var options = ListenerOptions()
         options.access = .everybodyOnLoopback
+        // All clients of a benchmark come from one address.
+        options.limits.connectionsPerAddress = options.limits.connections
         listener = Listener(manager, options)
         try listener.start()
     }
