@@ -136,11 +136,12 @@ let package = Package(
             ]
         ),
 
-        // 7: devices that meet: links and QR codes.
+        // 7: devices that meet: links and QR codes, pairing, and synchronisation without a server.
         .target(
             name: "DivanPeers",
             dependencies: [
-                "DivanDatabase", "DivanHTTP", "DivanJSON", "DivanSystem", "CQRCode", "CZlib",
+                "DivanListener", "DivanDiscovery", "DivanReplication", "DivanDatabase", "DivanHTTP",
+                "DivanJSON", "DivanLogging", "DivanSystem", "CQRCode", "CZlib",
             ]
         ),
 
@@ -238,7 +239,11 @@ let package = Package(
         ),
         .testTarget(
             name: "DivanPeersTests",
-            dependencies: ["DivanPeers", "DivanPlatform", "DivanTestSupport"]
+            dependencies: [
+                "Divan", "DivanDiscovery", "DivanHTTP", "DivanListener", "DivanPeers",
+                "DivanPlatform",
+                "DivanTestSupport",
+            ]
         ),
         .testTarget(
             name: "DivanStorageTests",

@@ -55,7 +55,7 @@ public struct ServiceText: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// Says what is wrong with a text that is to be sent.
-    func check() throws(DiscoveryError) {
+    package func check() throws(DiscoveryError) {
         for string in strings {
             let key = string.prefix { $0 != UInt8(ascii: "=") }
             guard !key.isEmpty, key.allSatisfy({ (0x20...0x7E).contains($0) }) else {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanListener
+
 // The sentences of the module's errors, in one place. None of them quotes a link, which has a secret.
 
 extension PeerError {
@@ -87,5 +89,85 @@ extension PeerError {
             .unsupportedVersion,
             "The peer link has version \(version), which this release does not know; update this app."
         )
+    }
+}
+
+// Pairing.
+extension PeerError {
+    static var invalidName: PeerError {
+        PeerError(
+            .invalidValue,
+            "A device's name has 1 to 64 bytes of UTF-8 in one line; choose another one.")
+    }
+
+    static var noDevice: PeerError {
+        PeerError(
+            .invalidValue,
+            "A link leads to a listener that listens and has a device; set `options.device` and start it."
+        )
+    }
+
+    static var ownLink: PeerError {
+        PeerError(.invalidValue, "The link is this device's own; scan it with the other device.")
+    }
+
+    static var malformedFile: PeerError {
+        PeerError(
+            .storage, "The file peers.json is malformed; mend it, or remove it and pair again.")
+    }
+
+    static var unwritableFile: PeerError {
+        PeerError(
+            .storage, "The files of this device cannot be written; check the directory's rights.")
+    }
+
+    static var tooManyPeers: PeerError {
+        PeerError(
+            .storage,
+            "A device has \(PeerDevice.mostPeers) peers at most; revoke one that is no longer used."
+        )
+    }
+
+    static func unknownPeer(_ id: String) -> PeerError {
+        PeerError(
+            .unknownPeer, "No device '\(id.prefix(64))' is paired; `peers` lists those that are.")
+    }
+
+    static func noNetwork(_ problem: String) -> PeerError {
+        PeerError(.unreachable, "The network cannot be used: \(problem)")
+    }
+
+    static var unreachable: PeerError {
+        PeerError(
+            .unreachable,
+            "The other device answers at none of its addresses; bring both into one network and try again."
+        )
+    }
+
+    static var otherDevice: PeerError {
+        PeerError(
+            .untrusted,
+            "Another device answers at the addresses of the link; make a new link on the right one."
+        )
+    }
+
+    static var malformedAnswer: PeerError {
+        PeerError(
+            .refused, "The other device answers what this one cannot read; update the older app.")
+    }
+
+    static var cancelled: PeerError {
+        PeerError(.cancelled, "Pairing was cancelled; make a new link to try again.")
+    }
+
+    /// What the other device said instead of yes.
+    static func refusal(_ name: String?, _ status: Int) -> PeerError {
+        guard let name, let refusal = PairingRefusal(rawValue: name) else {
+            return PeerError(
+                .refused,
+                "The other device does not pair (HTTP status \(status)); check that it shows a link now."
+            )
+        }
+        return PeerError(.refused, refusal.reason)
     }
 }

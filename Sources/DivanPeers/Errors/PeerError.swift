@@ -20,6 +20,18 @@ public struct PeerError: Error, Sendable, Equatable, CustomStringConvertible {
         case invalidLink
         /// A newer release has made the peer link: update this app.
         case unsupportedVersion
+        /// The other device cannot be reached: bring both into one network.
+        case unreachable
+        /// Another device answers than the one that made the link: make a new link on the right one.
+        case untrusted
+        /// The other device does not pair: its link counts no longer, or its user said no.
+        case refused
+        /// No device of this ID is paired.
+        case unknownPeer
+        /// The files of this device cannot be read or written, or there is no room in them.
+        case storage
+        /// The task was cancelled.
+        case cancelled
     }
 
     /// What the caller can do about it.

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanSystem
+
+/// The file `peers.json`: what a device calls itself, and the devices that it is paired with.
+///
+///     {"name": "Ann's laptop",
+///      "peers": [{"key": "…", "name": "Bob's phone", "databases": ["notes"], "secret": "…", "paired": 1795224062}]}
+///
+/// Only its owner may read it. Programs that change it at the same time wait for each other: what one has revoked, another
+/// does not bring back.
+struct PeersFile: Sendable {
+    var name: String?
+    var peers: [PairedPeer] = []
+
+    /// Tells one writing of the file from the next; nil while there is none.
+    typealias Stamp = Files.Stamp
+
+    /// Reads a file; an empty one where there is none.
+    ///
+    /// - Throws: `PeerError` with code `.storage` when it is malformed or cannot be read.
+    static func load(_ path: String) throws(PeerError) -> PeersFile {
+        guard Files.exists(path) else { return PeersFile() }
+        guard let bytes = OwnersFile.read(path), let value = try? JSONParser.parse(bytes),
+            let list = value["peers"]?.array
+        else { throw .malformedFile }
+        var file = PeersFile()
+        file.name = value["name"]?.string
+        for item in list {
+            guard let peer = PairedPeer(item) else { throw .malformedFile }
+            file.peers.append(peer)
+        }
+        return file
+    }
+
+    /// Changes a file, alone.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - change: What to change.
+    /// - Returns: The file as it is then with its stamp, and what the closure returns.
+    /// - Throws: `PeerError` with code `.storage`, and what the closure throws; nothing is changed then.
+    static func change<T>(
+        _ path: String, _ change: (inout PeersFile) throws(PeerError) -> T
+    ) throws(PeerError) -> (PeersFile, Stamp?, T) {
+        guard
+            let lock = try? FileHandle(
+                path: path + ".lock", [.write, .create], permissions: 0o600),
+            (try? lock.lock(exclusive: true, timeout: .seconds(10))) == true
+        else { throw .unwritableFile }
+        defer { lock.unlock() }
+        var file = try load(path)
+        let result = try change(&file)
+        var value: JSONObject = ["peers": .array(file.peers.map(\.json))]
+        if let name = file.name { value["name"] = .string(name) }
+        var text: [UInt8] = []
+        JSONWriter.append(.object(value), to: &text, pretty: true)
+        guard OwnersFile.replace(path, text) else { throw .unwritableFile }
+        // Before the lock is given up: the stamp of what another program writes then is not this one's.
+        return (file, Files.stamp(of: path), result)
+    }
+}
