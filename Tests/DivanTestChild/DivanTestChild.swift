@@ -34,6 +34,7 @@ import FoundationEssentials
 ///     DivanTestChild weigh FORM TEXT BYTES           parses a text and says what that took
 ///     DivanTestChild leave MICROSECONDS              exits while threads save documents and make connections
 ///     DivanTestChild shared DIRECTORY                asks for the shared manager from many threads
+///     DivanTestChild discover [USER]                 announces and finds services as lines on its input say
 ///
 /// It reports on its output, a line each; trouble goes to the error output and ends it with 1.
 @main
@@ -92,6 +93,7 @@ enum DivanTestChild {
             case "weigh": try ParsingWeight(arguments).run()
             case "leave": try Leaving.run(arguments)
             case "peers": try PeerRounds(arguments).run()
+            case "discover": try NetworkParty(arguments).run()
             case "flip": try FlipRounds(arguments).run()
             default: throw WrongArguments()
             }

@@ -10,8 +10,6 @@ import Darwin
 #endif
 
 /// A process of the program `DivanTestChild`, spoken to in lines over its input and output.
-///
-/// The program lies beside the test bundle, where the package manager builds it.
 final class TestChild {
     let process: pid_t
     /// Negative once closed.
@@ -50,7 +48,7 @@ final class TestChild {
         input = toChild[1]
         output = fromChild[0]
         process = try ChildProcess(
-            Self.program, [mode] + arguments, input: .descriptor(toChild[0]),
+            TestProgram.path, [mode] + arguments, input: .descriptor(toChild[0]),
             output: .descriptor(fromChild[1])
         ).identifier
     }
@@ -179,21 +177,4 @@ final class TestChild {
         Darwin.kill(process, signal)
         #endif
     }
-
-    private static let program: String = {
-        var path = [CChar](repeating: 0, count: 4_096)
-        var own = CommandLine.arguments[0]
-        if readlink("/proc/self/exe", &path, path.count - 1) > 0 {
-            own = String(
-                decoding: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        }
-        // A bundle on Apple platforms has the program some folders above; try each.
-        var folder = own[...]
-        while let slash = folder.lastIndex(of: "/") {
-            folder = folder[..<slash]
-            let candidate = folder + "/DivanTestChild"
-            if access(String(candidate), X_OK) == 0 { return String(candidate) }
-        }
-        return "DivanTestChild"
-    }()
 }
