@@ -15,6 +15,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -182,14 +183,50 @@ static int bits(const uint8_t *bytes, int count) {
     return sum;
 }
 
+// Addresses of IPv6 from which nothing can be sent: the system still makes sure that no other host has them, or has found one that does.
+struct unsettled {
+    int count;
+    struct {
+        char digits[33], name[16];
+    } list[64];
+};
+
+static void find_unsettled(struct unsettled *all) {
+    all->count = 0;
+#ifdef __linux__
+    FILE *file = fopen("/proc/net/if_inet6", "re");
+    char line[128];
+    if (!file) return;
+    while (all->count < 64 && fgets(line, sizeof line, file)) {
+        unsigned flags;
+        if (sscanf(line, "%32s %*x %*x %*x %x %15s", all->list[all->count].digits, &flags, all->list[all->count].name) == 3)
+            all->count += flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED) && !(flags & IFA_F_OPTIMISTIC);
+    }
+    fclose(file);
+#endif
+}
+
+static int is_unsettled(const struct unsettled *all, const struct ifaddrs *item) {
+    const uint8_t *address = ((struct sockaddr_in6 *)item->ifa_addr)->sin6_addr.s6_addr;
+    char digits[33];
+    if (all->count == 0) return 0;
+    for (int index = 0; index < 16; index++) snprintf(digits + 2 * index, 3, "%02x", address[index]);
+    for (int index = 0; index < all->count; index++)
+        if (strcmp(all->list[index].digits, digits) == 0 && strcmp(all->list[index].name, item->ifa_name) == 0) return 1;
+    return 0;
+}
+
 int divan_interfaces(struct divan_interface *list, int capacity) {
     struct ifaddrs *first;
+    struct unsettled unsettled;
     int count = 0;
     if (getifaddrs(&first) < 0) return -errno;
+    find_unsettled(&unsettled);
     for (struct ifaddrs *item = first; item; item = item->ifa_next) {
-        if (!item->ifa_addr || !(item->ifa_flags & IFF_UP)) continue;
+        // An interface without a cable or a base station is up, and does not run.
+        if (!item->ifa_addr || !(item->ifa_flags & IFF_UP) || !(item->ifa_flags & IFF_RUNNING)) continue;
         int family = item->ifa_addr->sa_family == AF_INET ? 4 : item->ifa_addr->sa_family == AF_INET6 ? 6 : 0;
-        if (!family) continue;
+        if (!family || (family == 6 && is_unsettled(&unsettled, item))) continue;
         if (count < capacity) {
             struct divan_interface *entry = &list[count];
             memset(entry, 0, sizeof *entry);
@@ -226,10 +263,34 @@ int divan_interfaces_watch(void) {
 #endif
 }
 
-void divan_interfaces_drain(int fd) {
-    char buffer[8192];
-    // ENOBUFS says that messages were lost, which changes nothing: all is read anew.
-    while (recv(fd, buffer, sizeof buffer, 0) > 0 || errno == ENOBUFS) continue;
+int divan_interfaces_drain(int fd, unsigned int *gone, int capacity) {
+    int count = 0;
+#ifdef __linux__
+    union {
+        char bytes[8192];
+        struct nlmsghdr alignment;
+    } buffer;
+    for (;;) {
+        ssize_t length = recv(fd, buffer.bytes, sizeof buffer.bytes, 0);
+        // Messages were lost, so what has happened to which interface is not known.
+        if (length < 0 && errno == ENOBUFS) count = capacity + 1;
+        if (length < 0 && (errno == ENOBUFS || errno == EINTR)) continue;
+        if (length <= 0) return count;
+        int left = (int)length;
+        for (struct nlmsghdr *head = &buffer.alignment; NLMSG_OK(head, left); head = NLMSG_NEXT(head, left)) {
+            if (head->nlmsg_type != RTM_NEWLINK && head->nlmsg_type != RTM_DELLINK) continue;
+            const struct ifinfomsg *info = NLMSG_DATA(head);
+            if (head->nlmsg_type == RTM_NEWLINK && info->ifi_flags & IFF_RUNNING) continue;
+            if (count < capacity) gone[count] = (unsigned int)info->ifi_index;
+            count++;
+        }
+    }
+#else
+    (void)fd;
+    (void)gone;
+    (void)capacity;
+    return count;
+#endif
 }
 
 void divan_close(int descriptor) {

@@ -204,8 +204,7 @@ extension Discovery {
         let changes = divan_interfaces_watch()
         if changes >= 0 {
             watch(changes) {
-                divan_interfaces_drain(changes)
-                $0.followLinks()
+                $0.followLinks(interrupted: NetworkLink.interrupted(changes))
             } closing: {
                 divan_close(changes)
             }
@@ -244,27 +243,37 @@ extension Discovery {
         DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     }
 
-    private func followLinks() {
+    /// Takes the links as they are now. One that was down in the meantime begins anew: it may lead to another network.
+    ///
+    /// - Parameter interrupted: The interfaces that were down; nil for all.
+    private func followLinks(interrupted: Set<UInt32>? = []) {
         let links = NetworkLink.current()
         let now = now
         state.withLock { state in
-            guard !state.isStopped, links != state.links else { return }
-            for socket in sockets {
-                for link in state.links
-                where !links.contains(where: { $0.index == link.index }) {
-                    socket.hear(link.index, false)
-                }
-                for link in links where link.families.contains(socket.family) {
-                    socket.hear(link.index, true)
-                }
+            guard !state.isStopped else { return }
+            let kept = state.links.filter { link in
+                interrupted.map { !$0.contains(link.index) } ?? false
             }
-            state.links = links
-            for key in state.advertised.keys { state.advertised[key]?.follow(links, at: now) }
-            for key in state.browsed.keys {
-                state.browsed[key]?.follow(links, at: now)
-                tell(&state, key)
-            }
+            if kept.count < state.links.count { follow(&state, kept, at: now) }
+            if links != state.links { follow(&state, links, at: now) }
             work(&state, at: now)
+        }
+    }
+
+    private func follow(_ state: inout State, _ links: [NetworkLink], at now: Duration) {
+        for socket in sockets {
+            for link in state.links where !links.contains(where: { $0.index == link.index }) {
+                socket.hear(link.index, false)
+            }
+            for link in links where link.families.contains(socket.family) {
+                socket.hear(link.index, true)
+            }
+        }
+        state.links = links
+        for key in state.advertised.keys { state.advertised[key]?.follow(links, at: now) }
+        for key in state.browsed.keys {
+            state.browsed[key]?.follow(links, at: now)
+            tell(&state, key)
         }
     }
 

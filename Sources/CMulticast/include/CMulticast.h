@@ -47,14 +47,15 @@ int divan_multicast_send(int socket, const struct divan_packet *packet, const ui
 /// Takes a packet; the number of its bytes, -EAGAIN when none is there.
 long divan_multicast_receive(int socket, int family, struct divan_packet *packet, uint8_t *bytes, size_t capacity);
 
-/// Lists addresses of interfaces that are up; their number, which may be more than there is room for.
+/// Lists addresses of interfaces that are up and run, and that can be sent from; their number, which may be more than there is room for.
 int divan_interfaces(struct divan_interface *list, int capacity);
 
 /// Opens a socket that can be read when interfaces or their addresses change; -ENOSYS where the system has none.
 int divan_interfaces_watch(void);
 
-/// Takes what the system has written to such a socket.
-void divan_interfaces_drain(int socket);
+/// Takes what the system has written to such a socket, and lists interfaces that were down in the meantime, maybe for a moment; their
+/// number, which is more than there is room for where that is not known of each.
+int divan_interfaces_drain(int socket, unsigned int *gone, int capacity);
 
 /// Closes a descriptor.
 void divan_close(int descriptor);

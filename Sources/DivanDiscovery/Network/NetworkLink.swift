@@ -60,6 +60,16 @@ struct NetworkLink: Sendable, Equatable {
         return links.values.sorted { $0.index < $1.index }
     }
 
+    /// Which interfaces have been down since the last call, if only for a moment, though they may be up again; nil where that is not known.
+    static func interrupted(_ changes: Int32) -> Set<UInt32>? {
+        var list = [UInt32](repeating: 0, count: 64)
+        // SAFETY: the list is valid for the call, and its length is passed with it.
+        let count = unsafe list.withUnsafeMutableBufferPointer {
+            unsafe divan_interfaces_drain(changes, $0.baseAddress, Int32($0.count))
+        }
+        return count <= list.count ? Set(list.prefix(Int(count))) : nil
+    }
+
     private static func name(of item: divan_interface) -> String {
         // SAFETY: the name is lent to the copy.
         unsafe withUnsafeBytes(of: item.name) {

@@ -29,5 +29,18 @@ extension LabTests {
                 browser.lines.contains { $0.hasPrefix("-;eth0;") && $0.contains(";\(name);") }
             }
         }
+
+        @Test func `probes wait for an address that can send them`() async throws {
+            let lab = try await NetworkLab("ann", "bob", family: .ipv6)
+            let ann = try await lab.divan(on: "ann")
+            try await ann.announce("Notes")
+            // An address cannot be used for a second or two, while the system makes sure that no other host has it.
+            try lab.ip("link", "set", "eth0", "down", on: "bob")
+            try lab.ip("link", "set", "eth0", "up", on: "bob")
+            let bob = try await lab.divan(on: "bob")
+            try await bob.announce("Notes")
+            #expect(bob.names == ["Notes (2)"])
+            #expect(ann.names == ["Notes"])
+        }
     }
 }
