@@ -2,6 +2,6 @@
 
 import Testing
 
-/// Divan meets foreign parties on networks of the tests' own; one line says why where all of it is skipped.
+/// Divan meets foreign parties on networks of the tests' own.
 @Suite(.enabled(if: NetworkLab.isAllowed, NetworkLab.need), .timeLimit(.minutes(5)))
 enum LabTests {}
