@@ -149,7 +149,8 @@ let package = Package(
         .executableTarget(
             name: "DivanCommand",
             dependencies: [
-                "DivanListener", "Divan", "DivanHTTP", "DivanLMDB", "DivanModel", "DivanJSON",
+                "DivanPeers", "DivanListener", "Divan", "DivanHTTP", "DivanLMDB", "DivanModel",
+                "DivanJSON",
                 "DivanStorage", "DivanSystem",
             ]
         ),

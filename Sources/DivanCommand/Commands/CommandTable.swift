@@ -9,7 +9,7 @@ enum CommandTable {
         .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .view,
         .search, .index, .compact, .verify, .salvage, .backup, .install, .convert, .rekey,
         .replicate, .sync, .serve,
-        .users, .inspect, .completions,
+        .users, .pair, .peers, .nearby, .inspect, .completions,
     ]
 
     static func command(named name: String) -> Command? {

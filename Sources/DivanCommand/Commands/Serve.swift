@@ -3,6 +3,7 @@
 internal import Divan
 internal import DivanJSON
 internal import DivanListener
+internal import DivanPeers
 internal import FoundationEssentials
 
 extension ArgumentSchema {
@@ -28,25 +29,32 @@ extension Command {
                 its clients are, by X-Auth-CouchDB-UserName, -Roles and -Token. With --client-ca clients \
                 show certificates, whose common names are the users' names. A line's end after a key or \
                 secret is no part of it.
+                With --peers the devices that are paired with this one may use what they share with it; \
+                --qr shows a link that pairs another one. Both mean --tls, and all addresses unless --host is given.
                 """,
             arguments: [.directory],
-            options: ServeOptions.schema,
+            options: ServeOptions.schema + PeerLinkOutput.options,
             examples: [
                 "divan serve data --everybody",
                 "divan serve data --host 0.0.0.0 --tls --user ann:secret",
                 "divan serve data --token-key file:issuer.key",
+                "divan serve data --qr notes",
             ]),
         waiting: runServe)
 
     private static func runServe(_ invocation: Invocation) async throws {
         let directory = URL(filePath: try invocation.arguments.argument("DIR"))
-        let options = try ServeOptions.read(invocation, directory)
+        let showsLink = try PeerLinkOutput.isAskedFor(invocation.arguments)
+        var options = try ServeOptions.read(invocation, directory)
         var managerOptions = ManagerOptions()
         managerOptions.readOnly = options.readOnly
         managerOptions.databaseOptions.encryptionKey = try KeySource.key(
             invocation.arguments, invocation.environment)
         let manager = try Manager(directory: directory, options: managerOptions)
         defer { manager.close() }
+        if showsLink || invocation.arguments.flag("peers") {
+            options.device = try PeerDevice(manager, name: invocation.arguments.string("name"))
+        }
         let listener = Listener(manager, options)
         // It ends by Control-C, or as a service is told to end; also when that comes while it starts.
         invocation.interruption.listenToTermination()
@@ -56,6 +64,7 @@ extension Command {
         if let fingerprint = listener.fingerprint {
             try invocation.output.line("certificate SHA-256: \(fingerprint)")
         }
+        if showsLink { try PeerLinkOutput.show(invocation, listener) }
         try invocation.output.out.flush()
         await withCheckedContinuation { continuation in
             invocation.interruption.onRequest { continuation.resume() }

@@ -22,6 +22,8 @@ enum ServeOptions {
             "What clients are told when they are asked for a password."),
         .flag("read-only", nil, "Refuse every change."),
         RevisionLimit.option("New databases keep so many revision IDs a branch, not 1000."),
+        .flag("peers", nil, "Let the devices in that are paired with this one."),
+        .value("name", nil, "NAME", "What other devices call this one."),
         .flag("tls", nil, "Serve HTTPS with a certificate of its own, kept in DIR."),
         .value(
             "certificate", nil, "FILE", "Serve HTTPS with this PEM certificate.",
@@ -62,6 +64,15 @@ enum ServeOptions {
                 throw UsageError("--port takes a number up to 65535.")
             }
             options.port = number
+        }
+        let servesPeers = arguments.flag("peers") || arguments.string("qr") != nil
+        if servesPeers {
+            guard !arguments.flag("certificate") else {
+                throw UsageError(
+                    "Devices know each other by their own keys: leave out --certificate with --peers or --qr."
+                )
+            }
+            options.host = "0.0.0.0"
         }
         if let host = arguments.string("host") { options.host = host }
         if let realm = arguments.string("realm") {
@@ -105,7 +116,7 @@ enum ServeOptions {
             else { throw UsageError("--user takes NAME:PASSWORD.") }
             users[String(user[..<colon])] = String(user[user.utf8.index(after: colon)...])
         }
-        let others = identification.map(\.name)
+        let others = identification.map(\.name) + ["peers", "qr"]
         if arguments.flag("everybody") {
             if let other = (["user"] + others).first(where: arguments.flag) {
                 throw UsageError("--everybody and --\(other) do not go together.")
@@ -118,8 +129,9 @@ enum ServeOptions {
             try !isKnown || ListenerUsers(directory: path).all().isEmpty
         {
             throw UsageError(
-                "No user could get in: give --user NAME:PASSWORD, add one with \"divan users\", or let "
-                    + "all programs on this machine in with --everybody.")
+                "No user could get in: give --user NAME:PASSWORD, add one with \"divan users\", pair "
+                    + "a device with --qr, or let all programs on this machine in with --everybody."
+            )
         }
         return .users(users)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanPeers
 
 extension CommandFailure {
     /// What any error means to the person at the terminal.
@@ -8,6 +9,7 @@ extension CommandFailure {
         switch error {
         case let failure as CommandFailure: self = failure
         case let failure as SplitFailure: self.init(.badInput, failure.description)
+        case let error as PeerError: self.init(ExitCode(error.code), error.message)
         case let error as DatabaseError: self.init(ExitCode(error.code), error.message)
         case is CancellationError: self = Interruption.failure
         default: self.init(.failure, "\(error)")

@@ -42,9 +42,13 @@ struct OutputFile {
     }
 
     static func write(_ text: String, to path: String) throws(CommandFailure) {
+        try write(Array(text.utf8), to: path)
+    }
+
+    static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
         let file = try OutputFile(path)
         do {
-            try file.sink.write(text)
+            try file.sink.write(bytes)
         } catch {
             file.discard()
             throw error

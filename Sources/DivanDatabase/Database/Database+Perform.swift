@@ -41,7 +41,7 @@ extension Database {
     ///
     /// The wait for the writer's turn holds no thread, however many tasks wait. When the task is cancelled while it
     /// waits, `body` does not begin. When it is cancelled later, only what may take long in `body` stops, as in
-    /// ``perform(_:)``, and the whole transaction is then undone; without such a call it is committed.
+    /// ``perform(_:)-method``, and the whole transaction is then undone; without such a call it is committed.
     ///
     /// - Parameter body: What to do with this database; an error undoes all of it.
     /// - Returns: What `body` returns.

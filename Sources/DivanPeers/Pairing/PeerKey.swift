@@ -33,6 +33,7 @@ enum PeerKey {
     ///   - secret: The secret of the pair.
     ///   - key: The key of the device that shows itself.
     ///   - day: The days since 1970, in universal time.
+    /// - Returns: The mark.
     static func mark(_ secret: [UInt8], of key: [UInt8], day: Int64) -> [UInt8] {
         Array(derive("divan mark \(day)", secret, key).prefix(markLength))
     }

@@ -27,7 +27,7 @@ internal import Synchronization
 ///
 /// ## State
 /// `state`, guarded by its mutex. One task follows the network, one the peers, one the date; each peer has a task of its
-/// own (``PeerVisit``), which alone starts and stops the pulls from it.
+/// own (`PeerVisit`), which alone starts and stops the pulls from it.
 public final class PeerSync: Sendable {
     /// What is synchronised, and how.
     public struct Options: Sendable {
@@ -156,8 +156,9 @@ public final class PeerSync: Sendable {
     /// Notes how a peer stands.
     func note(_ id: String, _ change: (inout PeerStatus) -> Void) {
         state.withLock { state in
-            guard state.statuses[id] != nil else { return }
-            change(&state.statuses[id]!)
+            guard var status = state.statuses[id] else { return }
+            change(&status)
+            state.statuses[id] = status
             state.tell()
         }
     }

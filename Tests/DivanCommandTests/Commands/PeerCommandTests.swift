@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanPeers
+import DivanTestSupport
+import Foundation
+import Testing
+
+@testable import DivanCommand
+
+/// Two devices in a shell: `serve --qr`, `pair`, `peers`.
+@Suite(.timeLimit(.minutes(10))) struct PeerCommandTests {
+    let tool: TestTool
+
+    init() throws { tool = try TestTool() }
+
+    /// Starts a server that shows a link, and gives the link.
+    private func serve(_ options: [String] = []) throws -> (child: TestTool.Child, link: String) {
+        let child = try tool.start(
+            [
+                "serve", "ann", "--port", "0", "--host", "127.0.0.1", "--qr", "notes", "--name",
+                "Ann",
+            ]
+                + options)
+        guard child.waitForOutput("\ndivan://"), eventually({ child.output.hasSuffix("\n") }) else {
+            Issue.record("There is no link: \(child.output)")
+            return (child, "")
+        }
+        let link = child.output.split(separator: "\n").first { $0.hasPrefix("divan://") }
+        return (child, String(link ?? ""))
+    }
+
+    @Test
+    func `a device that is given the link is paired, both show the digits, and it may be revoked`()
+        throws
+    {
+        let (server, link) = try serve()
+        let paired = try tool.run("pair", link, "bob", "--name", "Bob")
+        #expect(paired.status == 0, "\(paired.err)")
+        #expect(paired.out.hasPrefix("Paired with Ann ("))
+        #expect(server.waitForOutput("Paired with Bob ("))
+        let digits = try #require(paired.out.firstMatch(of: /show ([0-9]{3} [0-9]{3})\./)?.1)
+        #expect(server.output.contains("show \(digits)."))
+
+        // Both list the other; the JSON form has its ID.
+        #expect(try tool.run("peers", "bob").out.contains("  Ann  notes"))
+        let listed = try tool.run("peers", "ann", "--json").out
+        #expect(listed.contains(#""name":"Bob""#))
+        let id = try #require(listed.firstMatch(of: /"id":"([0-9a-f]{32})"/)?.1)
+
+        // The link is used up.
+        let again = try tool.run("pair", link, "carl")
+        #expect(again.status == ExitCode.unauthorized.rawValue)
+        #expect(again.err.contains("used already"))
+        #expect(try tool.run("peers", "carl").out == "")
+
+        #expect(try tool.run("peers", "ann", "--rename", "\(id)=Bob's phone").status == 0)
+        #expect(try tool.run("peers", "ann").out.contains("  Bob's phone  notes"))
+        #expect(try tool.run("peers", "ann", "--share", "\(id)=notes,photos").status == 0)
+        #expect(try tool.run("peers", "ann").out.contains("notes, photos"))
+        #expect(try tool.run("peers", "ann", "--revoke", String(id)).status == 0)
+        #expect(try tool.run("peers", "ann").out == "")
+        #expect(
+            try tool.run("peers", "ann", "--revoke", String(id)).status
+                == ExitCode.notFound.rawValue)
+        server.interrupt()
+        #expect(try server.wait().status == 0)
+    }
+
+    @Test func `the code is drawn, and written to a file`() throws {
+        let (server, link) = try serve(["--qr-background", "dark"])
+        let drawing = try QRCode(link, correction: .low).terminal(on: .dark)
+        #expect(server.output.contains(drawing))
+        server.interrupt()
+        _ = try server.wait()
+        for form in ["svg", "png"] {
+            let (server, _) = try serve(["--qr-file", "code.\(form)"])
+            server.interrupt()
+            _ = try server.wait()
+            let bytes = try Data(contentsOf: tool.directory.appending(path: "code.\(form)"))
+            #expect(bytes.starts(with: form == "svg" ? Data("<".utf8) : Data([0x89, 0x50])))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ["serve", "ann", "--qr-file", "x.svg"],
+            ["serve", "ann", "--qr", "notes", "--qr-file", "x.gif"],
+            ["serve", "ann", "--qr", "notes", "--qr-background", "red"],
+            ["serve", "ann", "--qr", "notes", "--qr-seconds", "0"],
+            ["serve", "ann", "--qr", "notes", "--everybody"],
+            ["serve", "ann", "--peers", "--certificate", "a", "--key", "b"],
+            ["peers", "ann", "--rename", "x"], ["nearby", "ann", "--port", "70000"],
+        ])
+    func `options that do not fit are refused before anything is begun`(arguments: [String]) throws
+    {
+        let result = try tool.start(arguments).wait()
+        #expect(result.status == ExitCode.usage.rawValue, "\(result.err)")
+        #expect(!FileManager.default.fileExists(atPath: tool.path("x.svg")))
+    }
+
+    @Test func `a text that is no link, or leads nowhere, is refused in one sentence`() throws {
+        let none = try tool.run("pair", "https://example.com", "bob")
+        #expect(none.status == ExitCode.badInput.rawValue && none.err.contains("no peer link"))
+        let (server, link) = try serve()
+        server.interrupt()
+        _ = try server.wait()
+        let gone = try tool.run("pair", link, "bob")
+        #expect(gone.status == ExitCode.failure.rawValue)
+        #expect(gone.err.contains("answers at none"))
+        #expect(!gone.err.contains("#1"))
+    }
+}
