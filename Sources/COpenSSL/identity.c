@@ -101,7 +101,8 @@ static int digest_key(X509 *certificate, uint8_t digest[32]) {
 int divan_certificate_key(const uint8_t *der, size_t count, uint8_t digest[32]) {
     const unsigned char *bytes = der;
     X509 *certificate = d2i_X509(NULL, &bytes, (long)count);
-    int done = certificate && digest_key(certificate, digest);
+    // What follows the certificate would be no part of what was signed.
+    int done = certificate && bytes == der + count && digest_key(certificate, digest);
     X509_free(certificate);
     ERR_clear_error();
     return done;

@@ -139,8 +139,9 @@ public final class Discovery: Sendable {
             }
             state.nextNumber += 1
             let key = state.nextNumber
-            // The sequence holds the discovery for as long as it is read.
-            continuation.onTermination = { _ in self.endBrowsing(key) }
+            // The sequence holds the discovery for as long as it is read. Its end comes with a lock of its task, which a `yield`
+            // under the mutex takes, too; so the mutex is taken elsewhere.
+            continuation.onTermination = { [queue] _ in queue.async { self.endBrowsing(key) } }
             state.readers[key] = Reader(type: type, continuation: continuation)
             if state.browsed[type] == nil {
                 state.browsed[type] = Browsed(type)

@@ -63,13 +63,15 @@ public final class Listener: Sendable {
                     .forbidden,
                     "Devices are known by their keys over TLS only; give the listener one.")
             }
-            let site = try Site(manager, options)
-            let socket: ListeningSocket
-            do throws(SystemError) {
-                socket = try ListeningSocket(host: options.host, port: options.port)
-            } catch {
-                throw DatabaseError.cannotListen(options.host, options.port, error)
+            if let own = options.devices?.key,
+                !Secrets.areEqual(own, options.tls?.keyDigest ?? [])
+            {
+                throw DatabaseError(
+                    .forbidden,
+                    "Peers know this device by its key; leave `tls` as setting `device` leaves it.")
             }
+            let site = try Site(manager, options)
+            let socket = try makeSocket()
             if case .everybodyOnLoopback = options.access, !socket.isLoopback {
                 socket.close()
                 throw DatabaseError(
@@ -84,8 +86,20 @@ public final class Listener: Sendable {
             let hosts = ReachableHosts.all(options.host, LocalAddresses.all)
             site.begin(hosts: hosts.map { "\($0):\(made.port)" })
             running = Running(server: made, site: site)
+            options.devices?.keep(port: made.port)
             Log.listener.info("Listening on port \(made.port) of '\(options.host)'.")
         }
+    }
+
+    private func makeSocket() throws -> ListeningSocket {
+        if options.port == 0, let last = options.devices?.lastPort,
+            let socket = try? ListeningSocket(host: options.host, port: last)
+        {
+            return socket
+        }
+        do throws(SystemError) {
+            return try ListeningSocket(host: options.host, port: options.port)
+        } catch { throw DatabaseError.cannotListen(options.host, options.port, error) }
     }
 
     /// Stops listening; requests that are being answered are broken off, and replications that clients
@@ -122,6 +136,9 @@ public final class Listener: Sendable {
             URL(string: "\(scheme)://\($0):\(port)/")
         }
     }
+
+    /// What requests share while it listens; another one after each start.
+    package var site: Site? { running.withLock { $0?.site } }
 
     /// The hosts of ``urls``, an IPv6 address without brackets.
     package var hosts: [String] {

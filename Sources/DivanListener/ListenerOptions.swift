@@ -81,7 +81,7 @@ public typealias FilterCompiler =
 public struct ListenerOptions: Sendable {
     /// The address to listen on: `127.0.0.1` unless set; `0.0.0.0` or `::` for all interfaces.
     public var host = "127.0.0.1"
-    /// The port; 0 for any that is free.
+    /// The port; 0 for any that is free. With a device, that is the one that it had before, unless another program has taken it.
     public var port: UInt16 = 0
     /// Who gets in.
     public var access = ListenerAccess.users()

@@ -9,7 +9,7 @@ public import FoundationEssentials
 ///
 /// TLS keeps what is sent from others' eyes. A certificate that a listener made itself does not tell
 /// who it is: let clients pin its ``fingerprint``, which stays the same until it is renewed.
-public struct ListenerTLS: Sendable {
+public struct ListenerTLS: Sendable, CustomStringConvertible, CustomReflectable {
     /// The private key, PEM.
     package let key: String
     /// The certificate and those that lead to its authority, PEM.
@@ -18,6 +18,12 @@ public struct ListenerTLS: Sendable {
     package let keyDigest: [UInt8]
     /// The SHA-256 of the certificate, in hexadecimal digits: what clients pin by `TrustPolicy.fingerprints(_:)`.
     public let fingerprint: String
+
+    /// The fingerprint, and nothing of the key.
+    public var description: String { "certificate \(fingerprint)" }
+
+    /// A mirror without children, so that dumping a value does not show the key.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Takes a key and a certificate chain as PEM texts.
     ///
@@ -48,9 +54,15 @@ public struct ListenerTLS: Sendable {
     ///   - file: Where it is kept, key and certificate together.
     ///   - hosts: Host names and addresses that it is for, besides those of the loopback.
     /// - Returns: The identity.
-    /// - Throws: `DatabaseError` with code `.io` when the file cannot be written.
+    /// - Throws: `DatabaseError` with code `.io` when the file cannot be written, or is there and cannot be read.
     public static func selfSigned(keptAt file: URL, hosts: [String] = []) throws -> ListenerTLS {
-        let kept = try? text(file)
+        let path = file.path(percentEncoded: false)
+        // Two programs that start at once make one identity.
+        let lock = try? FileHandle(path: path + ".lock", [.write, .create], permissions: 0o600)
+        _ = try? lock?.lock(exclusive: true, timeout: .seconds(10))
+        defer { lock?.unlock() }
+        // One that is there and cannot be read is not replaced: others may know its key.
+        let kept = Files.exists(path) ? try text(file) : nil
         let known = kept.flatMap(inspect)
         if let kept, let known, known.secondsLeft > 30 * 86_400,
             let identity = try? ListenerTLS(key: kept, certificate: kept)
@@ -58,7 +70,6 @@ public struct ListenerTLS: Sendable {
             return identity
         }
         let made = try make(hosts, key: known == nil ? nil : kept)
-        let path = file.path(percentEncoded: false)
         guard OwnersFile.replace(path, Array((made.key + made.certificate).utf8)) else {
             throw DatabaseError(
                 .io, "The listener's identity could not be written; choose a place that can be.")

@@ -57,7 +57,7 @@ enum PeerLinkOutput {
         let link = try listener.link(for: database, lifetime: .seconds(seconds)) { candidate in
             // A screen that is gone does not keep devices from being paired.
             try? output.line(
-                "Paired with \(candidate.name) (\(candidate.id)). Both show \(candidate.code).")
+                "Pairing with \(candidate.name) (\(candidate.id)). Both show \(candidate.code).")
             try? output.out.flush()
             return true
         }

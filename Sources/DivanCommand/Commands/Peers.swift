@@ -30,8 +30,16 @@ extension Command {
                     name: "LINK", summary: "The text of the link; - for standard input."),
                 .directory,
             ],
-            options: [.value("name", nil, "NAME", "What other devices call this one.")],
-            examples: ["divan pair 'divan://192.168.1.7:49213/notes#1&c=...' data"]),
+            options: [
+                .value("name", nil, "NAME", "What other devices call this one."),
+                .flag(
+                    "share-existing", nil,
+                    "Let the other device read and change the documents that this one has already."),
+            ],
+            examples: [
+                "divan pair - data < link.txt",
+                "divan pair 'divan://192.168.1.7:49213/notes#1&c=...' data",
+            ]),
         waiting: runPair)
 
     private static func runPair(_ invocation: Invocation) async throws {
@@ -45,8 +53,20 @@ extension Command {
         let link = try PeerLink(text)
         let (manager, device) = try invocation.device()
         defer { manager.close() }
+        let existing = try manager.existingDatabase(named: link.database)?.documentCount ?? 0
+        guard existing == 0 || invocation.arguments.flag("share-existing") else {
+            throw CommandFailure(
+                .conflict,
+                "This device has \(existing) documents in '\(link.database)', which the other one could read and change; "
+                    + "say --share-existing if that is meant.")
+        }
         invocation.output.remark("Asking the other device...")
-        let task = Task { try await device.pair(with: link) }
+        let output = invocation.output
+        let task = Task {
+            try await device.pair(with: link) { code in
+                output.remark("Both screens show \(code).")
+            }
+        }
         invocation.interruption.onRequest { task.cancel() }
         let pairing = try await task.value
         let peer = pairing.peer

@@ -83,6 +83,8 @@ struct Guardian: Sendable {
         switch head.certificate.standing {
         case .trusted(let certificate): return certificate
         case _ where isDevice: return nil
+        // A device that is to be paired shows a certificate of its own.
+        case .untrusted where devices != nil && !certificates.isRequired: return nil
         case .untrusted: throw HTTPFailure.forbidden("The client's certificate is not trusted.")
         case .none:
             guard certificates.isRequired else { return nil }

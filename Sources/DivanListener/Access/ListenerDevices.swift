@@ -8,6 +8,9 @@ package import DivanJSON
 /// A listener with devices asks every client for a certificate and lets each go on without one. `DivanPeers` keeps the
 /// list of devices that are paired, and pairs new ones.
 package protocol ListenerDevices: Sendable {
+    /// The SHA-256 of this device's public key, by which the others know it; nil for any.
+    var key: [UInt8]? { get }
+
     /// The device that has a key; nil when it is not paired. Asked for each request, so that a device that was revoked is
     /// refused at once.
     func device(withKey key: [UInt8]) -> ListenerDevice?
@@ -21,6 +24,21 @@ package protocol ListenerDevices: Sendable {
     /// - Returns: What the device is answered.
     /// - Throws: `PairingRefusal`.
     func pair(_ request: JSONObject, key: [UInt8], network: String) throws -> JSONObject
+
+    /// Notes what a paired device tells of itself: where it listens.
+    ///
+    /// - Parameters:
+    ///   - greeting: What the device sent.
+    ///   - key: The SHA-256 of its public key.
+    /// - Returns: Whether this device synchronises now.
+    func greet(_ greeting: JSONObject, key: [UInt8]) -> Bool
+
+    /// The port that this device listened on last; nil when it never did. The next listener that may choose its port takes it
+    /// again, so that devices which know the address find this one.
+    var lastPort: UInt16? { get }
+
+    /// Keeps the port that this device listens on.
+    func keep(port: UInt16)
 }
 
 /// What a paired device may do.
@@ -67,13 +85,14 @@ package enum PairingRefusal: String, Error, Sendable {
 }
 
 extension Call {
-    /// Refuses to go on with what a paired device is sent, once it may no longer have it.
+    /// Refuses what a paired device asks for, and what it is being sent, once it may no longer have it.
     func checkDevice() throws {
         guard user.databases != nil else { return }
         let key = request.head.certificate.key
         let device = key.flatMap { site.options.devices?.device(withKey: $0) }
         guard let device, try device.databases.contains(database.name) else {
-            throw HTTPFailure.forbidden("The device is no longer paired.")
+            throw HTTPFailure.forbidden(
+                "The device is not paired, or does not share this database.")
         }
     }
 
@@ -91,5 +110,15 @@ extension Call {
             let status = refusal == .malformed ? 400 : refusal == .tooManyGuesses ? 429 : 403
             throw HTTPFailure(status, refusal.rawValue, refusal.reason)
         }
+    }
+
+    /// `POST /_divan/greet`
+    func greet() throws -> ListenerResponse {
+        guard let devices = site.options.devices else { throw HTTPFailure.missing }
+        guard let key = request.head.certificate.key, devices.device(withKey: key) != nil else {
+            throw HTTPFailure.forbidden("The device is not paired.")
+        }
+        guard try devices.greet(objectBody(), key: key) else { throw HTTPFailure.missing }
+        return .json(["ok": true])
     }
 }

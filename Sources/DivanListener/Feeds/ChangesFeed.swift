@@ -67,7 +67,6 @@ struct ChangesFeed: ResponseSteps {
     }
 
     mutating func next() throws -> Production {
-        try call.checkDevice()
         do { return try piece() } catch let error as DatabaseError
             where error.code == .databaseClosed && request.mode != .normal && phase == .rows
         {

@@ -23,6 +23,8 @@ final class KeptAnswer: ResponseProducer {
         var offset = 0
         /// What the piece that was given last has reserved.
         var reservation: MemoryReservation?
+        /// Throws once the client may no longer have the answer.
+        var check: (@Sendable () throws -> Void)?
     }
 
     private let source: (any ResponseProducer)?
@@ -49,11 +51,13 @@ final class KeptAnswer: ResponseProducer {
     ///   - response: The answer.
     ///   - memory: What its request has reserved.
     ///   - site: The listener.
+    ///   - check: Asked before each piece: throws once the client may no longer have the answer, which breaks it off.
     /// - Returns: The answer.
     /// - Throws: `HTTPFailure` 503 where there is room neither in memory nor in files.
-    static func keeping(_ response: ListenerResponse, _ memory: RequestMemory, _ site: Site) throws
-        -> ListenerResponse
-    {
+    static func keeping(
+        _ response: ListenerResponse, _ memory: RequestMemory, _ site: Site,
+        check: (@Sendable () throws -> Void)? = nil
+    ) throws -> ListenerResponse {
         var response = response
         switch response.body {
         case .bytes(let bytes):
@@ -64,22 +68,31 @@ final class KeptAnswer: ResponseProducer {
                 memory.keep(reservation)
             } else {
                 let file = try LongText.file(of: bytes, site)
-                response.body = .stream(KeptAnswer(file, site), length: bytes.count)
+                response.body = .stream(
+                    KeptAnswer(file, site).checking(check), length: bytes.count)
             }
         case .stream(let producer, let length):
-            guard !(producer is KeptAnswer) else {
+            if let producer = producer as? KeptAnswer {
                 // It is in a file, and done with, too.
                 memory.release()
+                producer.checking(check)
                 break
             }
-            response.body = .stream(KeptAnswer(producer, site), length: length)
+            response.body = .stream(KeptAnswer(producer, site).checking(check), length: length)
         }
         return response
     }
 
     var lane: ProductionLane { source?.lane ?? .answers }
 
+    @discardableResult
+    private func checking(_ check: (@Sendable () throws -> Void)?) -> KeptAnswer {
+        kept.withLock { $0.check = check }
+        return self
+    }
+
     func next() throws -> Production {
+        try kept.withLock { $0.check }?()
         if let piece = try nextOfFile() { return .bytes(piece) }
         guard let source else { return .end }
         let made = try source.next()

@@ -68,7 +68,8 @@ package struct Router: Sendable {
         .read("GET", "/_scheduler/docs/{db}/{doc}", .serverAdmin) { try $0.schedulerDocument() },
         .long("POST", "/_replicate", .serverAdmin) { try $0.replicate() }.taking(.selector),
         .read("GET", "/_membership", .serverAdmin) { try $0.membership() },
-        .long("POST", "/_divan/pair", .anyone) { try $0.pair() }.taking(.setting),
+        .read("POST", "/_divan/pair", .anyone) { try $0.pair() }.taking(.setting),
+        .read("POST", "/_divan/greet", .anyone) { try $0.greet() }.taking(.setting),
 
         // Databases
         .read("GET", "/{db}") { try $0.databaseInfo() },
@@ -210,7 +211,9 @@ package struct Router: Sendable {
         try call.checkAccept(route)
         let answer = try route.handle(call)
         if case .bytes(let bytes) = answer.body { try call.checkLength(bytes.count) }
-        var response = try KeptAnswer.keeping(answer, call.memory, site)
+        var check: (@Sendable () throws -> Void)?
+        if call.user.databases != nil { check = { try call.checkDevice() } }
+        var response = try KeptAnswer.keeping(answer, call.memory, site, check: check)
         response.memory = call.memory
         // As CouchDB before 3 promised, and clients still ask.
         if route.isWrite, call.headers["X-Couch-Full-Commit"] == "true" {

@@ -151,6 +151,25 @@ extension PeerError {
         )
     }
 
+    static var rulesOfWriting: PeerError {
+        PeerError(
+            .invalidValue,
+            "The listener has a rule for each write, which a pull from a peer would not ask; use a validation function of the database instead."
+        )
+    }
+
+    static var noAnswer: PeerError {
+        PeerError(
+            .refused, "The other user has not answered in time; make a new link to try again.")
+    }
+
+    static func unshareable(_ name: String) -> PeerError {
+        PeerError(
+            .invalidValue,
+            "'\(name.prefix(64))' cannot be shared; name a database of the app, which begins with a lower-case letter."
+        )
+    }
+
     static var malformedAnswer: PeerError {
         PeerError(
             .refused, "The other device answers what this one cannot read; update the older app.")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanJSON
+internal import DivanDatabase
+internal import DivanHTTP
 internal import DivanListener
 internal import DivanSystem
 public import FoundationEssentials
@@ -20,6 +22,8 @@ public struct PairedPeer: Sendable, Hashable, Identifiable {
     let key: [UInt8]
     /// What only the two devices know, by which they recognise each other on the network.
     let secret: [UInt8]
+    /// Where it was last reached; nil when that is not known.
+    var place: PeerPlace?
 
     init(
         key: [UInt8], name: String, databases: NameSet, secret: [UInt8],
@@ -33,9 +37,20 @@ public struct PairedPeer: Sendable, Hashable, Identifiable {
         pairedAt = Date(timeIntervalSince1970: Double(seconds))
     }
 
+    /// Whether a database of this name can be shared: one of the app's, not one of the listener's own.
+    static func isShareable(_ name: String) -> Bool {
+        Manager.isValidDatabaseName(name) && !name.hasBytePrefix("_")
+    }
+
+    /// Letters and symbols that show nothing.
+    private static let fillers: Set<Unicode.Scalar> = [
+        "\u{034F}", "\u{115F}", "\u{1160}", "\u{2800}", "\u{3164}", "\u{FFA0}",
+    ]
+
     /// Whether a text can be the name of a device: 1 to 64 bytes that a screen shows in one line.
     static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
+            && text.unicodeScalars.contains { !$0.properties.isWhitespace && !fillers.contains($0) }
             && text.unicodeScalars.allSatisfy {
                 switch $0.properties.generalCategory {
                 case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate,
@@ -56,16 +71,31 @@ extension PairedPeer {
             let databases = value["databases"]?.array, let time = value["paired"]?.int64
         else { return nil }
         self.init(
-            key: key, name: name, databases: NameSet(databases.compactMap(\.string)),
+            key: key, name: name,
+            databases: NameSet(databases.compactMap(\.string).filter(Self.isShareable)),
             secret: secret, pairedAt: time)
+        place = value["place"]?.object.flatMap(PeerPlace.init)
     }
 
     var json: JSONValue {
-        [
+        var value: JSONObject = [
             "key": .string(Hexadecimal.text(key)), "name": .string(name),
             "databases": .array(databases.sorted().map { .string($0) }),
             "secret": .string(Hexadecimal.text(secret)),
             "paired": .integer(Int64(clamping: pairedAt.timeIntervalSince1970)),
         ]
+        if let place { value["place"] = .object(place.json) }
+        return .object(value)
     }
+}
+
+extension PairedPeer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The name and the ID; never the secret of the pair.
+    public var description: String { "\(name) (\(id))" }
+
+    /// The same as `description`.
+    public var debugDescription: String { description }
+
+    /// A mirror without children, so that dumping a value shows no more than its description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

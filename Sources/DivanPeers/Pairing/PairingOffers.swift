@@ -3,26 +3,61 @@
 public import DivanJSON
 internal import DivanListener
 
-/// The links that wait for a device.
+/// The links that wait for a device, and the devices that have used one and are not paired yet.
+///
+///     guest                                              host
+///     secret, name, commitment to nonce N ─────────────► uses up the link
+///                             ◄───────────── nonce M ─── both show the digits of secret, keys, N and M
+///     N ───────────────────────────────────────────────► fits the commitment? asks the app
+///                             ◄───────────── waiting ─── again, until the app has answered
+///     N ───────────────────────────────────────────────► adds the guest
+///                             ◄────────────── paired ───
+///
+/// Each side has chosen its nonce before it knows the other's, so neither can look for keys or nonces that give certain
+/// digits: a device in the middle that knows the secret has one guess in a million.
 ///
 /// ## Invariants
-/// 1. A secret pairs one device: it is used up before the device is answered, and before the app is asked.
-/// 2. At most `most` links are kept. A new one takes the place of the oldest.
-/// 3. No secret is kept, only its digest.
+/// 1. A secret serves one device: it is used up before that device is answered, and before the app is asked.
+/// 2. At most `most` links are kept, and `mostGuests` devices. A new one takes the place of the oldest.
+/// 3. No secret of a link is kept, only its digest.
+/// 4. A device becomes a peer in answer to a request of its own, after the app has said yes and while there is time: so one that
+///    has gone away is not paired.
 struct PairingOffers {
-    /// A device that wants to be paired.
-    typealias Confirmation = @Sendable (PairingCandidate) -> Bool
+    /// Whether to pair with a device.
+    typealias Confirmation = @Sendable (PairingCandidate) async -> Bool
 
     struct Offer {
         let digest: [UInt8]
         let databases: NameSet
         let end: ContinuousClock.Instant
         let confirm: Confirmation?
+        /// Whether the listener that it was made for still listens.
+        var isLive: @Sendable () -> Bool = { true }
         var isUsed = false
     }
 
+    /// A device that has used a link.
+    struct Guest {
+        let name: String
+        let databases: NameSet
+        let commitment: [UInt8]
+        let nonce: [UInt8]
+        /// What the digits are made of, besides the nonces.
+        let codeKey: [UInt8]
+        /// What the two will keep.
+        let secret: [UInt8]
+        let confirm: Confirmation?
+        let end: ContinuousClock.Instant
+        var isAsked = false
+        var decision: Bool?
+    }
+
     static let most = 64
+    static let mostGuests = 16
+    /// How long a device has, from the first request on. Its user and this one look at the digits meanwhile.
+    static let time = Duration.seconds(120)
     private(set) var offers: [Offer] = []
+    private(set) var guests: [(key: [UInt8], guest: Guest)] = []
 
     mutating func add(_ offer: Offer) {
         if offers.count == Self.most { offers.removeFirst() }
@@ -37,9 +72,9 @@ struct PairingOffers {
         _ secret: [UInt8], now: ContinuousClock.Instant = .now
     ) -> Result<Offer, PairingRefusal> {
         let digest = Self.digest(secret)
-        guard let place = offers.firstIndex(where: { Secrets.areEqual($0.digest, digest) }) else {
-            return .failure(.unknownLink)
-        }
+        guard let place = offers.firstIndex(where: { Secrets.areEqual($0.digest, digest) }),
+            offers[place].isLive()
+        else { return .failure(.unknownLink) }
         defer {
             offers[place].isUsed = true
             checkInvariants()
@@ -49,15 +84,34 @@ struct PairingOffers {
         return .success(offers[place])
     }
 
-    /// Withdraws all links that wait.
-    mutating func removeAll() { offers = [] }
+    /// Withdraws all links, and forgets the devices that are not paired yet.
+    mutating func removeAll() { (offers, guests) = ([], []) }
+
+    /// Takes a device that has used a link.
+    mutating func welcome(_ guest: Guest, key: [UInt8]) {
+        guests.removeAll { $0.key == key }
+        if guests.count == Self.mostGuests { guests.removeFirst() }
+        guests.append((key, guest))
+        checkInvariants()
+    }
+
+    /// The device that has a key.
+    subscript(key: [UInt8]) -> Guest? {
+        get { guests.first { $0.key == key }?.guest }
+        set {
+            guard let place = guests.firstIndex(where: { $0.key == key }) else { return }
+            if let newValue { guests[place].guest = newValue } else { guests.remove(at: place) }
+        }
+    }
 
     static func digest(_ secret: [UInt8]) -> [UInt8] {
         Secrets.sign(Array("divan link".utf8), key: secret)
     }
 
     func checkInvariants() {
-        assert(offers.count <= Self.most, "2. At most `most` links are kept.")
+        assert(
+            offers.count <= Self.most && guests.count <= Self.mostGuests,
+            "2. At most `most` links and `mostGuests` devices are kept.")
         assert(offers.allSatisfy { $0.digest.count == 32 }, "3. Only digests are kept.")
     }
 }
@@ -68,7 +122,7 @@ public struct PairingCandidate: Sendable {
     public let name: String
     /// What tells it from others.
     public let id: String
-    /// The digits that both screens show. Where they differ, another device is paired than the one that the user sees.
+    /// The digits that both screens show. Where they differ, another device is to be paired than the one that the user sees.
     public let code: String
     /// The databases that it would share.
     public let databases: NameSet

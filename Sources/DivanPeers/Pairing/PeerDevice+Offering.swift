@@ -3,6 +3,7 @@
 public import DivanDatabase
 package import DivanJSON
 public import DivanListener
+internal import DivanSystem
 internal import Synchronization
 
 extension ListenerOptions {
@@ -29,20 +30,22 @@ extension Listener {
     /// print(try QRCode(link.text).terminal())
     /// ```
     ///
-    /// Show it only to who may pair: the first device that shows it is let in. It counts once, while this listener runs.
+    /// Show it only to those who may pair: the first device that has it is let in, unless ``confirm`` says no. It counts once, and no longer
+    /// than this listener listens; ``PeerDevice/withdrawLinks()`` ends it before.
     ///
     /// - Parameters:
     ///   - database: The database.
     ///   - lifetime: For how long it counts, five minutes unless given.
-    ///   - confirm: Whether to pair with a device that has the link; on a thread of the listener, which may wait for the user for
-    ///     as long as the other device does, a minute. All unless given.
+    ///   - confirm: Whether to pair with a device that has the link. Both screens show the digits by then. It may wait for
+    ///     the user: the other device waits for a minute and a half. All devices that have the link unless given.
     /// - Returns: The link.
     /// - Throws: `PeerError` with code `.invalidValue` when the listener does not listen, or has no ``ListenerOptions/device``.
     public func link(
         for database: Database, lifetime: Duration = .seconds(300),
-        confirm: (@Sendable (PairingCandidate) -> Bool)? = nil
+        confirm: (@Sendable (PairingCandidate) async -> Bool)? = nil
     ) throws(PeerError) -> PeerLink {
         guard let device = options.device, let port, let fingerprint else { throw .noDevice }
+        let site = site
         let lifetime = max(.seconds(1), min(lifetime, .seconds(86_400)))
         let endpoint = try PeerEndpoint(
             addresses: Array(hosts.prefix(PeerEndpoint.mostAddresses)), port: Int(clamping: port),
@@ -53,49 +56,97 @@ extension Listener {
             $0.offers.add(
                 PairingOffers.Offer(
                     digest: PairingOffers.digest(link.invitation.secret.bytes),
-                    databases: [database.name], end: .now + lifetime, confirm: confirm))
+                    databases: [database.name], end: .now + lifetime, confirm: confirm,
+                    isLive: { [weak self, weak site] in site != nil && self?.site === site }))
         }
         return link
     }
 }
 
 extension PeerDevice: ListenerDevices {
+    /// The SHA-256 of this device's public key.
+    package var key: [UInt8]? { identity.keyDigest }
+
     /// The device that has a key; nil when it is not paired.
     package func device(withKey key: [UInt8]) -> ListenerDevice? {
         refresh()
         return state.withLock { state in
             state.file.peers.first { $0.key == key }.map {
-                ListenerDevice(name: "device-\($0.id)", databases: $0.databases)
+                ListenerDevice(
+                    name: "device-\($0.id)",
+                    databases: NameSet($0.databases.filter(PairedPeer.isShareable)))
             }
         }
     }
 
-    /// Pairs the device that shows a key, if it has the secret of a link.
+    /// Answers a step of the pairing with the device that shows a key; see ``PairingOffers``.
     package func pair(_ request: JSONObject, key: [UInt8], network: String) throws -> JSONObject {
-        guard !throttle.isLocked("", from: network) else { throw PairingRefusal.tooManyGuesses }
+        if let opening = request["opening"]?.string.flatMap(Hexadecimal.bytes) {
+            return try finishPairing(opening, key: key)
+        }
         guard let secret = request["secret"]?.string.flatMap(Hexadecimal.bytes),
-            let name = request["name"]?.string, PairedPeer.isName(name), key.count == 32
+            secret.count == PairingSecret.size, key.count == 32,
+            let commitment = request["commitment"]?.string.flatMap(Hexadecimal.bytes),
+            commitment.count == 32, let name = request["name"]?.string, PairedPeer.isName(name)
         else { throw PairingRefusal.malformed }
         let outcome = state.withLock { $0.offers.use(secret) }
-        if case .failure(.unknownLink) = outcome {
-            throttle.note("", from: network, isRight: false)
+        // Only wrong guesses are counted: who has a link is not kept out by those who have none.
+        if case .failure(.unknownLink) = outcome,
+            !throttle.note("", from: network, isRight: false)
+        {
+            throw PairingRefusal.tooManyGuesses
         }
         let offer = try outcome.get()
         let own = identity.keyDigest
-        let code = PeerKey.code(secret, host: own, guest: key)
-        if let confirm = offer.confirm {
-            let candidate = PairingCandidate(
-                name: name, id: PeerKey.id(of: key), code: code, databases: offer.databases)
-            guard confirm(candidate) else { throw PairingRefusal.declined }
+        let nonce = RandomBytes.make(16)
+        let guest = PairingOffers.Guest(
+            name: name, databases: offer.databases, commitment: commitment, nonce: nonce,
+            codeKey: PeerKey.codeKey(secret, host: own, guest: key),
+            secret: PeerKey.secret(secret, host: own, guest: key), confirm: offer.confirm,
+            end: .now + PairingOffers.time)
+        state.withLock { $0.offers.welcome(guest, key: key) }
+        return ["name": .string(self.name), "nonce": .string(Hexadecimal.text(nonce))]
+    }
+
+    /// Pairs a device that has shown its nonce, once the app has said yes.
+    private func finishPairing(_ opening: [UInt8], key: [UInt8]) throws -> JSONObject {
+        let guest = try state.withLock { state throws(PairingRefusal) in
+            guard let guest = state.offers[key] else { throw .unknownLink }
+            let fits = Secrets.areEqual(
+                PeerKey.commitment(to: opening, of: key), guest.commitment)
+            guard opening.count == 16, fits, .now < guest.end, guest.decision != false else {
+                state.offers[key] = nil
+                throw !fits ? .malformed : guest.decision == false ? .declined : .expired
+            }
+            if guest.confirm == nil || guest.decision == true {
+                state.offers[key] = nil
+            } else {
+                state.offers[key]?.isAsked = true
+            }
+            return guest
+        }
+        if let confirm = guest.confirm, guest.decision == nil {
+            if !guest.isAsked { ask(confirm, guest, opening, key) }
+            return ["state": "waiting"]
         }
         try add(
             PairedPeer(
-                key: key, name: name, databases: offer.databases,
-                secret: PeerKey.secret(secret, host: own, guest: key)))
-        return [
-            "name": .string(self.name), "key": .string(Hexadecimal.text(own)),
-            "databases": .array(offer.databases.sorted().map { .string($0) }),
-        ]
+                key: key, name: guest.name, databases: guest.databases, secret: guest.secret))
+        return ["state": "paired"]
+    }
+
+    private func ask(
+        _ confirm: @escaping PairingOffers.Confirmation, _ guest: PairingOffers.Guest,
+        _ opening: [UInt8], _ key: [UInt8]
+    ) {
+        let candidate = PairingCandidate(
+            name: guest.name, id: PeerKey.id(of: key),
+            code: PeerKey.code(guest.codeKey, hostNonce: guest.nonce, guestNonce: opening),
+            databases: guest.databases)
+        Task { [weak self] in
+            let decision = await confirm(candidate)
+            self?.state.withLock { $0.offers[key]?.decision = decision }
+        }
     }
 
     /// Adds a peer. One that was paired before is paired anew, and shares what it shared, too.
@@ -105,6 +156,7 @@ extension PeerDevice: ListenerDevices {
             var peer = peer
             if let place = file.peers.firstIndex(where: { $0.key == peer.key }) {
                 peer.databases.formUnion(file.peers[place].databases)
+                peer.place = peer.place ?? file.peers[place].place
                 file.peers[place] = peer
             } else {
                 guard file.peers.count < Self.mostPeers else { throw .tooManyPeers }

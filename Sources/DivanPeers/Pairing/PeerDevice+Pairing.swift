@@ -3,6 +3,8 @@
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanListener
+internal import DivanSystem
+internal import Synchronization
 
 /// What came of scanning a link.
 public struct Pairing: Sendable {
@@ -16,42 +18,108 @@ extension PeerDevice {
     /// Pairs this device with the one that made a link.
     ///
     /// ```swift
-    /// let pairing = try await device.pair(with: PeerLink(scanned))
-    /// print("Paired with \(pairing.peer.name). Its screen shows \(pairing.code).")
+    /// let pairing = try await device.pair(with: PeerLink(scanned)) { code in
+    ///     print("The other screen shows \(code) as well.")
+    /// }
+    /// print("Paired with \(pairing.peer.name).")
     /// ```
     ///
-    /// The addresses of the link are tried one after the other, and only the device with the certificate that the link names
-    /// counts. The two then share the databases of the link under the same names. Pairing with a peer once more adds what the
-    /// new link shares. Cancelling the task ends it; a link that the other device has taken is used up then.
+    /// **The other device may read and change the database that the link names, here as well**, under the same name. Where there is
+    /// one already, ask the user before.
     ///
-    /// - Parameter link: The link.
-    /// - Returns: The peer, and the digits that both screens show.
+    /// The addresses of the link are tried one after the other, and only the device with the certificate that the link names
+    /// counts. The addresses are kept for ``PeerSync``. Pairing with a peer once more adds what the new link shares. Cancelling the task ends it, and the link is used
+    /// up then.
+    ///
+    /// - Parameters:
+    ///   - link: The link.
+    ///   - showing: Gets the digits that both screens show, before the other user is asked.
+    /// - Returns: The peer, and the digits.
     /// - Throws: `PeerError` with code `.unreachable` when no address answers, `.untrusted` when only other devices do, `.refused`
     ///   when the link counts no longer or the other user says no, `.storage`, `.invalidValue` for a link of this device, or
     ///   `.cancelled`.
-    public func pair(with link: PeerLink) async throws(PeerError) -> Pairing {
+    public func pair(
+        with link: PeerLink, showing: (@Sendable (_ code: String) -> Void)? = nil
+    ) async throws(PeerError) -> Pairing {
         guard !link.endpoint.fingerprint.hasSameBytes(as: identity.fingerprint) else {
             throw .ownLink
         }
-        let transport = try PeerTransport(
-            self, trusting: .fingerprints([link.endpoint.fingerprint]))
+        let trust = LinkTrust(link.endpoint.fingerprint)
+        let transport = try PeerTransport(self, trusting: .decision(trust.decision))
         defer { transport.close() }
-        let secret = link.invitation.secret.bytes
-        let body: JSONValue = [
-            "secret": .string(Hexadecimal.text(secret)), "name": .string(name),
-        ]
-        let answer = try await transport.post(
-            "_divan/pair", body, at: link.endpoint.places.map(\.host), port: link.endpoint.port)
-        guard let key = answer["key"]?.string.flatMap(Hexadecimal.bytes), key.count == 32,
-            let peerName = answer["name"]?.string, PairedPeer.isName(peerName),
-            let databases = answer["databases"]?.array?.compactMap(\.string), databases.count <= 100
+        let (own, secret) = (identity.keyDigest, link.invitation.secret.bytes)
+        let guestNonce = RandomBytes.make(16)
+        let (welcome, host) = try await transport.post(
+            "_divan/pair",
+            [
+                "secret": .string(Hexadecimal.text(secret)), "name": .string(name),
+                "commitment": .string(
+                    Hexadecimal.text(PeerKey.commitment(to: guestNonce, of: own))),
+            ], at: link.endpoint.places.map(\.host), port: link.endpoint.port)
+        // The key that the TLS connection has proven, whatever the answer says.
+        guard let key = trust.key, let hostName = welcome["name"]?.string,
+            PairedPeer.isName(hostName),
+            let hostNonce = welcome["nonce"]?.string.flatMap(Hexadecimal.bytes),
+            hostNonce.count == 16
         else { throw .malformedAnswer }
-        let own = identity.keyDigest
-        let peer = PairedPeer(
-            key: key, name: peerName, databases: NameSet(databases),
+        let code = PeerKey.code(
+            PeerKey.codeKey(secret, host: key, guest: own), hostNonce: hostNonce,
+            guestNonce: guestNonce)
+        showing?(code)
+        try await waitForYes(transport, guestNonce, host, link.endpoint.port)
+        var peer = PairedPeer(
+            key: key, name: hostName, databases: [link.database],
             secret: PeerKey.secret(secret, host: key, guest: own))
+        peer.place = PeerPlace(link.endpoint.places, port: UInt16(clamping: link.endpoint.port))
         try add(peer)
-        return Pairing(peer: peer, code: PeerKey.code(secret, host: key, guest: own))
+        return Pairing(peer: peer, code: code)
+    }
+
+    /// Shows the nonce until the other user has said yes.
+    private func waitForYes(
+        _ transport: PeerTransport, _ nonce: [UInt8], _ host: String, _ port: Int
+    ) async throws(PeerError) {
+        let end = ContinuousClock.now + .seconds(90)
+        while ContinuousClock.now < end {
+            let (answer, _) = try await transport.post(
+                "_divan/pair", ["opening": .string(Hexadecimal.text(nonce))], at: [host],
+                port: port)
+            if answer["state"]?.string == "paired" { return }
+            do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
+        }
+        throw .noAnswer
+    }
+}
+
+/// Trusts the device with a certificate, and notes the key that it has proven to have.
+///
+/// State: the key, guarded by its mutex.
+private final class LinkTrust: Sendable {
+    private let fingerprint: String
+    private let shown = Mutex<[UInt8]?>(nil)
+
+    init(_ fingerprint: String) { self.fingerprint = fingerprint }
+
+    var key: [UInt8]? { shown.withLock { $0 } }
+
+    var decision: ServerTrustDecision {
+        ServerTrustDecision { [self] server in
+            guard server.fingerprint.hasSameBytes(as: fingerprint),
+                let key = server.certificates.first.flatMap(CertificatePin.sha256(ofKeyIn:))
+            else { return false }
+            shown.withLock { $0 = key }
+            return true
+        }
+    }
+}
+
+extension TrustPolicy {
+    /// Trusts the device that has a key, before this one shows its certificate to it.
+    static func peer(_ key: [UInt8]) -> TrustPolicy {
+        .decision(
+            ServerTrustDecision { server in
+                server.certificates.first.flatMap(CertificatePin.sha256(ofKeyIn:)) == key
+            })
     }
 }
 
@@ -67,9 +135,8 @@ struct PeerTransport {
         options.proxy = .none
         options.followsRedirects = false
         options.timeouts.connect = .seconds(5)
-        // The other device may wait for its user for a minute.
-        options.timeouts.head = .seconds(75)
-        options.timeouts.silence = .seconds(75)
+        options.timeouts.head = .seconds(20)
+        options.timeouts.silence = .seconds(20)
         do { transport = try CurlTransport(options) } catch { throw .noNetwork("\(error)") }
     }
 
@@ -82,11 +149,11 @@ struct PeerTransport {
     ///   - body: The object.
     ///   - hosts: The addresses, as URLs write them.
     ///   - port: The port.
-    /// - Returns: What is answered.
+    /// - Returns: What is answered, and where.
     /// - Throws: `PeerError`.
     func post(
         _ path: String, _ body: JSONValue, at hosts: [String], port: Int
-    ) async throws(PeerError) -> JSONValue {
+    ) async throws(PeerError) -> (JSONValue, host: String) {
         var isOther = false
         for host in hosts {
             do {
@@ -98,7 +165,7 @@ struct PeerTransport {
                 guard response.status == 200, let value else {
                     throw PeerError.refusal(value?["error"]?.string, response.status)
                 }
-                return value
+                return (value, host)
             } catch let error as PeerError {
                 throw error
             } catch let error as HTTPError {
@@ -111,16 +178,26 @@ struct PeerTransport {
         throw isOther ? .otherDevice : .unreachable
     }
 
-    /// The first address where the trusted device answers; nil when it does at none.
-    func reach(_ hosts: [String], port: Int) async -> String? {
-        for host in hosts where !Task.isCancelled {
-            guard let url = try? HTTPURL("https://\(host):\(port)/"),
-                let response = try? await transport.send(HTTPRequest(.get, url))
+    /// Greets the trusted device at the first address where it answers.
+    ///
+    /// - Parameters:
+    ///   - spots: Where it may be.
+    ///   - own: Where this device listens; nil when it has no address.
+    /// - Returns: What it answered.
+    func greet(at spots: [PeerSpot], from own: PeerPlace?) async -> Greeting {
+        let body = Array(JSONValue.object(own?.json ?? [:]).description.utf8)
+        for spot in spots where !Task.isCancelled {
+            guard let url = try? HTTPURL("https://\(spot.host):\(spot.port)/_divan/greet"),
+                let response = try? await transport.send(HTTPRequest(.post, url, json: body))
             else { continue }
             await response.body.drain()
-            if response.status == 200 { return host }
+            switch response.status {
+            case 200: return .answered(spot)
+            case 401, 403: return .refused
+            default: continue
+            }
         }
-        return nil
+        return .unanswered
     }
 }
 

@@ -35,6 +35,7 @@ public final class PeerDevice: Sendable {
         var offers = PairingOffers()
         var followers: [Int: AsyncStream<[PairedPeer]>.Continuation] = [:]
         var nextFollower = 0
+        var runningSyncs = 0
         var timer: (any DispatchSourceTimer)?
     }
 
@@ -116,8 +117,9 @@ public final class PeerDevice: Sendable {
     /// - Parameters:
     ///   - databases: Their names.
     ///   - id: The peer.
-    /// - Throws: `PeerError` with code `.unknownPeer` or `.storage`.
+    /// - Throws: `PeerError` with code `.unknownPeer`, `.invalidValue` for a name of no database of the app, or `.storage`.
     public func share(_ databases: NameSet, withPeer id: String) throws(PeerError) {
+        for name in databases where !PairedPeer.isShareable(name) { throw .unshareable(name) }
         try change { file throws(PeerError) in
             guard let place = file.peers.firstIndex(where: { $0.id == id }) else {
                 throw .unknownPeer(id)
@@ -126,7 +128,8 @@ public final class PeerDevice: Sendable {
         }
     }
 
-    /// Ends the pairing with a device: it is refused from now on. It can be paired again by a new link.
+    /// Ends the pairing with a device: it is refused from now on. It can be paired again by a new link; those that were shown
+    /// before are withdrawn.
     ///
     /// - Parameter id: The peer.
     /// - Throws: `PeerError` with code `.unknownPeer` or `.storage`.
@@ -137,10 +140,14 @@ public final class PeerDevice: Sendable {
             }
             file.peers.remove(at: place)
         }
+        withdrawLinks()
     }
 
-    /// The devices that it is paired with: at once, and again each time that one is paired, renamed or revoked, by this program or
-    /// another. A reader that is slow is given the newest list. The sequence ends when its task is cancelled.
+    /// Ends all links that this program has shown, and the pairings that are not done.
+    public func withdrawLinks() { state.withLock { $0.offers.removeAll() } }
+
+    /// The devices that it is paired with: at once, and again each time that one is paired, renamed, revoked, or reached at an address
+    /// that is new, by this program or another. A reader that is slow is given the newest list. The sequence ends when its task is cancelled.
     public func peerChanges() -> AsyncStream<[PairedPeer]> {
         let (stream, continuation) = AsyncStream<[PairedPeer]>.makeStream(
             bufferingPolicy: .bufferingNewest(1))
@@ -148,8 +155,11 @@ public final class PeerDevice: Sendable {
         state.withLock { state in
             state.nextFollower += 1
             let number = state.nextFollower
-            // The sequence holds the device for as long as it is read.
-            continuation.onTermination = { _ in self.endFollowing(number) }
+            // The sequence holds the device for as long as it is read. Its end comes with a lock of its task, which a `yield` under
+            // the mutex takes, too; so the mutex is taken elsewhere.
+            continuation.onTermination = { _ in
+                DispatchQueue.global().async { self.endFollowing(number) }
+            }
             state.followers[number] = continuation
             continuation.yield(state.file.peers)
             guard state.timer == nil else { return }
@@ -182,7 +192,10 @@ public final class PeerDevice: Sendable {
         state.withLock { state in
             let stamp = Files.stamp(of: path)
             guard stamp != state.stamp else { return }
-            set((try? PeersFile.load(path)) ?? PeersFile(name: state.file.name), stamp, &state)
+            do { set(try PeersFile.load(path), stamp, &state) } catch {
+                // Looked at again at the next request: the process may only lack a descriptor now.
+                set(PeersFile(name: state.file.name, port: state.file.port), nil, &state)
+            }
         }
     }
 

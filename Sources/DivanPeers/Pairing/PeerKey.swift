@@ -4,7 +4,7 @@ internal import DivanListener
 
 /// What two devices derive from their keys and the secret of a link, each for itself.
 ///
-///     secret of the link, both keys ──► the six digits on both screens
+///     secret of the link, both keys ──► the key of the digits, with both nonces ──► the digits on both screens
 ///                                  └──► the pair's secret ──► the marks of a day, by which they find each other
 ///
 /// The device that made the link comes first. Each value has a label of its own, so that one tells nothing about another.
@@ -12,14 +12,24 @@ enum PeerKey {
     /// The ID of the device that has a key.
     static func id(of key: [UInt8]) -> String { Hexadecimal.text(Array(key.prefix(16))) }
 
+    /// What the digits are made of, besides the nonces.
+    static func codeKey(_ link: [UInt8], host: [UInt8], guest: [UInt8]) -> [UInt8] {
+        derive("divan pairing code", link, host + guest)
+    }
+
     /// The digits that both devices show: `483 019`.
-    static func code(_ link: [UInt8], host: [UInt8], guest: [UInt8]) -> String {
-        let bytes = derive("divan pairing code", link, host + guest)
+    static func code(_ codeKey: [UInt8], hostNonce: [UInt8], guestNonce: [UInt8]) -> String {
+        let bytes = derive("divan pairing digits", codeKey, hostNonce + guestNonce)
         let number =
             bytes.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64(clamping: $1) } % 1_000_000
         let digits = String(number)
         let padded = String(repeating: "0", count: 6 - digits.count) + digits
         return "\(padded.prefix(3)) \(padded.suffix(3))"
+    }
+
+    /// What binds a guest to its nonce before it is told the host's.
+    static func commitment(to nonce: [UInt8], of guest: [UInt8]) -> [UInt8] {
+        derive("divan pairing commitment", nonce, guest)
     }
 
     /// The secret that the two devices keep.

@@ -5,13 +5,16 @@ internal import DivanSystem
 
 /// The file `peers.json`: what a device calls itself, and the devices that it is paired with.
 ///
-///     {"name": "Ann's laptop",
-///      "peers": [{"key": "…", "name": "Bob's phone", "databases": ["notes"], "secret": "…", "paired": 1795224062}]}
+///     {"name": "Ann's laptop", "port": 49213,
+///      "peers": [{"key": "…", "name": "Bob's phone", "databases": ["notes"], "secret": "…", "paired": 1795224062,
+///                 "place": {"addresses": ["192.168.1.7"], "port": 49213}}]}
 ///
 /// Only its owner may read it. Programs that change it at the same time wait for each other: what one has revoked, another
 /// does not bring back.
 struct PeersFile: Sendable {
     var name: String?
+    /// The port that the device listened on last.
+    var port: UInt16?
     var peers: [PairedPeer] = []
 
     /// Tells one writing of the file from the next; nil while there is none.
@@ -27,6 +30,7 @@ struct PeersFile: Sendable {
         else { throw .malformedFile }
         var file = PeersFile()
         file.name = value["name"]?.string
+        file.port = value["port"]?.int64.flatMap(UInt16.init(exactly:))
         for item in list {
             guard let peer = PairedPeer(item) else { throw .malformedFile }
             file.peers.append(peer)
@@ -54,6 +58,7 @@ struct PeersFile: Sendable {
         let result = try change(&file)
         var value: JSONObject = ["peers": .array(file.peers.map(\.json))]
         if let name = file.name { value["name"] = .string(name) }
+        if let port = file.port { value["port"] = .integer(Int64(clamping: port)) }
         var text: [UInt8] = []
         JSONWriter.append(.object(value), to: &text, pretty: true)
         guard OwnersFile.replace(path, text) else { throw .unwritableFile }

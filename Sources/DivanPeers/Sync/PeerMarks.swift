@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDiscovery
+internal import DivanListener
 internal import DivanSystem
 
 /// The marks by which a device shows its peers, and no other device, that it is there.
 ///
 /// For each peer there is a mark of six bytes, which the two derive from what only they know and the date. So a service tells
-/// neither a name, nor a key, nor anything that is the same tomorrow; random marks fill it up to a multiple of eight, so that it does not
-/// tell the number of peers either.
+/// neither a name, nor a key, nor anything that is the same tomorrow; marks that only the device can tell from others fill it up to a multiple of
+/// eight, so that it does not tell the number of peers either. They stay the same all day, or two texts would tell them apart.
+///
+/// This is for those who only listen: who connects is shown a certificate, which stays the same.
 enum PeerMarks {
     private static let day: Int64 = 86_400
     /// So many marks stand in one string of a text, which has at most 254 bytes.
@@ -17,12 +20,17 @@ enum PeerMarks {
     static var today: Int64 { WallClock.secondsSince1970 / day }
 
     /// What a device tells about itself.
-    static func text(for peers: [PairedPeer], key: [UInt8], day: Int64) -> ServiceText {
-        var marks = peers.map { PeerKey.mark($0.secret, of: key, day: day) }
+    static func text(for peers: [PairedPeer], of own: ListenerTLS, day: Int64) -> ServiceText {
+        var marks = peers.map { PeerKey.mark($0.secret, of: own.keyDigest, day: day) }
         while marks.isEmpty || marks.count % 8 != 0 {
-            marks.append(RandomBytes.make(PeerKey.markLength))
+            marks.append(
+                Array(
+                    Secrets.sign(
+                        Array("divan filler \(day) \(marks.count)".utf8), key: Array(own.key.utf8)
+                    )
+                    .prefix(PeerKey.markLength)))
         }
-        marks.shuffle()
+        marks.sort { $0.lexicographicallyPrecedes($1) }
         var strings = [Array("v=1".utf8)]
         var start = 0
         while start < marks.count {

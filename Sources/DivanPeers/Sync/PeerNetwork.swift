@@ -45,3 +45,10 @@ final class MulticastNetwork: PeerNetwork {
         discovery.stop()
     }
 }
+
+/// No network: only known addresses are tried.
+struct NoNetwork: PeerNetwork {
+    func announce(port: UInt16, _ text: ServiceText) {}
+    func services() -> AsyncStream<[DiscoveredService]> { AsyncStream { _ in } }
+    func leave() {}
+}

@@ -7,7 +7,7 @@ public import DivanReplication
 public struct PeerStatus: Sendable, Identifiable {
     /// Where a peer is.
     public enum Presence: String, Sendable, Hashable, CaseIterable {
-        /// It is not seen on this network.
+        /// It is not seen on this network, and does not answer where it was before.
         case away
         /// It is seen, and asked to prove itself.
         case connecting

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DivanDiscovery
+internal import Dispatch
 internal import DivanDatabase
 public import DivanJSON
 public import DivanListener
@@ -23,6 +24,11 @@ internal import Synchronization
 /// pulls, documents go both ways. When a peer leaves, the pulls from it end without an error; they go on when it
 /// returns. A peer that was revoked is let go at once, and one that was paired meanwhile is taken up.
 ///
+/// Not every network lets multicast through. So a peer that is not seen is looked for where it was last reached: at the addresses
+/// of the link at first, then where it was met or said that it is. A device that reaches its peer tells it where it listens,
+/// so it is enough when one of the two finds the other. Addresses are kept across restarts, and a listener of a device takes
+/// its former port again if that is free.
+///
 /// A database that is shared and not here yet is made.
 ///
 /// ## State
@@ -35,6 +41,11 @@ public final class PeerSync: Sendable {
         public var databases: NameSet?
         /// The type of the service that the devices announce.
         public var serviceType = ServiceType.divan
+        /// Whether a peer that is not seen is looked for where it was last reached, at most a minute after it is there. On another
+        /// network that address may be another device's, which learns that a connection was tried, and nothing else.
+        public var triesKnownAddresses = true
+        /// Whether design documents of peers are stored here. They hold code, which a listener may compile.
+        public var takesDesignDocuments = false
         /// Changes the settings of each pull before it starts, such as its filter. Its trust, certificate and remote name are
         /// set afterwards.
         public var configure: (@Sendable (inout ReplicationConfiguration) -> Void)?
@@ -47,13 +58,15 @@ public final class PeerSync: Sendable {
     }
 
     struct State {
-        var services: [DiscoveredService] = []
+        /// Where services are, by the marks that they show.
+        var spots: [[UInt8]: [PeerSpot]] = [:]
         var visits: NameMap<PeerVisit> = [:]
         var statuses: NameMap<PeerStatus> = [:]
         var order: [String] = []
         var followers: [Int: AsyncStream<[PeerStatus]>.Continuation] = [:]
         var nextFollower = 0
         var port: UInt16 = 0
+        var announced: (day: Int64, peers: NameSet) = (0, [])
         var network: (any PeerNetwork)?
         var tasks: [Task<Void, Never>] = []
     }
@@ -76,25 +89,32 @@ public final class PeerSync: Sendable {
 
     /// Begins to look for peers, and goes on until `stop()`. Starting what has started does nothing.
     ///
-    /// - Throws: `PeerError` with code `.invalidValue` when the listener does not listen or has no device, or `.unreachable` when
-    ///   the network cannot be used.
+    /// - Throws: `PeerError` with code `.invalidValue` when the listener does not listen, has no device, or has a rule of the app for
+    ///   each write (`ListenerAuthorization.writing`), which a pull would not ask; or `.unreachable` when
+    ///   multicast cannot be used and known addresses are not tried.
     public func start() throws(PeerError) {
         guard let device = listener.options.device, let port = listener.port else {
             throw .noDevice
         }
+        guard listener.options.authorization.writing == nil else { throw .rulesOfWriting }
         let isRunning = state.withLock { $0.network != nil }
         guard !isRunning else { return }
         let day = PeerMarks.today
-        let network: any PeerNetwork =
-            if let make = options.network { try make() } else {
-                try MulticastNetwork(options.serviceType)
-            }
+        let network = try makeNetwork()
+        let peers = device.peers
         try network.announce(
-            port: port,
-            PeerMarks.text(for: device.peers, key: device.identity.keyDigest, day: day))
-        state.withLock { state in
+            port: port, PeerMarks.text(for: peers, of: device.identity, day: day))
+        let isFirst = state.withLock { state in
+            guard state.network == nil else { return false }
             state.network = network
+            return true
+        }
+        // Another thread has started it meanwhile.
+        guard isFirst else { return network.leave() }
+        device.setSynchronising(true)
+        state.withLock { state in
             state.port = port
+            state.announced = (day, NameSet(peers.map(\.id)))
             let services = network.services()
             state.tasks = [
                 Task { for await found in services { see(found) } },
@@ -117,17 +137,29 @@ public final class PeerSync: Sendable {
             defer {
                 state.tasks = []
                 state.visits = [:]
-                state.services = []
+                state.spots = [:]
                 state.network = nil
             }
             for task in state.tasks { task.cancel() }
             return (Array(state.visits.values), state.network)
         }
+        // Before the goodbye, upon which peers may greet it where they know it.
+        if network != nil { listener.options.device?.setSynchronising(false) }
         network?.leave()
         for visit in visits { await visit.end() }
         state.withLock { state in
             for id in state.order { state.statuses[id]?.becomeAway() }
             state.tell()
+        }
+    }
+
+    private func makeNetwork() throws(PeerError) -> any PeerNetwork {
+        if let make = options.network { return try make() }
+        do { return try MulticastNetwork(options.serviceType) } catch {
+            guard options.triesKnownAddresses else { throw error }
+            Log.replication.warning(
+                "Peers are looked for at known addresses only: \(error.message)")
+            return NoNetwork()
         }
     }
 
@@ -144,8 +176,11 @@ public final class PeerSync: Sendable {
         state.withLock { state in
             state.nextFollower += 1
             let number = state.nextFollower
+            // Elsewhere, since the end of a sequence comes with a lock of its task, which a `yield` under the mutex takes, too.
             continuation.onTermination = { [weak self] _ in
-                self?.state.withLock { $0.followers[number] = nil }
+                DispatchQueue.global().async { [weak self] in
+                    self?.state.withLock { $0.followers[number] = nil }
+                }
             }
             state.followers[number] = continuation
             continuation.yield(state.list)
@@ -165,10 +200,21 @@ public final class PeerSync: Sendable {
 
     // MARK: - What happens
 
+    /// So many addresses of a service are looked at, and so many services that show one mark.
+    private static let mostSpots = 8
+
     /// The services on the network are others than before.
     private func see(_ services: [DiscoveredService]) {
+        var spots: [[UInt8]: [PeerSpot]] = [:]
+        for service in services {
+            let found = service.spots.prefix(Self.mostSpots)
+            for mark in PeerMarks.marks(of: service.text)
+            where (spots[mark]?.count ?? 0) < Self.mostSpots * Self.mostSpots {
+                spots[mark, default: []] += found
+            }
+        }
         let visits = state.withLock { state in
-            state.services = services
+            state.spots = spots
             return Array(state.visits.values)
         }
         for visit in visits { visit.look() }
@@ -176,13 +222,9 @@ public final class PeerSync: Sendable {
 
     /// The peers, or the date, are others than before.
     private func follow(_ peers: [PairedPeer], _ device: PeerDevice) {
-        let text = PeerMarks.text(
-            for: peers, key: device.identity.keyDigest, day: PeerMarks.today)
         let gone = state.withLock { state -> [PeerVisit] in
-            guard let network = state.network else { return [] }
-            do { try network.announce(port: state.port, text) } catch {
-                Log.replication.warning("The peers' marks cannot be announced: \(error)")
-            }
+            guard state.network != nil else { return [] }
+            state.announce(peers, device)
             state.order = peers.map(\.id)
             var gone: [PeerVisit] = []
             for (id, visit) in state.visits where !peers.contains(where: { $0.id == id }) {
@@ -207,28 +249,67 @@ public final class PeerSync: Sendable {
         for visit in gone { Task { await visit.end() } }
     }
 
-    /// The peer as it is now, and its service; nil for either that is not there.
-    func place(of id: String) -> (peer: PairedPeer?, service: DiscoveredService?) {
+    /// The peer as it is now, and where it may be; nil when it is no longer paired.
+    func whereabouts(of id: String) -> PeerWhereabouts? {
         let day = PeerMarks.today
         return state.withLock { state in
-            guard let peer = state.statuses[id]?.peer else { return (nil, nil) }
-            let expected = PeerMarks.expected(of: peer, day: day)
-            let service = state.services.first { service in
-                let marks = PeerMarks.marks(of: service.text)
-                return expected.contains { marks.contains($0) }
-            }
-            return (peer, service)
+            guard let peer = state.statuses[id]?.peer else { return nil }
+            let spots = PeerMarks.expected(of: peer, day: day).flatMap { state.spots[$0] ?? [] }
+            return PeerWhereabouts(
+                peer: peer, seen: spots,
+                known: options.triesKnownAddresses ? peer.place?.spots ?? [] : [])
         }
+    }
+
+    /// Where this device tells its peers that it listens.
+    var ownPlace: PeerPlace? {
+        let port = state.withLock { $0.port }
+        return PeerPlace(listener.hosts.compactMap { PeerAddress($0.utf8) }, port: port)
     }
 
     /// The databases that take part with a peer.
     func databases(with peer: PairedPeer) -> NameSet {
-        guard let chosen = options.databases else { return peer.databases }
-        return NameSet(peer.databases.filter { chosen.contains($0) })
+        NameSet(
+            peer.databases.filter { name in
+                PairedPeer.isShareable(name) && (options.databases?.contains(name) ?? true)
+            })
     }
 }
 
+/// Where a peer may be, at a moment.
+struct PeerWhereabouts {
+    let peer: PairedPeer
+    /// Where a device announces itself that may be the peer: others can copy its marks.
+    let seen: [PeerSpot]
+    /// Where it was before.
+    let known: [PeerSpot]
+
+    /// Those that are tried, each once: where it was before goes first, so that no stranger with a copied mark is in its way.
+    var tried: [PeerSpot] {
+        var spots: [PeerSpot] = []
+        for spot in known.filter(seen.contains) + seen.prefix(16) + known
+        where !spots.contains(spot) {
+            spots.append(spot)
+        }
+        return spots
+    }
+
+    /// Whether the peer may still be where it has proven itself.
+    func contains(_ spot: PeerSpot) -> Bool { seen.contains(spot) || known.contains(spot) }
+}
+
 extension PeerSync.State {
+    /// Announces the marks, if they are others than those that are announced.
+    mutating func announce(_ peers: [PairedPeer], _ device: PeerDevice) {
+        let wanted = (day: PeerMarks.today, peers: NameSet(peers.map(\.id)))
+        guard wanted != announced else { return }
+        let text = PeerMarks.text(for: peers, of: device.identity, day: wanted.day)
+        do {
+            try network?.announce(port: port, text)
+            announced = wanted
+        } catch { Log.replication.warning("The peers' marks cannot be announced: \(error)") }
+    }
+
     var list: [PeerStatus] { order.compactMap { statuses[$0] } }
 
     func tell() {

@@ -37,7 +37,7 @@ import Testing
         let paired = try tool.run("pair", link, "bob", "--name", "Bob")
         #expect(paired.status == 0, "\(paired.err)")
         #expect(paired.out.hasPrefix("Paired with Ann ("))
-        #expect(server.waitForOutput("Paired with Bob ("))
+        #expect(server.waitForOutput("Pairing with Bob ("))
         let digits = try #require(paired.out.firstMatch(of: /show ([0-9]{3} [0-9]{3})\./)?.1)
         #expect(server.output.contains("show \(digits)."))
 
@@ -64,6 +64,22 @@ import Testing
                 == ExitCode.notFound.rawValue)
         server.interrupt()
         #expect(try server.wait().status == 0)
+    }
+
+    @Test func `documents that are here already are shared only if the user says so`() throws {
+        let (server, link) = try serve()
+        try FileManager.default.createDirectory(
+            atPath: tool.path("bob"), withIntermediateDirectories: true)
+        try tool.run("create", "bob/notes.divan")
+        try tool.run("put", "bob/notes.divan", "mine", input: "{}")
+        let refused = try tool.run("pair", link, "bob")
+        #expect(refused.status == ExitCode.conflict.rawValue)
+        #expect(refused.err.contains("--share-existing"))
+        // The link was not used up by that. It may also come by standard input, out of the list of processes.
+        let paired = try tool.run("pair", "-", "bob", "--share-existing", input: link + "\n")
+        #expect(paired.status == 0, "\(paired.err)")
+        server.interrupt()
+        _ = try server.wait()
     }
 
     @Test func `the code is drawn, and written to a file`() throws {

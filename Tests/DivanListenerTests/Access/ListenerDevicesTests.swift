@@ -11,6 +11,7 @@ import Testing
 
 /// Devices that may be changed while requests come.
 private final class TestDevices: ListenerDevices {
+    let key: [UInt8]? = nil
     let known = Mutex<[[UInt8]: ListenerDevice]>([:])
     let refusal: PairingRefusal?
 
@@ -25,6 +26,12 @@ private final class TestDevices: ListenerDevices {
         if let refusal { throw refusal }
         return ["name": "host", "got": .object(request)]
     }
+
+    func greet(_ greeting: JSONObject, key: [UInt8]) -> Bool { greeting["port"] != nil }
+
+    let port = Mutex<UInt16?>(nil)
+    var lastPort: UInt16? { port.withLock { $0 } }
+    func keep(port: UInt16) { self.port.withLock { $0 = port } }
 }
 
 /// What devices that are known by their keys may do.
@@ -118,6 +125,42 @@ private final class TestDevices: ListenerDevices {
         #expect(site.send("GET", "/notes/a", key: Self.key).status == 401)
     }
 
+    @Test
+    func `a body that ends, and an answer that goes on, after a device was revoked are refused`()
+        throws
+    {
+        let devices = Self.paired()
+        let site = try site(devices)
+        let notes = try site.manager.database(named: "notes")
+        try notes.inBatch {
+            for number in 0..<5_000 {
+                try notes.put(DocumentID("d\(number)"), ["n": 1], parent: nil)
+            }
+        }
+        func head(_ method: String, _ target: String) -> RequestHead {
+            var head = RequestHead(
+                method: method, target: target,
+                headers: ["Host": "localhost", "Content-Type": "application/json"])
+            head.certificate.key = Self.key
+            return head
+        }
+        // Who it is was found out when the head came.
+        let put = head("PUT", "/notes/late")
+        var late = ListenerRequest(put, body: .bytes(Array(#"{"n":1}"#.utf8)))
+        late.identity = site.router.identity(of: put, mayTakeLong: false)
+        let list = site.router.respond(ListenerRequest(head("GET", "/notes/_all_docs")))
+        guard case .stream(let pieces, _) = list.body else {
+            Issue.record("A long list is produced in steps.")
+            return
+        }
+        _ = try pieces.next()
+        devices.known.withLock { $0 = [:] }
+        #expect(throws: HTTPFailure.self) { try pieces.next() }
+        #expect(site.router.respond(late).status == 403)
+        #expect(try !notes.contains("late"))
+        pieces.cancel()
+    }
+
     @Test func `a name and password go before the key of a device`() throws {
         let site = try site(Self.paired())
         let basic: HTTPHeaders = [
@@ -146,8 +189,19 @@ private final class TestDevices: ListenerDevices {
         }
     }
 
+    @Test func `a paired device greets, and no other client does`() throws {
+        let site = try site(Self.paired())
+        let body = #"{"port":49213}"#
+        #expect(site.send("POST", "/_divan/greet", body, key: Self.key).status == 200)
+        #expect(site.send("POST", "/_divan/greet", "{}", key: Self.key).status == 404)
+        #expect(site.send("POST", "/_divan/greet", "[]", key: Self.key).status == 400)
+        #expect(site.send("POST", "/_divan/greet", body, key: Self.stranger).status == 403)
+        #expect(site.send("POST", "/_divan/greet", body).status == 403)
+    }
+
     @Test func `a listener without devices neither pairs nor knows keys`() throws {
         let site = try TestSite()
+        #expect(site.send("POST", "/_divan/greet", "{}", key: Self.key).status == 404)
         #expect(site.send("POST", "/_divan/pair", "{}", key: Self.key).status == 404)
         var options = ListenerOptions()
         options.devices = Self.paired()

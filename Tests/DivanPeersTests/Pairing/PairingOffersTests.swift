@@ -61,18 +61,29 @@ import Testing
     @Test func `what two devices derive is the same for both and another for any other input`() {
         let link = [UInt8](repeating: 1, count: 16)
         let (host, guest) = ([UInt8](repeating: 2, count: 32), [UInt8](repeating: 3, count: 32))
+        func code(
+            _ link: [UInt8], _ host: [UInt8], _ guest: [UInt8], _ one: UInt8, _ other: UInt8
+        ) -> String {
+            PeerKey.code(
+                PeerKey.codeKey(link, host: host, guest: guest),
+                hostNonce: [UInt8](repeating: one, count: 16),
+                guestNonce: [UInt8](repeating: other, count: 16))
+        }
         let codes = [
-            PeerKey.code(link, host: host, guest: guest),
-            PeerKey.code(link, host: guest, guest: host),
-            PeerKey.code([UInt8](repeating: 4, count: 16), host: host, guest: guest),
+            code(link, host, guest, 5, 6), code(link, guest, host, 5, 6),
+            code(link, host, guest, 6, 5),
+            code(link, host, guest, 5, 7),
+            code([UInt8](repeating: 4, count: 16), host, guest, 5, 6),
         ]
-        #expect(Set(codes).count == 3)
+        #expect(Set(codes).count == 5)
         #expect(codes.allSatisfy { $0.utf8.count == 7 })
         let secret = PeerKey.secret(link, host: host, guest: guest)
         let marks = [
             PeerKey.mark(secret, of: host, day: 1), PeerKey.mark(secret, of: guest, day: 1),
             PeerKey.mark(secret, of: host, day: 2), PeerKey.mark(link, of: host, day: 1),
         ]
+        let nonce = [UInt8](repeating: 5, count: 16)
+        #expect(PeerKey.commitment(to: nonce, of: guest) != PeerKey.commitment(to: nonce, of: host))
         #expect(Set(marks).count == 4)
         #expect(marks.allSatisfy { $0.count == PeerKey.markLength })
     }

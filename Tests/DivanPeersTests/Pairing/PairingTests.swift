@@ -91,7 +91,9 @@ import Testing
         #expect(ann.device.peers.isEmpty && bob.device.peers.isEmpty)
     }
 
-    @Test func `who guesses secrets is locked out before long, and the user's word counts`()
+    @Test
+    func
+        `who guesses secrets is locked out before long, without those who have a link, and the user's word counts`()
         async throws
     {
         let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
@@ -108,9 +110,9 @@ import Testing
         #expect(messages.count == 8)
         #expect(messages.first?.contains("not known") == true)
         #expect(messages.last?.contains("Too many wrong links") == true)
-        // The lock is of the network, so the right secret from there has to wait as well, and is not used up.
-        #expect(await code { _ = try await bob.device.pair(with: real) } == .refused)
-        #expect(ann.device.peers.isEmpty)
+        // A device that has a link is not kept out by those who guess.
+        _ = try await bob.device.pair(with: real)
+        #expect(ann.device.peers.count == 1)
 
         let (carl, dora) = (try TestPeer("Carl"), try TestPeer("Dora"))
         let declined = try carl.listener.link(for: carl.notes) { _ in false }
@@ -185,5 +187,155 @@ import Testing
         {
             #expect(!text.contains(secret) && !text.contains(link.text))
         }
+    }
+
+    @Test func `what the host says of its key and of databases counts for nothing`() async throws {
+        let (ann, bob, mallory) = (
+            try TestPeer("Ann"), try TestPeer("Bob"), try TestPeer("Mallory")
+        )
+        try await ann.pair(with: bob)
+        let before = bob.device.peers[0]
+        _ = try bob.manager.database(named: "private")
+        var options = ListenerOptions()
+        options.tls = mallory.device.identity
+        options.devices = LyingDevices(
+            key: mallory.device.identity.keyDigest,
+            lies: [
+                "key": .string(Hexadecimal.text(ann.device.identity.keyDigest)),
+                "databases": ["private", "_users", "_replicator", "../x", "\u{1B}[2J"],
+            ])
+        let liar = Listener(mallory.manager, options)
+        try liar.start()
+        defer { liar.stop() }
+        let link = try PeerLink(
+            PeerEndpoint(
+                addresses: ["127.0.0.1"], port: Int(#require(liar.port)),
+                fingerprint: mallory.device.identity.fingerprint), database: "notes",
+            invitation: PeerInvitation(lasting: .seconds(60)))
+        let pairing = try await bob.device.pair(with: link)
+        #expect(pairing.peer.id == mallory.device.id)
+        #expect(pairing.peer.databases == ["notes"])
+        // Ann is who she was.
+        #expect(bob.device.peers.first == before)
+        #expect(try await bob.answer(to: mallory, "private")?.code == .forbidden)
+        #expect(throws: PeerError.self) {
+            try bob.device.share(["_users"], withPeer: mallory.device.id)
+        }
+    }
+
+    @Test
+    func
+        `the digits are on both screens before the user is asked, and no key or nonce can be chosen for them`()
+        async throws
+    {
+        let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
+        let shown = Mutex<[String]>([])
+        let link = try ann.listener.link(for: ann.notes) { candidate in
+            // The guest shows them already.
+            shown.withLock { $0.last == candidate.code }
+        }
+        let pairing = try await bob.device.pair(with: link) { code in
+            shown.withLock { $0.append(code) }
+        }
+        #expect(shown.withLock { $0 } == [pairing.code])
+
+        // A guest that opens its commitment with another nonce is refused.
+        let device = ann.device
+        let (key, secret) = (
+            [UInt8](repeating: 5, count: 32), try ann.link().invitation.secret.bytes
+        )
+        let nonce = [UInt8](repeating: 1, count: 16)
+        _ = try device.pair(
+            [
+                "secret": .string(Hexadecimal.text(secret)), "name": "Eve",
+                "commitment": .string(Hexadecimal.text(PeerKey.commitment(to: nonce, of: key))),
+            ], key: key, network: "here")
+        let other = [UInt8](repeating: 2, count: 16)
+        #expect(throws: PairingRefusal.malformed) {
+            try device.pair(
+                ["opening": .string(Hexadecimal.text(other))], key: key, network: "here")
+        }
+        // That was its only guess.
+        #expect(throws: PairingRefusal.unknownLink) {
+            try device.pair(
+                ["opening": .string(Hexadecimal.text(nonce))], key: key, network: "here")
+        }
+        #expect(device.peers.map(\.id) == [bob.device.id])
+    }
+
+    @Test
+    func `a user who thinks for long holds up nothing, and a guest that has gone is not paired`()
+        async throws
+    {
+        let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
+        let gate = AsyncStream<Bool>.makeStream()
+        let isAsked = Mutex(false)
+        let link = try ann.listener.link(for: ann.notes) { _ in
+            isAsked.withLock { $0 = true }
+            for await answer in gate.stream { return answer }
+            return false
+        }
+        let task = Task { try await bob.device.pair(with: link) }
+        await eventually { isAsked.withLock { $0 } }
+        task.cancel()
+        let outcome = await task.result
+        #expect(throws: PeerError.self) { try outcome.get() }
+        gate.continuation.yield(true)
+        // The listener is not held up, and stops at once.
+        let began = ContinuousClock.now
+        ann.listener.stop()
+        #expect(.now - began < .seconds(5))
+        #expect(ann.device.peers.isEmpty && bob.device.peers.isEmpty)
+    }
+
+    @Test
+    func `links end with their listener, when they are withdrawn, and when a device is revoked`()
+        async throws
+    {
+        let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
+        let stopped = try ann.link()
+        ann.listener.stop()
+        try ann.listener.start()
+        let withdrawn = try ann.link()
+        ann.device.withdrawLinks()
+        try await ann.pair(with: bob)
+        let older = try ann.link()
+        try ann.device.revoke(bob.device.id)
+        for link in [stopped, withdrawn, older] {
+            let moved = try PeerLink(
+                PeerEndpoint(
+                    addresses: ["127.0.0.1"], port: Int(#require(ann.listener.port)),
+                    fingerprint: link.endpoint.fingerprint), database: "notes",
+                invitation: link.invitation)
+            #expect(await code { _ = try await bob.device.pair(with: moved) } == .refused)
+        }
+        #expect(ann.device.peers.isEmpty)
+    }
+
+    @Test func `a listener does not start with another key than its device's`() throws {
+        let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
+        var options = ListenerOptions()
+        options.device = ann.device
+        options.tls = bob.device.identity
+        #expect(throws: DatabaseError.self) { try Listener(ann.manager, options).start() }
+    }
+}
+
+/// A host that tells a guest what it likes.
+private struct LyingDevices: ListenerDevices {
+    let key: [UInt8]?
+    let lies: JSONObject
+    var lastPort: UInt16? { nil }
+
+    func device(withKey key: [UInt8]) -> ListenerDevice? { nil }
+    func keep(port: UInt16) {}
+    func greet(_ greeting: JSONObject, key: [UInt8]) -> Bool { false }
+
+    func pair(_ request: JSONObject, key: [UInt8], network: String) throws -> JSONObject {
+        var answer = lies
+        answer["name"] = "Nice"
+        answer["nonce"] = .string(Hexadecimal.text([UInt8](repeating: 1, count: 16)))
+        answer["state"] = "paired"
+        return answer
     }
 }

@@ -100,7 +100,7 @@ import Testing
         // One that is paired already finds room.
         try device.add(Self.peer(1, "again"))
         #expect(device.peers.count == PeerDevice.mostPeers)
-        let text = PeerMarks.text(for: device.peers, key: device.identity.keyDigest, day: 20_000)
+        let text = PeerMarks.text(for: device.peers, of: device.identity, day: 20_000)
         #expect(throws: Never.self) { try text.check() }
     }
 
@@ -118,5 +118,24 @@ import Testing
         #expect(await changes.next()?.count == 2)
         try other.revoke(other.peers[0].id)
         #expect(await changes.next()?.count == 1)
+    }
+
+    @Test func `readers that end while the peers change stop neither the device nor its tasks`()
+        async throws
+    {
+        let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
+        try await ann.pair(with: bob)
+        let id = bob.device.id
+        let changing = Running {
+            for number in 0..<300 { try ann.device.rename(peer: id, to: "Bob \(number)") }
+        }
+        while !changing.isDone(within: 0) {
+            let reader = Task { for await _ in ann.device.peerChanges() {} }
+            await Task.yield()
+            reader.cancel()
+            await reader.value
+        }
+        _ = try changing.value()
+        #expect(ann.device.peers.first?.name == "Bob 299")
     }
 }

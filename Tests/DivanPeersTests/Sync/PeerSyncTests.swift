@@ -26,6 +26,9 @@ import Testing
         return sync
     }
 
+    /// Has peers meet only where they see each other.
+    private func seenOnly(_ options: inout PeerSync.Options) { options.triesKnownAddresses = false }
+
     private func presence(_ sync: PeerSync) -> [PeerStatus.Presence] {
         sync.currentStatuses.map(\.presence)
     }
@@ -53,7 +56,7 @@ import Testing
     {
         let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
         try await ann.pair(with: bob)
-        let (one, other) = (try sync(ann), try sync(bob))
+        let (one, other) = (try sync(ann, seenOnly), try sync(bob, seenOnly))
         try ann.notes.put("a", ["n": 1], parent: nil)
         try await eventually { try bob.notes.contains("a") }
         network.setHidden(true)
@@ -83,8 +86,16 @@ import Testing
         await eventually { other.currentStatuses.first?.isUpToDate == true }
         await one.stop()
         await eventually { presence(other) == [.away] }
+        let port = try #require(ann.listener.port)
         ann.listener.stop()
+        // Another program has the former port.
+        var options = ListenerOptions()
+        options.port = port
+        let taken = Listener(ann.manager, options)
+        try taken.start()
+        defer { taken.stop() }
         try ann.listener.start()
+        #expect(ann.listener.port != port)
         one = try sync(ann)
         try ann.notes.put("new", ["n": 2], parent: nil)
         try await eventually { try bob.notes.contains("new") }
@@ -119,13 +130,13 @@ import Testing
     @Test func `a mark that another device copies leads to no peer`() async throws {
         let (ann, bob, eve) = (try TestPeer("Ann"), try TestPeer("Bob"), try TestPeer("Eve"))
         try await ann.pair(with: bob)
-        let other = try sync(bob)
+        let other = try sync(bob, seenOnly)
         // Eve has seen what Ann announces, and announces it with a port of her own.
         let place = network.join()
         try place.announce(
             port: #require(eve.listener.port),
             PeerMarks.text(
-                for: ann.device.peers, key: ann.device.identity.keyDigest, day: PeerMarks.today))
+                for: ann.device.peers, of: ann.device.identity, day: PeerMarks.today))
         await eventually { presence(other) == [.unreachable] }
         #expect(other.currentStatuses.first?.pulls.isEmpty == true)
         #expect(eve.device.peers.isEmpty)
@@ -135,6 +146,71 @@ import Testing
         try await eventually { try bob.notes.contains("a") }
         await one.stop()
         await other.stop()
+    }
+
+    @Test func `a mark that another device copies while the peer is there takes nothing away`()
+        async throws
+    {
+        let (ann, bob, eve) = (try TestPeer("Ann"), try TestPeer("Bob"), try TestPeer("Eve"))
+        try await ann.pair(with: bob)
+        // Eve's place comes before Ann's in all lists.
+        let place = network.join()
+        let (one, other) = (try sync(ann), try sync(bob))
+        try ann.notes.put("a", ["n": 1], parent: nil)
+        try await eventually { try bob.notes.contains("a") }
+        try place.announce(
+            port: #require(eve.listener.port),
+            PeerMarks.text(for: ann.device.peers, of: ann.device.identity, day: PeerMarks.today))
+        try ann.notes.put("b", ["n": 1], parent: nil)
+        try await eventually { try bob.notes.contains("b") }
+        #expect(presence(other) == [.connected])
+        await one.stop()
+        await other.stop()
+    }
+
+    @Test func `a database that one of two refuses does not hold up the others`() async throws {
+        let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
+        try await ann.pair(with: bob)
+        let photos = try ann.manager.database(named: "photos")
+        _ = try await bob.device.pair(with: ann.listener.link(for: photos))
+        try ann.device.share(["photos"], withPeer: bob.device.id)
+        let (one, other) = (try sync(ann), try sync(bob))
+        try photos.put("p", ["n": 1], parent: nil)
+        try await eventually {
+            try bob.manager.existingDatabase(named: "photos")?.contains("p") == true
+        }
+        await eventually {
+            other.currentStatuses.first?.pulls["notes"]?.error?.code == .forbidden
+        }
+        try photos.put("later", ["n": 1], parent: nil)
+        try await eventually {
+            try bob.manager.existingDatabase(named: "photos")?.contains("later") == true
+        }
+        #expect(presence(other) == [.connected])
+        await one.stop()
+        await other.stop()
+    }
+
+    @Test(arguments: [false, true])
+    func `design documents of a peer are stored where the app takes them`(isTaken: Bool)
+        async throws
+    {
+        let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
+        try await ann.pair(with: bob)
+        try ann.notes.put("_design/code", ["language": "javascript"], parent: nil)
+        let one = try sync(ann)
+        let other = try sync(bob) { $0.takesDesignDocuments = isTaken }
+        try ann.notes.put("a", ["n": 1], parent: nil)
+        try await eventually { try bob.notes.contains("a") }
+        if isTaken { try await eventually { try bob.notes.contains("_design/code") } }
+        #expect(try bob.notes.contains("_design/code") == isTaken)
+        await one.stop()
+        await other.stop()
+    }
+
+    @Test func `a listener with a rule for each write is not synchronised past it`() throws {
+        let ann = try TestPeer("Ann") { $0.authorization.writing = { _, _, _ in true } }
+        #expect(throws: PeerError.self) { try sync(ann) }
     }
 
     @Test func `only the chosen databases take part`() async throws {
@@ -192,7 +268,7 @@ import Testing
                     key: bob.device.identity.keyDigest.map { $0 &+ UInt8(number) }, name: "Bob",
                     databases: ["notes"], secret: [UInt8](repeating: UInt8(number), count: 32))
             }
-            let text = PeerMarks.text(for: peers, key: ann.device.identity.keyDigest, day: 20_000)
+            let text = PeerMarks.text(for: peers, of: ann.device.identity, day: 20_000)
             let marks = PeerMarks.marks(of: text)
             for peer in peers {
                 #expect(
@@ -200,8 +276,11 @@ import Testing
                         PeerKey.mark(peer.secret, of: ann.device.identity.keyDigest, day: 20_000)))
             }
             let tomorrow = PeerMarks.text(
-                for: peers, key: ann.device.identity.keyDigest, day: 20_001)
+                for: peers, of: ann.device.identity, day: 20_001)
             #expect(PeerMarks.marks(of: tomorrow).isDisjoint(with: marks))
+            // Two texts of one day do not tell the true marks from the others.
+            let again = PeerMarks.text(for: peers, of: ann.device.identity, day: 20_000)
+            #expect(again == text)
             return marks.count
         }
         #expect([0, 1, 8].map(lengths) == [8, 8, 8])
