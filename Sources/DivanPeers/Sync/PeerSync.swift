@@ -60,6 +60,8 @@ public final class PeerSync: Sendable {
     struct State {
         /// Where services are, by the marks that they show.
         var spots: [[UInt8]: [PeerSpot]] = [:]
+        /// The marks that each peer may show today.
+        var marks: NameMap<[[UInt8]]> = [:]
         var visits: NameMap<PeerVisit> = [:]
         var statuses: NameMap<PeerStatus> = [:]
         var order: [String] = []
@@ -213,9 +215,11 @@ public final class PeerSync: Sendable {
                 spots[mark, default: []] += found
             }
         }
+        // Only those whose own place has changed look: strangers announce what they like, as often as they like.
         let visits = state.withLock { state in
+            let before = state.visits.map { ($0.key, state.seen($0.key)) }
             state.spots = spots
-            return Array(state.visits.values)
+            return before.filter { state.seen($0) != $1 }.compactMap { state.visits[$0.0] }
         }
         for visit in visits { visit.look() }
     }
@@ -231,14 +235,18 @@ public final class PeerSync: Sendable {
                 gone.append(visit)
                 state.visits[id] = nil
                 state.statuses[id] = nil
+                state.marks[id] = nil
             }
+            let day = PeerMarks.today
             for peer in peers {
+                let isNews = state.statuses[peer.id]?.peer != peer
                 if state.statuses[peer.id] == nil {
                     state.statuses[peer.id] = PeerStatus(peer: peer)
                 }
                 state.statuses[peer.id]?.peer = peer
+                state.marks[peer.id] = PeerMarks.expected(of: peer, day: day)
                 if let visit = state.visits[peer.id] {
-                    visit.look()
+                    if isNews { visit.look() }
                 } else {
                     state.visits[peer.id] = PeerVisit(peer.id, of: self, device)
                 }
@@ -251,12 +259,10 @@ public final class PeerSync: Sendable {
 
     /// The peer as it is now, and where it may be; nil when it is no longer paired.
     func whereabouts(of id: String) -> PeerWhereabouts? {
-        let day = PeerMarks.today
-        return state.withLock { state in
+        state.withLock { state in
             guard let peer = state.statuses[id]?.peer else { return nil }
-            let spots = PeerMarks.expected(of: peer, day: day).flatMap { state.spots[$0] ?? [] }
             return PeerWhereabouts(
-                peer: peer, seen: spots,
+                peer: peer, seen: state.seen(id),
                 known: options.triesKnownAddresses ? peer.place?.spots ?? [] : [])
         }
     }
@@ -308,6 +314,11 @@ extension PeerSync.State {
             try network?.announce(port: port, text)
             announced = wanted
         } catch { Log.replication.warning("The peers' marks cannot be announced: \(error)") }
+    }
+
+    /// Where devices announce themselves that may be a peer.
+    func seen(_ id: String) -> [PeerSpot] {
+        (marks[id] ?? []).flatMap { spots[$0] ?? [] }
     }
 
     var list: [PeerStatus] { order.compactMap { statuses[$0] } }
