@@ -163,6 +163,15 @@ let package = Package(
             dependencies: ["Divan"],
             path: "Examples/GettingStarted/Sources/GettingStarted"
         ),
+        // Apps of two devices: tasks that are shared, and pictures that are sent.
+        .executableTarget(
+            name: "DivanTodoLite", dependencies: ["Divan", "DivanListener", "DivanPeers"],
+            path: "Examples/TodoLite", exclude: ["README.md", "session.svg"]
+        ),
+        .executableTarget(
+            name: "DivanPhotoDrop", dependencies: ["Divan", "DivanListener", "DivanPeers"],
+            path: "Examples/PhotoDrop", exclude: ["README.md", "session.svg"]
+        ),
 
         // What only tests use: the suite that every storage engine runs, seeded randomness, golden
         // scripts, and the child process that is killed.
@@ -307,6 +316,10 @@ let package = Package(
                 "DivanSystem", "DivanTestSupport", "DivanTestChild",
             ]
         ),
+        .testTarget(
+            name: "DivanExampleTests",
+            dependencies: ["Divan", "DivanTodoLite", "DivanPhotoDrop", "DivanTestSupport"]
+        ),
     ]
 )
 
@@ -314,7 +327,8 @@ let package = Package(
 // look at memory as it likes.
 let lenient = [
     "DivanTestSupport", "DivanTestChild", "DivanStorageConformance", "DivanDemo",
-    "DivanGettingStarted", "DivanInterop", "DivanFuzzTargets", "DivanFuzz",
+    "DivanGettingStarted", "DivanTodoLite", "DivanPhotoDrop", "DivanInterop", "DivanFuzzTargets",
+    "DivanFuzz",
 ]
 for target in package.targets {
     var settings: [SwiftSetting] = [

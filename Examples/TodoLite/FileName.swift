@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Names of files that another device chose.
+enum FileName {
+    /// A name that leads nowhere else, is not hidden, and is free in a folder.
+    static func safe(_ name: String, in folder: URL) -> String {
+        let last = printable(name).split(separator: "/").last ?? ""
+        let visible = last.suffix(100).trimmingPrefix { $0 == "." }
+        let plain = visible.isEmpty ? "photo" : String(visible)
+        var (free, number) = (plain, 1)
+        while FileManager.default.fileExists(atPath: folder.appending(path: free).path) {
+            number += 1
+            free = "\(number)-\(plain)"
+        }
+        return free
+    }
+}
+
+/// A text without what would steer the terminal: another device may have written it.
+func printable(_ text: String) -> String {
+    String(
+        String.UnicodeScalarView(
+            text.unicodeScalars.filter {
+                ![.control, .format, .lineSeparator, .paragraphSeparator].contains(
+                    $0.properties.generalCategory)
+            }))
+}
