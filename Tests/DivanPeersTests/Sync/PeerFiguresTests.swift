@@ -86,7 +86,8 @@ import Testing
                 transferred += pull.transferred
             }
         }
-        let idle = try await cost { try await Task.sleep(for: .seconds(5)) }
+        let end = ContinuousClock.now + .seconds(5)
+        let idle = await cost { await eventually { ContinuousClock.now >= end } }
         for sync in syncs { await sync.stop() }
         let walls = mesh.wall / pull.wall
         print(
