@@ -96,7 +96,8 @@ struct NearbyReport {
                 // The counts begin anew with each burst.
                 if pull.transferred != now.transferred[name] ?? 0, pull.transferred > 0 {
                     lines.append(
-                        "\(status.peer.name): \(name): \(pull.transferred) documents received")
+                        "\(status.peer.name): \(name): \(Quantity.counted(pull.transferred, "document")) received"
+                    )
                 }
                 now.transferred[name] = pull.transferred
             }
