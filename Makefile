@@ -14,7 +14,7 @@
 # Each begins with scripts/bootstrap, which installs the system packages that are missing and is
 # instant when none is.
 
-.PHONY: bootstrap test test-one-core demo check soak bench sanitize docs format help
+.PHONY: bootstrap bootstrap-tests test test-one-core demo check soak bench sanitize docs format help
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -22,26 +22,30 @@ help:
 bootstrap:
 	@scripts/bootstrap
 
-test: bootstrap
+# What the tests need besides: programs that they meet, such as Avahi.
+bootstrap-tests:
+	@scripts/bootstrap --tests
+
+test: bootstrap-tests
 	@scripts/check --test
 
-test-one-core: bootstrap
+test-one-core: bootstrap-tests
 	swift build --build-tests
 	taskset -c 0 scripts/test
 
 demo: bootstrap
 	@scripts/demo
 
-check: bootstrap
+check: bootstrap-tests
 	@scripts/check
 
-soak: bootstrap
+soak: bootstrap-tests
 	@scripts/soak $(SUITES)
 
 bench: bootstrap
 	@scripts/bench $(ARGUMENTS)
 
-sanitize: bootstrap
+sanitize: bootstrap-tests
 	@scripts/sanitize
 
 docs: bootstrap
