@@ -98,16 +98,6 @@ static int digest_key(X509 *certificate, uint8_t digest[32]) {
     return done;
 }
 
-int divan_certificate_key(const uint8_t *der, size_t count, uint8_t digest[32]) {
-    const unsigned char *bytes = der;
-    X509 *certificate = d2i_X509(NULL, &bytes, (long)count);
-    // What follows the certificate would be no part of what was signed.
-    int done = certificate && bytes == der + count && digest_key(certificate, digest);
-    X509_free(certificate);
-    ERR_clear_error();
-    return done;
-}
-
 int divan_certificate_inspect(
     const char *pem, uint8_t fingerprint[32], uint8_t key[32], long *secondsLeft) {
     BIO *text = BIO_new_mem_buf(pem, -1);

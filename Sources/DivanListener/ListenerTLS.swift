@@ -54,7 +54,7 @@ public struct ListenerTLS: Sendable, CustomStringConvertible, CustomReflectable 
     ///   - file: Where it is kept, key and certificate together.
     ///   - hosts: Host names and addresses that it is for, besides those of the loopback.
     /// - Returns: The identity.
-    /// - Throws: `DatabaseError` with code `.io` when the file cannot be written, or is there and cannot be read.
+    /// - Throws: `DatabaseError` with code `.io` when the file cannot be written, or is there and holds no identity that can be read.
     public static func selfSigned(keptAt file: URL, hosts: [String] = []) throws -> ListenerTLS {
         let path = file.path(percentEncoded: false)
         // Two programs that start at once make one identity.
@@ -64,6 +64,12 @@ public struct ListenerTLS: Sendable, CustomStringConvertible, CustomReflectable 
         // One that is there and cannot be read is not replaced: others may know its key.
         let kept = Files.exists(path) ? try text(file) : nil
         let known = kept.flatMap(inspect)
+        guard known != nil || kept?.isEmpty ?? true else {
+            throw DatabaseError(
+                .io,
+                "The file '\(file.lastPathComponent)' holds no key and certificate; mend it, or remove it and pair again."
+            )
+        }
         if let kept, let known, known.secondsLeft > 30 * 86_400,
             let identity = try? ListenerTLS(key: kept, certificate: kept)
         {

@@ -84,9 +84,6 @@ int divan_identity_create(
 int divan_certificate_inspect(
     const char *pem, uint8_t fingerprint[32], uint8_t key[32], long *secondsLeft);
 
-/// The SHA-256 of the public key (`SubjectPublicKeyInfo`) of a certificate in DER form. Answers 1, or 0 when it is none.
-int divan_certificate_key(const uint8_t *der, size_t count, uint8_t digest[32]);
-
 /// Checks the certificates that a TLS client has sent, in DER form, its own first, against authorities given as PEM.
 /// Answers 1 when it may be trusted as a client's, and then its subject, its common name (or NULL), both to be freed with
 /// `divan_text_free`, and the SHA-256 of it. Answers 0 otherwise.

@@ -26,7 +26,7 @@ extension Command {
                     repeats: true),
                 .value("host", nil, "HOST", "Listen on an address, 0.0.0.0 unless given."),
                 .value("port", "p", "PORT", "Listen on a port, any free one unless given."),
-            ] + PeerLinkOutput.options,
+            ] + PeerLinkOutput.options + KeySource.options,
             examples: ["divan nearby data", "divan nearby data --qr notes --name \"Ann's laptop\""]),
         waiting: runNearby)
 
@@ -41,7 +41,8 @@ extension Command {
             }
             options.port = number
         }
-        let (manager, device) = try invocation.device()
+        let (manager, device) = try invocation.device(
+            key: KeySource.key(arguments, invocation.environment))
         defer { manager.close() }
         options.device = device
         let listener = Listener(manager, options)

@@ -7,8 +7,15 @@ internal import FoundationEssentials
 
 extension Invocation {
     /// The device of the directory `DIR`, which is made when missing.
-    func device() throws -> (manager: Manager, device: PeerDevice) {
-        let manager = try Manager(directory: URL(filePath: try arguments.argument("DIR")))
+    ///
+    /// - Parameter key: The key of its databases.
+    /// - Returns: The device, and the manager of its databases.
+    /// - Throws: `DatabaseError` and `PeerError`.
+    func device(key: EncryptionKey? = nil) throws -> (manager: Manager, device: PeerDevice) {
+        var options = ManagerOptions()
+        options.databaseOptions.encryptionKey = key
+        let manager = try Manager(
+            directory: URL(filePath: try arguments.argument("DIR")), options: options)
         return (manager, try PeerDevice(manager, name: arguments.string("name")))
     }
 }
@@ -35,7 +42,7 @@ extension Command {
                 .flag(
                     "share-existing", nil,
                     "Let the other device read and change the documents that this one has already."),
-            ],
+            ] + KeySource.options,
             examples: [
                 "divan pair - data < link.txt",
                 "divan pair 'divan://192.168.1.7:49213/notes#1&c=...' data",
@@ -51,7 +58,8 @@ extension Command {
             text = line
         }
         let link = try PeerLink(text)
-        let (manager, device) = try invocation.device()
+        let (manager, device) = try invocation.device(
+            key: KeySource.key(invocation.arguments, invocation.environment))
         defer { manager.close() }
         let existing = try manager.existingDatabase(named: link.database)?.documentCount ?? 0
         guard existing == 0 || invocation.arguments.flag("share-existing") else {
@@ -101,6 +109,10 @@ extension Command {
         )
     ) { invocation in
         let arguments = invocation.arguments
+        let actions = ["rename", "share", "revoke"].filter { arguments.string($0) != nil }
+        guard actions.count <= 1 else {
+            throw UsageError("--\(actions[0]) and --\(actions[1]) do not go together.")
+        }
         let (manager, device) = try invocation.device()
         defer { manager.close() }
         if let text = arguments.string("rename") {

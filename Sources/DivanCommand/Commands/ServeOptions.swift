@@ -66,6 +66,9 @@ enum ServeOptions {
             options.port = number
         }
         let servesPeers = arguments.flag("peers") || arguments.string("qr") != nil
+        guard servesPeers || arguments.string("name") == nil else {
+            throw UsageError("--name goes with --peers or --qr DATABASE.")
+        }
         if servesPeers {
             guard !arguments.flag("certificate") else {
                 throw UsageError(

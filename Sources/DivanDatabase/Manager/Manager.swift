@@ -58,11 +58,18 @@ public final class Manager: Sendable {
 
     /// Makes a manager for a directory, which is created when missing.
     ///
-    /// - Throws: `DatabaseError` with code `.io` when the directory cannot be made.
+    /// - Throws: `DatabaseError` with code `.io` when the directory cannot be made, or `.invalidName` when it is a database itself, in
+    ///   which nothing else may lie.
     public init(directory: URL, options: ManagerOptions = ManagerOptions()) throws {
         self.directory = directory
         self.options = options
         path = directory.directoryPath
+        guard !DatabaseDirectory.exists(at: path) else {
+            throw DatabaseError(
+                .invalidName,
+                "'\(directory.lastPathComponent)' is a database; name the directory that it lies in."
+            )
+        }
         guard !options.readOnly else { return }
         do { try Files.makeDirectory(self.path) } catch { throw DatabaseError.io(error) }
     }

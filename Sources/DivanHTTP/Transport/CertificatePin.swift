@@ -40,7 +40,7 @@ package enum CertificatePin {
 
     /// Finds the public key: `Certificate { tbs { [0] version?, serial, algorithm, issuer, validity, subject, key`.
     private static func publicKeyInfo(in certificate: [UInt8]) -> ArraySlice<UInt8>? {
-        guard let outer = element(certificate[...]), outer.tag == 0x30,
+        guard let outer = element(certificate[...]), outer.tag == 0x30, outer.rest.isEmpty,
             let signed = element(outer.content), signed.tag == 0x30
         else { return nil }
         var rest = signed.content

@@ -95,16 +95,3 @@ package struct PresentedCertificate: Sendable {
     /// The SHA-256 of the public key, where the listener knows devices by it.
     var key: [UInt8]?
 }
-
-/// The key in a certificate.
-enum CertificateKey {
-    /// The SHA-256 of the public key of a certificate in DER form; nil when it is none.
-    static func digest(_ certificate: UnsafePointer<UInt8>, _ count: Int) -> [UInt8]? {
-        var digest = [UInt8](repeating: 0, count: 32)
-        // SAFETY: the certificate has `count` bytes, the digest 32.
-        let isRead = unsafe digest.withUnsafeMutableBufferPointer { digest in
-            unsafe divan_certificate_key(certificate, count, digest.baseAddress) == 1
-        }
-        return isRead ? digest : nil
-    }
-}

@@ -325,7 +325,9 @@ final class MicroHTTPServer: HTTPServer {
                     shown.standing = unsafe clientCertificates.verified(first, firstCount, count)
                 }
                 if knowsDevices, count > 0, let own = unsafe first[0] {
-                    shown.key = unsafe CertificateKey.digest(own, firstCount[0])
+                    // SAFETY: the certificate has as many bytes as are told.
+                    let bytes = unsafe UnsafeBufferPointer(start: own, count: firstCount[0])
+                    shown.key = unsafe CertificatePin.sha256(ofKeyIn: Array(bytes))
                 }
                 return shown
             }

@@ -107,6 +107,12 @@ extension PeerError {
         )
     }
 
+    static func unservedDatabase(_ name: String) -> PeerError {
+        PeerError(
+            .invalidValue,
+            "'\(name)' is no database of the listener's manager; share one that is opened by it.")
+    }
+
     static var ownLink: PeerError {
         PeerError(.invalidValue, "The link is this device's own; scan it with the other device.")
     }

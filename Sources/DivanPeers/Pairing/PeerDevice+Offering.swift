@@ -39,12 +39,16 @@ extension Listener {
     ///   - confirm: Whether to pair with a device that has the link. Both screens show the digits by then. It may wait for
     ///     the user: the other device waits for a minute and a half. All devices that have the link unless given.
     /// - Returns: The link.
-    /// - Throws: `PeerError` with code `.invalidValue` when the listener does not listen, or has no ``ListenerOptions/device``.
+    /// - Throws: `PeerError` with code `.invalidValue` when the listener does not listen, has no ``ListenerOptions/device``, or does not
+    ///   serve the database.
     public func link(
         for database: Database, lifetime: Duration = .seconds(300),
         confirm: (@Sendable (PairingCandidate) async -> Bool)? = nil
     ) throws(PeerError) -> PeerLink {
         guard let device = options.device, let port, let fingerprint else { throw .noDevice }
+        guard manager.openedDatabase(named: database.name)?.core === database.core else {
+            throw .unservedDatabase(database.name)
+        }
         let site = site
         let lifetime = max(.seconds(1), min(lifetime, .seconds(86_400)))
         let endpoint = try PeerEndpoint(

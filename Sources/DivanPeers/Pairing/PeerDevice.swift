@@ -4,6 +4,7 @@ internal import Dispatch
 public import DivanDatabase
 public import DivanJSON
 public import DivanListener
+internal import DivanLogging
 internal import DivanSystem
 public import FoundationEssentials
 internal import Synchronization
@@ -68,7 +69,7 @@ public final class PeerDevice: Sendable {
     public init(keptIn directory: URL, name: String? = nil) throws {
         do {
             identity = try .selfSigned(keptAt: directory.appending(path: "listener.pem"))
-        } catch { throw PeerError.unwritableFile }
+        } catch let error as DatabaseError { throw PeerError(.storage, error.message) }
         id = PeerKey.id(of: identity.keyDigest)
         path = directory.appending(path: "peers.json").path(percentEncoded: false)
         let stamp = Files.stamp(of: path)
@@ -193,7 +194,10 @@ public final class PeerDevice: Sendable {
             let stamp = Files.stamp(of: path)
             guard stamp != state.stamp else { return }
             do { set(try PeersFile.load(path), stamp, &state) } catch {
-                // Looked at again at the next request: the process may only lack a descriptor now.
+                // Looked at again at the next request: the process may only lack a descriptor now. Told once.
+                if state.stamp != nil {
+                    Log.listener.error("No paired device is let in: \(error)")
+                }
                 set(PeersFile(name: state.file.name, port: state.file.port), nil, &state)
             }
         }

@@ -17,6 +17,8 @@ package enum OwnersFile {
             try file.write(bytes)
             try file.synchronise()
             try Files.rename(temporary, to: path)
+            // Without this a power cut may bring the old file back: a user or a device that was removed in the new one.
+            try Files.synchroniseDirectory(Files.parent(of: path))
             return true
         } catch {
             Files.removeFile(temporary)

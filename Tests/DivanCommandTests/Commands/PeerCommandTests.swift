@@ -82,6 +82,38 @@ import Testing
         _ = try server.wait()
     }
 
+    @Test func `a database in the place of its directory is refused, and gets no key`() throws {
+        try tool.run("create", "notes.divan")
+        for words in [
+            ["peers", "notes.divan"], ["nearby", "notes.divan"], ["users", "notes.divan"],
+            ["serve", "notes.divan", "--qr", "notes"],
+            ["serve", "notes.divan", "--tls", "--user", "a:b"],
+        ] {
+            let result = try tool.start(words).wait()
+            #expect(result.status == ExitCode.badInput.rawValue, "\(words): \(result.err)")
+            #expect(result.err.contains("is a database"), "\(words): \(result.err)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: tool.path("notes.divan/listener.pem")))
+        #expect(!FileManager.default.fileExists(atPath: tool.path("notes.divan/peers.json.lock")))
+    }
+
+    @Test func `encrypted databases are paired with their key`() throws {
+        let (server, link) = try serve()
+        let key = String(repeating: "0f", count: 32)
+        let environment = ["KEY": key]
+        try FileManager.default.createDirectory(
+            atPath: tool.path("bob"), withIntermediateDirectories: true)
+        try tool.run(
+            "create", "bob/notes.divan", "--encryption-key", "env:KEY", environment: environment)
+        let locked = try tool.run("pair", link, "bob")
+        #expect(locked.status == ExitCode.unauthorized.rawValue)
+        let paired = try tool.run(
+            "pair", link, "bob", "--encryption-key", "env:KEY", environment: environment)
+        #expect(paired.status == 0, "\(paired.err)")
+        server.interrupt()
+        _ = try server.wait()
+    }
+
     @Test func `the code is drawn, and written to a file`() throws {
         let (server, link) = try serve(["--qr-background", "dark"])
         let drawing = try QRCode(link, correction: .low).terminal(on: .dark)
@@ -105,7 +137,9 @@ import Testing
             ["serve", "ann", "--qr", "notes", "--qr-seconds", "0"],
             ["serve", "ann", "--qr", "notes", "--everybody"],
             ["serve", "ann", "--peers", "--certificate", "a", "--key", "b"],
-            ["peers", "ann", "--rename", "x"], ["nearby", "ann", "--port", "70000"],
+            ["serve", "ann", "--everybody", "--name", "Ann"],
+            ["peers", "ann", "--rename", "x"], ["peers", "ann", "--revoke", "x", "--share", "x=a"],
+            ["nearby", "ann", "--port", "70000"],
         ])
     func `options that do not fit are refused before anything is begun`(arguments: [String]) throws
     {

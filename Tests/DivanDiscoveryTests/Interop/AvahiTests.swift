@@ -99,18 +99,18 @@ extension LabTests {
             let avahi = try await AvahiDaemon(lab, on: "bob")
             let browser = try avahi.browse()
             let root = try await lab.divan(on: "bob")
-            let nobody = try await lab.divan(on: "bob", as: 65_534)
+            let unprivileged = try await lab.divan(on: "bob", as: 65_534)
             let other = try await lab.divan(on: "ann")
-            let parties = [root, nobody, other]
+            let parties = [root, unprivileged, other]
             for party in parties { party.browse() }
             try await avahi.publish("Avahi")
             let service = try await avahi.publish("Taken")
             try await root.announce("Root")
-            try await nobody.announce("Nobody")
+            try await unprivileged.announce("Unprivileged")
             try await other.announce("Other")
             // The same host has the name already, by another program.
-            try await nobody.announce("Taken")
-            let names = ["Avahi", "Nobody", "Other", "Root", "Taken", "Taken (2)"]
+            try await unprivileged.announce("Taken")
+            let names = ["Avahi", "Other", "Root", "Taken", "Taken (2)", "Unprivileged"]
             for party in parties {
                 await eventually { party.services.map(\.name) == names }
             }
@@ -118,7 +118,7 @@ extension LabTests {
                 await eventually { found(browser, "=", name).contains { $0[1] == "eth0" } }
             }
             service.stop()
-            nobody.end()
+            unprivileged.end()
             for party in [root, other] {
                 await eventually { party.services.map(\.name) == ["Avahi", "Other", "Root"] }
             }

@@ -312,6 +312,13 @@ import Testing
         #expect(ann.device.peers.isEmpty)
     }
 
+    @Test func `a link is made for a database that the listener serves`() throws {
+        let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
+        for database in [try bob.notes, try Database.inMemory(named: "notes")] {
+            #expect(throws: PeerError.self) { try ann.listener.link(for: database) }
+        }
+    }
+
     @Test func `a listener does not start with another key than its device's`() throws {
         let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
         var options = ListenerOptions()

@@ -80,6 +80,14 @@ import Testing
         }
     }
 
+    @Test func `a file that holds no key is told, and not replaced`() throws {
+        let file = folder.url.appending(path: "listener.pem")
+        try Data("damaged".utf8).write(to: file)
+        let error = #expect(throws: PeerError.self) { try PeerDevice(keptIn: folder.url) }
+        #expect(error?.code == .storage && error?.message.contains("listener.pem") == true)
+        #expect(try Data(contentsOf: file) == Data("damaged".utf8))
+    }
+
     @Test func `a name is one line that can be shown`() throws {
         let device = try PeerDevice(keptIn: folder.url)
         for name in [
