@@ -74,12 +74,15 @@ struct Receiver: Sendable {
 
     /// A name of a file that leads nowhere else, is not hidden, and is free: the sender chose it.
     static func safeName(_ name: String, in folder: URL) -> String {
-        let last = name.split(separator: "/").last.map(String.init) ?? ""
-        let scalars = last.unicodeScalars.filter {
-            ![.control, .format].contains($0.properties.generalCategory)
+        let scalars = name.unicodeScalars.filter {
+            ![.control, .format, .lineSeparator, .paragraphSeparator]
+                .contains($0.properties.generalCategory)
         }
-        let shown = String(String.UnicodeScalarView(scalars)).suffix(100)
-        let visible = shown.trimmingPrefix { $0 == "." }
+        // By scalars: a mark that combines with a slash or a dot would hide it from a look at characters.
+        var rest = scalars.split(separator: "/").last ?? "".unicodeScalars[...]
+        // Hidden names begin with a dot. File systems take 255 bytes, and a number may come in front; the end has the kind.
+        while rest.first == "." || Substring(rest).utf8.count > 200 { rest.removeFirst() }
+        let visible = Substring(rest)
         let plain = visible.isEmpty ? "picture" : String(visible)
         var (free, number) = (plain, 1)
         while FileManager.default.fileExists(atPath: folder.appending(path: free).path) {

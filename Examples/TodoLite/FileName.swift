@@ -6,8 +6,12 @@ import Foundation
 enum FileName {
     /// A name that leads nowhere else, is not hidden, and is free in a folder.
     static func safe(_ name: String, in folder: URL) -> String {
-        let last = printable(name).split(separator: "/").last ?? ""
-        let visible = last.suffix(100).trimmingPrefix { $0 == "." }
+        // By scalars: a mark that combines with a slash or a dot would hide it from a look at characters.
+        var rest =
+            printable(name).unicodeScalars.split(separator: "/").last ?? "".unicodeScalars[...]
+        // Hidden names begin with a dot. File systems take 255 bytes, and a number may come in front; the end has the kind.
+        while rest.first == "." || Substring(rest).utf8.count > 200 { rest.removeFirst() }
+        let visible = Substring(rest)
         let plain = visible.isEmpty ? "photo" : String(visible)
         var (free, number) = (plain, 1)
         while FileManager.default.fileExists(atPath: folder.appending(path: free).path) {

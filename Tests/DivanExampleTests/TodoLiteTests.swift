@@ -228,4 +228,26 @@ import Testing
                 """)
         #expect(try Data(contentsOf: program.file("evil.sh")) == Data([1, 2]))
     }
+
+    @Test(arguments: [
+        // Marks that combine with the dots and slashes, and a name that no file system takes.
+        ("..\u{301}/\u{301}x.sh", "\u{301}x.sh"), ("a/.\u{301}b.sh", "\u{301}b.sh"),
+        (
+            String(repeating: "\u{5199}", count: 90) + ".png",
+            String(repeating: "\u{5199}", count: 65) + ".png"
+        ),
+    ])
+    func `a photo of any name is saved in the folder, in sight`(name: String, file: String) throws {
+        _ = try answers("add Milk\n")
+        let database = try Database.open(at: program.file("here/todo.divan"))
+        let ids = try database.allDocuments().map(\.id)
+        let id = try #require(ids.first { !$0.text.hasPrefix("list/") })
+        try database.update(id) { task in
+            task["photo"] = Fragment(name)
+            task.setAttachment(named: name, contentType: nil, .bytes([1, 2]))
+        }
+        database.close()
+        #expect(try answers("list\nphoto 1\n").contains("Saved as \(file).\n"))
+        #expect(try Data(contentsOf: program.file(file)) == Data([1, 2]))
+    }
 }
