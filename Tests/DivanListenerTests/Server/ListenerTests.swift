@@ -252,8 +252,10 @@ import Testing
         }
         eventually { served.listener.connectionCount <= 1 }
         #expect(served.listener.connectionCount <= 1)
-        whole.request("GET", "/_up")
-        #expect(whole.answer()?.status == 200)
+        // A client of its own: on a busy machine the first one may have been idle for too long by now.
+        let other = try served.client()
+        other.request("GET", "/_up")
+        #expect(other.answer()?.status == 200)
     }
 
     @Test func `a listener for everybody does not start where others reach it`() throws {
