@@ -49,6 +49,9 @@ package struct EmissionBatch: Sendable {
     /// How many rows they have together.
     package var rowCount: Int { rows.count }
 
+    /// How many bytes of keys and values it has.
+    package var byteCount: Int { bytes.count }
+
     /// About how much memory it takes.
     package var size: Int { bytes.count + 32 * rows.count + 48 * documents.count }
 
@@ -92,6 +95,19 @@ package struct EmissionBatch: Sendable {
         let keyEnd = bytes.count
         if let value, !value.isNull { value.withBytes { bytes.append(copying: $0) } }
         rows.append(Row(start: start, emittedEnd: emittedEnd, keyEnd: keyEnd, end: bytes.count))
+    }
+
+    /// Adds the only row of the document that was begun, in an index whose rows have no keys of their own.
+    ///
+    /// - Parameter value: Appends the value.
+    package mutating func appendValue(_ value: (inout [UInt8]) -> Void) {
+        guard begun != nil else { return }
+        let start = bytes.count
+        bytes.append(contentsOf: id)
+        bytes.append(0)
+        let keyEnd = bytes.count
+        value(&bytes)
+        rows.append(Row(start: start, emittedEnd: start, keyEnd: keyEnd, end: bytes.count))
     }
 
     /// Ends the document that was begun.

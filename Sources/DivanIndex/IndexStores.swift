@@ -31,6 +31,9 @@ package struct IndexStores: Sendable {
         partials = engine.store(StoreName("index/\(number)/partials", .bytes))
     }
 
+    /// What the names of the stores end with.
+    package static let parts = ["rows", "emissions", "partials"]
+
     /// Removes the index with all that it holds.
     ///
     /// - Throws: `StorageError`.

@@ -28,6 +28,9 @@ package struct IndexWriter {
         package internal(set) var rows: [(key: [UInt8], edit: Edit)] = []
         /// The time that building partial reductions took.
         package internal(set) var reducing = Duration.zero
+
+        /// Makes changes of which only the number is known.
+        package init(count: Int = 0) { self.count = count }
     }
 
     let stores: IndexStores

@@ -18,11 +18,8 @@ internal import DivanStorage
 /// So rows sort by key and then by the UTF-8 of the document's ID, a shorter ID first. Rows of one
 /// document whose keys collate as equal come in the order in which it emitted them.
 ///
-/// An ordinal below F8 is one byte; a larger one is F7 plus the number of its bytes, and these,
-/// big-endian without leading zeros.
+/// The ordinal is an ``OrderedNumber``.
 package enum RowKey {
-    private static let largestShortOrdinal = 0xF7
-
     /// A byte that stands above the first one of every document's ID, which is that of its UTF-8: an emitted
     /// key with this behind it is above all rows of that key and below those of the next.
     package static let aboveIDs: UInt8 = 0xFF
@@ -54,24 +51,15 @@ package enum RowKey {
     ) {
         key.append(0)
         guard ordinal > 0 || !forms.isEmpty else { return }
-        append(ordinal: ordinal, to: &key)
+        OrderedNumber.append(UInt64(ordinal), to: &key)
         key.append(contentsOf: forms)
-    }
-
-    private static func append(ordinal: Int, to key: inout [UInt8]) {
-        guard ordinal > largestShortOrdinal else { return key.append(UInt8(ordinal)) }
-        let size = (ordinal.bitWidth - ordinal.leadingZeroBitCount + 7) / 8
-        key.append(UInt8(largestShortOrdinal + size))
-        for shift in stride(from: 8 * (size - 1), through: 0, by: -8) {
-            key.append(UInt8(truncatingIfNeeded: ordinal >> shift))
-        }
     }
 
     /// Where the forms of the emitted key's numbers stand, given what follows the document's ID and the
     /// zero behind it.
     static func forms(behindID start: Int, end: Int, in key: [UInt8]) -> Range<Int> {
         guard start < end else { return end..<end }
-        let size = max(0, Int(key[start]) - largestShortOrdinal)
+        let size = OrderedNumber.countOfMore(after: key[start])
         return min(end, start + 1 + size)..<end
     }
 
@@ -90,7 +78,7 @@ package enum RowKey {
             let value = try coder.decode(key, at: &offset)
             offset = key.firstZero(from: offset)
             guard offset + 1 < key.count else { return value }
-            let size = max(0, Int(key[offset + 1]) - largestShortOrdinal)
+            let size = OrderedNumber.countOfMore(after: key[offset + 1])
             let forms = min(key.count, offset + 2 + size)
             return try coder.restoring(value, key.extracting(forms..<key.count))
         } catch {

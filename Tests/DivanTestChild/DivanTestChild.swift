@@ -25,7 +25,7 @@ import FoundationEssentials
 ///     DivanTestChild recopy DIRECTORY SEED           copies databases with another encryption until it is killed
 ///     DivanTestChild import DIRECTORY SOURCE         imports a Couchbase Lite database until it is killed
 ///     DivanTestChild unprivileged DIRECTORY TARGET   reads and installs a database as an unprivileged user
-///     DivanTestChild index DIRECTORY                 builds a view from nothing until it is killed
+///     DivanTestChild index DIRECTORY [text]          builds a view from nothing until it is killed
 ///     DivanTestChild databases DIRECTORY ROUNDS      makes and deletes databases, and says what stays behind
 ///     DivanTestChild conversations DIRECTORY ROUNDS  begins and ends replications and feeds, and says what stays
 ///     DivanTestChild peers FROM TO SEED              replicates with a server that lies, and says each round

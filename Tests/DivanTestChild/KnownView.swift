@@ -23,22 +23,25 @@ package enum KnownView {
     }
 }
 
-/// Builds the known view from nothing, over and over, until it is killed.
+/// Builds the known view, or the known full-text index, from nothing, over and over, until it is killed.
 struct IndexBuilder {
     private let database: Database
+    private let isText: Bool
 
     init(_ arguments: [String]) throws {
         // Many small pieces, between which it can be killed.
         database = try .forTest(at: arguments.argument(0), indexingMemory: 8_000)
+        isText = arguments.count > 1
     }
 
     func run() throws {
         let view = KnownView.define(on: database)
+        let text = KnownText.index(of: database)
         Report.say("ready")
         while true {
-            try view.updateIndex()
+            try isText ? text.updateIndex() : view.updateIndex()
             Report.say("built")
-            try view.deleteIndex()
+            try isText ? text.deleteIndex() : view.deleteIndex()
         }
     }
 }

@@ -35,6 +35,12 @@ package struct IndexRecord: Equatable, Sendable {
     /// How many documents its map function failed for.
     package var failures: UInt64 = 0
 
+    /// What the signatures of full-text indexes begin with. Those of earlier releases had rows, as views have.
+    package static let textSignature = "7 text "
+
+    /// Whether it is a full-text index, which has `TextIndexStores`.
+    package var isText: Bool { signature.hasBytePrefix(Self.textSignature) }
+
     /// Makes the record of an index that has nothing in it.
     package init(number: UInt64, signature: String, version: String, seed: UInt64) {
         self.number = number

@@ -45,6 +45,11 @@ extension Snapshot {
             hasPartials: record.hasPartials)
     }
 
+    /// Reads a full-text index.
+    package func textReader(of record: IndexRecord) throws -> TextIndexReader {
+        try TextIndexReader(TextIndexStores(number: record.number, engine: core.engine), reader)
+    }
+
     /// The names of all indexes that were built, in order.
     package func indexNames() throws -> [IndexName] {
         var names: [IndexName] = []
@@ -78,7 +83,10 @@ extension WriteContext {
             number = try? IndexRecord($0).number
         }
         guard found else { return false }
-        if let number { try IndexStores(number: number, engine: core.engine).drop(writer) }
+        if let number {
+            try IndexStores(number: number, engine: core.engine).drop(writer)
+            try TextIndexStores(number: number, engine: core.engine).drop(writer)
+        }
         return try writer.remove(key: name.key.span, in: core.stores.indexes)
     }
 

@@ -15,7 +15,7 @@ extension Verification {
         for name in try attempt(nil, { try snapshot.indexNames() }) ?? [] {
             guard let record = try attempt(nil, { try snapshot.indexRecord(name) }) ?? nil
             else { continue }
-            for part in ["rows", "emissions", "partials"] {
+            for part in record.isText ? TextIndexStores.parts : IndexStores.parts {
                 known.insert("index/\(record.number)/\(part)")
             }
             try check(name, record, snapshot)
@@ -34,12 +34,15 @@ extension Verification {
                 add("\(title) is ahead of the database; delete it to have it built anew.", nil)
             }
             do {
-                let sentences = try snapshot.reader(of: record).verify(
-                    reducer: nil, hasPartials: record.hasPartials
-                ) { rows in
+                func report(_ rows: Int) throws {
                     try progress.report(
                         WorkProgress(phase: "checking indexes", completed: rows, total: nil))
                 }
+                let sentences =
+                    try record.isText
+                    ? snapshot.textReader(of: record).verify(check: report)
+                    : snapshot.reader(of: record).verify(
+                        reducer: nil, hasPartials: record.hasPartials, check: report)
                 for sentence in sentences { add("\(title) is damaged: \(sentence)", nil) }
             } catch let error as IndexCorruption {
                 add("\(title) is damaged: \(error)", nil)

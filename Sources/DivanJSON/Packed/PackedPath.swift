@@ -31,6 +31,18 @@ package struct PackedPath: Sendable {
         }
     }
 
+    /// Whether the path leads to a text with certain bytes in lent packed bytes.
+    package func isText(_ text: [UInt8], in packed: Span<UInt8>) -> Bool {
+        // SAFETY: reader and text live inside the closures.
+        unsafe packed.withUnsafeBufferPointer { buffer in
+            let reader = unsafe PackedReader(buffer)
+            guard let root = reader.root, let node = target(from: root, in: reader) else {
+                return false
+            }
+            return unsafe text.withUnsafeBufferPointer { unsafe reader.isEqual(node, $0) }
+        }
+    }
+
     /// Where the path leads from a node; nil when there is nothing.
     func target(from root: PackedNode, in reader: PackedReader) -> PackedNode? {
         var node = root

@@ -28,14 +28,9 @@ internal import DivanStorage
 ///
 /// ## How it is kept
 ///
-/// It is an index like that of a view, in the order of bytes:
-///
-///     key      null                   one row a document: how many words it has
-///     value    21
-///     key      "potato"               one row for each document with the term
-///     value    [21, 4, 9]             that number again, then where the term stands, in words
-///
-/// Places go on from one text to the next with a gap, so that no phrase runs over the end of a text.
+/// For each word the documents that have it stand in a list, in a few bytes each, with how often and where they
+/// have it. Places go on from one text of a document to the next with a gap, so that no phrase runs over the end of a
+/// text. A search merges the lists of its words.
 public struct FullTextIndex: Sendable {
     /// The index's name.
     public let name: String
@@ -57,17 +52,18 @@ public struct FullTextIndex: Sendable {
         analyzer = TextAnalyzer(options)
     }
 
+    /// The gap between the texts of a document, in words: no phrase or nearness reaches over it.
+    static let gap: UInt64 = 1_000
+
     var indexName: IndexName { IndexName(.text, name) }
 
     /// What the indexer needs to know.
     var definition: IndexDefinition {
-        let (texts, analyzer) = (DocumentTexts(keyPaths), analyzer)
-        return IndexDefinition(
+        IndexDefinition(
             name: indexName, version: "\(TextAnalyzer.version) \(JSONWriter.string(stored))",
-            collation: .raw, documentType: options.documentType,
-            map: { document, sink in
-                FullTextEmission(analyzer).emit(texts.texts(of: document), to: sink)
-            }, reducer: WordCountReducer())
+            documentType: options.documentType,
+            text: TextMapping(
+                analyzer, DocumentTexts(keyPaths), documentType: options.documentType))
     }
 
     // MARK: - Searching

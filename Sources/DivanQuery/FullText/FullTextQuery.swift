@@ -97,9 +97,8 @@ public struct FullTextQuery: Sendable {
     private func answer(
         _ plan: FullTextPlan, _ snapshot: Snapshot, _ scanned: ScannedIndex?
     ) throws -> FullTextResult {
-        let coder = index.definition.coder
         if let scanned {
-            var result = try scanned.read { try rows(plan, FullTextRun($0, coder), snapshot) }
+            var result = try scanned.readText { try rows(plan, $0, snapshot) }
             result.sequence = scanned.mark.sequence
             result.isScanned = true
             return result
@@ -108,33 +107,33 @@ public struct FullTextQuery: Sendable {
         guard let record = try snapshot.indexRecord(index.indexName),
             record.isMade(by: index.definition)
         else { return FullTextResult([], sequence: 0) }
-        var result = try rows(plan, FullTextRun(snapshot.reader(of: record), coder), snapshot)
+        var result = try rows(plan, snapshot.textReader(of: record), snapshot)
         result.sequence = record.lastSequence
         return result
     }
 
-    private func rows(_ plan: FullTextPlan, _ run: FullTextRun, _ snapshot: Snapshot) throws
+    private func rows(_ plan: FullTextPlan, _ text: TextIndexReader, _ snapshot: Snapshot) throws
         -> FullTextResult
     {
-        let scores = try run.scores(plan)
-        let order = scores.sorted { left, right in
-            if isRanked, left.value != right.value { return left.value > right.value }
-            return left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
+        let wanted = limit.flatMap { limit in
+            let (sum, isTooLarge) = skip.addingReportingOverflow(limit)
+            return isTooLarge ? nil : sum
         }
+        var run = FullTextRun(text, isRanked: isRanked, limit: wanted)
+        let found = try run.find(plan)
         let items = plan.items
         let flag = CancellationFlag.current
-        let rows = try order.dropFirst(skip).prefix(limit ?? .max).map { text, score in
+        let rows = try found.dropFirst(skip).prefix(limit ?? .max).map { found in
             try flag?.check()
-            let id = DocumentID(text)
             return FullTextRow(
-                documentID: id, score: score,
+                documentID: found.id, score: found.score,
                 document: includeDocuments
-                    ? try snapshot.document(id) : nil,
+                    ? try snapshot.document(found.id) : nil,
                 index: index, items: items)
         }
         var result = FullTextResult(rows, sequence: 0)
-        result.totalMatches = scores.count
-        result.totalDocuments = run.totalDocuments
+        result.totalMatches = run.total
+        result.totalDocuments = Int(clamping: text.totals.documents)
         return result
     }
 

@@ -25,7 +25,7 @@ struct TextAnalyzer: Sendable {
     private let ignoresAccents: Bool
 
     /// What terms depend on beside the options.
-    static var version: String { "1 \(ICUWordSegmenter.shared.version)" }
+    static var version: String { "2 \(ICUWordSegmenter.shared.version)" }
 
     init(_ options: FullTextOptions) {
         stemmer = options.language.flatMap { TextStemmers.stemmer($0.name) }
@@ -36,13 +36,21 @@ struct TextAnalyzer: Sendable {
     /// The words of a text in order.
     func words(of text: String) -> [Word] {
         let bytes = Array(text.utf8)
-        return segmenter.words(in: bytes.span).map { range in
-            Word(range: range, term: term(of: Array(bytes[range])))
-        }
+        var ranges: [Range<Int>] = []
+        appendWords(in: bytes.span, to: &ranges)
+        return ranges.map { Word(range: $0, term: term(of: Array(bytes[$0]))) }
+    }
+
+    /// Appends where the words of a text lie.
+    func appendWords(in text: Span<UInt8>, to words: inout [Range<Int>]) {
+        let count = words.count
+        if ASCIIWords.shared.append(in: text, to: &words) { return }
+        words.removeLast(words.count - count)
+        words += segmenter.words(in: text)
     }
 
     /// What a word becomes; nil when it is left out.
-    private func term(of word: [UInt8]) -> String? {
+    func term(of word: [UInt8]) -> String? {
         var folded = fold(word, decomposing: false)
         if !stopWords.isEmpty, stopWords.contains(String(decoding: folded, as: UTF8.self)) {
             return nil

@@ -6,6 +6,20 @@ internal import DivanJSON
 internal import DivanModel
 internal import DivanPlatform
 
+/// Makes terms of documents, which a full-text index has instead of rows.
+protocol TermSource: AnyObject, Sendable {
+    /// What numbers the terms of the documents that wait to be written.
+    var vocabulary: TermVocabulary { get }
+    /// About how much memory it takes.
+    var size: Int { get }
+
+    /// Adds the terms of a packed body, whose document has been begun, as ``DocumentTerms``.
+    func map(_ body: Span<UInt8>, into batch: inout EmissionBatch)
+
+    /// Forgets its terms when they have become many; no document that was mapped may wait.
+    func removeTerms(beyond size: Int)
+}
+
 /// How an index is made: a function from one document to sorted rows, and what folds the rows.
 ///
 /// Views, property indexes and full text are all this; the indexer knows nothing else. It is handed from
@@ -26,6 +40,8 @@ final class IndexDefinition: Sendable {
     /// The same for a body alone, if that is enough: then documents are mapped where they lie, while
     /// they are read. It runs inside a snapshot, so it is never a function of the app.
     let lentMap: LentMap?
+    /// Makes the terms of a full-text index, which has those instead of rows; nil for all other indexes.
+    let text: (any TermSource)?
     /// Folds rows; its results are stored.
     let reducer: (any RowReducer)?
     /// The coder that makes the keys of rows.
@@ -46,13 +62,29 @@ final class IndexDefinition: Sendable {
         self.map = map
         self.lentMap = lentMap
         self.reducer = reducer
+        text = nil
         coder = RowKeyCoder(collation, strings: ICUCollator.root)
         signature = Self.signature(
             version: version, collation: collation, documentType: documentType,
             reduces: reducer != nil)
     }
 
-    /// What an index is built with as one text, which differs for any other definition, byte for byte.
+    /// Makes the definition of a full-text index.
+    init(name: IndexName, version: String, documentType: String?, text: any TermSource) {
+        self.name = name
+        self.version = version
+        self.documentType = documentType
+        self.text = text
+        collation = .raw
+        map = { _, _ in }
+        lentMap = { body, batch in text.map(body, into: &batch) }
+        reducer = nil
+        coder = RowKeyCoder(.raw, strings: ICUCollator.root)
+        signature = "\(IndexRecord.textSignature)\(Self.hexadecimal(version))"
+    }
+
+    /// What an index is built with as one text, which differs for any other definition, byte for byte. That of a
+    /// full-text index is another one: its version text tells all.
     ///
     ///     5 unicode 153.120 map * 1             no type, and a version in ASCII
     ///     6 unicode 153.120 map 4:post =1       a type has its count before it, so that it ends there

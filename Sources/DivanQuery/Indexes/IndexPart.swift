@@ -103,7 +103,13 @@ struct IndexPart: Sendable {
 
     /// About how much memory it takes.
     var size: Int {
-        rows.reduce(items.count * MemoryLayout<Item>.stride) { $0 + $1.emissions.size }
+        var size = items.count * MemoryLayout<Item>.stride
+        for (index, rows) in zip(indexes, rows) {
+            size += rows.emissions.size
+            // To invert the terms of documents takes about twice what they take.
+            if let text = index.definition.text { size += 2 * rows.emissions.byteCount + text.size }
+        }
+        return size
     }
 
     /// Makes room for what is left of the feed, as far as memory allows, if its documents emit what the

@@ -64,7 +64,9 @@ extension IndexPass {
         if isBuild {
             let reducer = index.definition.reducer
             record.hasPartials =
-                part.lastSequence >= part.bound && (reducer == nil || reducer is any AddingReducer)
+                index.definition.text != nil
+                || part.lastSequence >= part.bound
+                    && (reducer == nil || reducer is any AddingReducer)
         }
         var target = IndexWriter(
             IndexStores(number: record.number, engine: core.engine), seed: record.seed,
@@ -77,13 +79,23 @@ extension IndexPass {
         let changes: IndexWriter.Changes
         do {
             let (items, positions) = (part.items, part.rows[place].positions)
-            changes =
-                isBuild
-                ? try target.build(
+            func isNew(_ place: Int) -> Bool {
+                place < positions.count && index.isNew(items[positions[place]])
+            }
+            if let text = index.definition.text {
+                var target = TextIndexWriter(
+                    TextIndexStores(number: record.number, engine: core.engine), writer)
+                changes = IndexWriter.Changes(
+                    count: try target.replace(
+                        with: part.rows[place].emissions, at: places, text.vocabulary,
+                        isNew: isNew))
+            } else if isBuild {
+                changes = try target.build(
                     from: part.rows[place].emissions, at: places, reducing: record.hasPartials)
-                : try target.replace(with: &part.rows[place].emissions, at: places) {
-                    $0 < positions.count && index.isNew(items[positions[$0]])
-                }
+            } else {
+                changes = try target.replace(
+                    with: &part.rows[place].emissions, at: places, isNew: isNew)
+            }
         } catch let error as IndexCorruption {
             throw DatabaseError.damagedIndex(name.name, error)
         }

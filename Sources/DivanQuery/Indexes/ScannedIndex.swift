@@ -44,6 +44,7 @@ final class ScannedIndex: Sendable {
             // A map function that was broken off has not failed.
             try CancellationFlag.check()
             try Self.write(&part, to: stores, of: engine, &failures)
+            definition.text?.removeTerms(beyond: core.options.indexingMemory / 8)
             (index.record.lastSequence, index.record.lastPurge) = (
                 part.lastSequence, part.lastPurge
             )
@@ -52,7 +53,7 @@ final class ScannedIndex: Sendable {
         }
         mark = index.record.mark
         self.failures = Array(failures.prefix(IndexPass.Report.mostFailures))
-        try Self.reduce(definition, stores, engine)
+        if definition.text == nil { try Self.reduce(definition, stores, engine) }
     }
 
     deinit { engine.close() }
@@ -66,11 +67,19 @@ final class ScannedIndex: Sendable {
         let places = part.places(0)
         failures += try part.failures(0, nil)
         try engine.write(durably: false) { writer in
-            var target = IndexWriter(
-                stores, seed: seed, reducer: part.indexes[0].definition.reducer, writer)
-            target.keepsPartials = false
-            target.tellsRows = false
-            _ = try target.replace(with: &part.rows[0].emissions, at: places) { _ in false }
+            let index = part.indexes[0]
+            if let text = index.definition.text {
+                var target = TextIndexWriter(TextIndexStores(number: 1, engine: engine), writer)
+                _ = try target.replace(
+                    with: part.rows[0].emissions, at: places, text.vocabulary
+                ) { _ in false }
+            } else {
+                var target = IndexWriter(
+                    stores, seed: seed, reducer: index.definition.reducer, writer)
+                target.keepsPartials = false
+                target.tellsRows = false
+                _ = try target.replace(with: &part.rows[0].emissions, at: places) { _ in false }
+            }
         }
     }
 
@@ -82,6 +91,12 @@ final class ScannedIndex: Sendable {
                 .computePartials(reducer: definition.reducer) { _ in }
         }
         try engine.write(durably: false) { try computed.write(to: stores, $0) }
+    }
+
+    /// Lends the postings of a full-text index.
+    func readText<T>(_ body: (TextIndexReader) throws -> T) throws -> T {
+        let stores = TextIndexStores(number: 1, engine: engine)
+        return try engine.read { try body(TextIndexReader(stores, $0)) }
     }
 
     /// Lends the rows.

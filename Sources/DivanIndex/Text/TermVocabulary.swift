@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// The terms of the documents that wait to be written, by numbers that only this process knows.
+///
+/// The threads that map documents share it. Each keeps the numbers of the words that it has met, so that it
+/// comes here for new ones only.
+package final class TermVocabulary: Sendable {
+    private let table = Mutex(ByteTable())
+
+    /// Makes an empty vocabulary.
+    package init() {}
+
+    /// The number of a term, which gets one if it has none.
+    package func number(of term: [UInt8]) -> UInt32 {
+        table.withLock { table in
+            UInt32(table.number(of: term.span) ?? table.add(term.span))
+        }
+    }
+
+    /// About how much memory it takes.
+    package var size: Int { table.withLock { $0.size } }
+
+    /// Forgets all terms; no row that names them may wait.
+    package func removeAll() { table.withLock { $0.removeAll() } }
+
+    /// The terms as they are now.
+    var terms: ByteTable { table.withLock { $0 } }
+}

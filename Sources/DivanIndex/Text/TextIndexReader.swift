@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DivanModel
+package import DivanStorage
+
+/// Reads a full-text index inside one transaction: see ``TextIndexWriter``.
+package struct TextIndexReader {
+    let stores: TextIndexStores
+    let reader: any StorageReader
+    /// What the index counts as a whole.
+    package let totals: TextIndexTotals
+
+    /// Reads an index.
+    ///
+    /// - Throws: `StorageError`, ``IndexCorruption``.
+    package init(_ stores: TextIndexStores, _ reader: any StorageReader) throws {
+        self.stores = stores
+        self.reader = reader
+        totals = try stores.totals(reader)
+    }
+
+    // MARK: - Terms
+
+    /// The documents that have a term.
+    package func postings(of term: [UInt8]) throws -> any Postings {
+        let cursor = try BlockCursor(stores.terms, reader)
+        defer { cursor.close() }
+        var number: UInt64 = 0
+        if try cursor.seek(toAtLeast: term.span), cursor.isAt(term.span) {
+            try cursor.withValue { number = try TermNumbers.number($0) }
+        }
+        return try TermPostings(number, stores, reader)
+    }
+
+    /// The documents that have a term which begins so.
+    ///
+    /// - Parameters:
+    ///   - prefix: The beginning.
+    ///   - needsPlaces: Whether the places are asked for.
+    /// - Returns: The postings of all these terms as if they were one.
+    /// - Throws: `StorageError`, ``IndexCorruption``.
+    package func postings(ofPrefix prefix: [UInt8], needsPlaces: Bool) throws -> any Postings {
+        let cursor = try BlockCursor(stores.terms, reader)
+        defer { cursor.close() }
+        var numbers: [UInt64] = []
+        var found = try cursor.seek(toAtLeast: prefix.span)
+        while found {
+            var isInside = false
+            try cursor.withRow { term, row in
+                isInside = commonPrefix(term, prefix.span) == prefix.count
+                if isInside { numbers.append(try TermNumbers.number(row)) }
+            }
+            guard isInside else { break }
+            found = try cursor.next()
+        }
+        return try PrefixPostings(
+            numbers, below: totals.nextOrdinal, needsPlaces: needsPlaces, stores, reader)
+    }
+
+    // MARK: - Documents
+
+    /// The IDs of documents.
+    ///
+    /// - Parameter ordinals: Their ordinals, ascending.
+    /// - Returns: Their IDs in the same order.
+    /// - Throws: `StorageError`, ``IndexCorruption`` for an ordinal that no document has.
+    package func documentIDs(_ ordinals: [UInt64]) throws -> [DocumentID] {
+        let cursor = try BlockCursor(stores.ids, reader)
+        defer { cursor.close() }
+        return try ordinals.map { ordinal in
+            var key: [UInt8] = []
+            OrderedNumber.append(ordinal, to: &key)
+            guard try cursor.seek(toAtLeast: key.span), cursor.isAt(key.span) else {
+                throw IndexCorruption("The ID of a document is missing.")
+            }
+            var id: DocumentID?
+            try cursor.withValue { id = try RowDocumentID.decode($0) }
+            guard let id else { throw IndexCorruption("The ID of a document is missing.") }
+            return id
+        }
+    }
+
+    /// Reads how many words documents have, which are asked for in their order.
+    package func lengths() -> LengthReader { LengthReader(stores, reader) }
+
+    /// Reads the lengths of documents, and keeps those around the last one.
+    package struct LengthReader {
+        private let stores: TextIndexStores
+        private let reader: any StorageReader
+        private var row: Int64 = TextIndexTotals.key
+        private var lengths = DocumentLengths()
+
+        fileprivate init(_ stores: TextIndexStores, _ reader: any StorageReader) {
+            self.stores = stores
+            self.reader = reader
+        }
+
+        /// How many words a document has.
+        package mutating func length(of ordinal: UInt64) throws -> UInt64 {
+            if DocumentLengths.row(ordinal) != row {
+                row = DocumentLengths.row(ordinal)
+                lengths = DocumentLengths()
+                _ = try reader.withValue(forKey: row, in: stores.lengths) {
+                    lengths = try DocumentLengths($0)
+                }
+            }
+            let length = lengths[ordinal]
+            guard length > 0 else { throw IndexCorruption("The length of a document is missing.") }
+            return length
+        }
+    }
+}
