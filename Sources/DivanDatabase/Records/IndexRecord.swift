@@ -109,6 +109,12 @@ package struct IndexName: Hashable, Sendable {
         self.name = name
     }
 
+    /// The name in a sentence: the rows of an index in another order than its first have it behind a zero.
+    var text: String {
+        let parts = name.utf8.split(separator: 0, maxSplits: 1).map { String(Substring($0)) }
+        return parts.count == 2 ? "\(parts[0]) (\(parts[1]))" : name
+    }
+
     init?(key: Span<UInt8>) {
         // A slash is a byte here: with a mark on it, it is another letter for Swift.
         let parts = String(utf8: key).utf8.split(

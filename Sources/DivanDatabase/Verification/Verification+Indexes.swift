@@ -27,7 +27,7 @@ extension Verification {
     }
 
     private func check(_ name: IndexName, _ record: IndexRecord, _ snapshot: Snapshot) throws {
-        let title = "The index '\(name.name)'"
+        let title = "The index '\(name.text)'"
         try attempt(nil) {
             let state = try snapshot.state()
             if record.lastSequence > state.lastSequence || record.lastPurge > state.lastPurge {

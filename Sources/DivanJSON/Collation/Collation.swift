@@ -93,7 +93,7 @@ extension Collation {
     }
 
     /// The place of a type among the types, from 1.
-    func rank(of type: ValueType) -> UInt8 {
+    package func rank(of type: ValueType) -> UInt8 {
         self == .raw ? rawRank(of: type) : type.rawValue
     }
 

@@ -3,14 +3,14 @@
 /// A type as collations see it: the booleans are two types, all numbers are one.
 ///
 /// The raw values are the places of the types in CouchDB's order.
-enum ValueType: UInt8, CaseIterable {
+package enum ValueType: UInt8, CaseIterable, Sendable {
     case null = 1
     case `false`, `true`, number, string, array, object
 }
 
 extension JSONValue {
     /// The type that decides the value's place before its content does.
-    var collationType: ValueType {
+    package var collationType: ValueType {
         switch self {
         case .null: .null
         case .bool(false): .false

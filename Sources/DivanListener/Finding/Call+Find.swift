@@ -152,7 +152,8 @@ extension Call {
             throw HTTPFailure.badRequest("`ddoc` and `name` must be names.")
         }
         let isNew = try database.createIndex(
-            PropertyIndex(named: label.indexNames[0], on: paths, filter: filter))
+            PropertyIndex(
+                named: label.indexNames[0], on: paths, collation: .unicode, filter: filter))
         return .json([
             "result": isNew ? "created" : "exists", "id": .string("_design/" + label.design),
             "name": .string(label.name),

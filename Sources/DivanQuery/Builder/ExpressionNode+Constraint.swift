@@ -68,6 +68,8 @@ private struct Constraining {
         if comparison == .equal { return inside(node, [.exactly(value)], collation) }
         // The Booleans are two types to a collation.
         if case .bool = value { return inside(node, [.present], collation) }
+        // Numbers have one order in all collations.
+        let used = value.double == nil ? used : collation
         let interval: ValueInterval
         switch comparison {
         case .equal, .notEqual: interval = .present

@@ -14,8 +14,8 @@ public import DivanJSON
 /// for row in try query.run() { print(row["title"].string ?? "untitled") }
 /// ```
 ///
-/// Any property may be asked for; an index (``PropertyIndex``, with the collation `.raw` unless the query says
-/// `collate`) makes it fast. `SelectQuery.explain()` tells what was used.
+/// Any property may be asked for; an index (``PropertyIndex``) makes it fast. `SelectQuery.explain()` tells which one
+/// was used, and which were not and why.
 public enum QueryBuilder {
     /// Begins a query with the columns of its rows.
     public static func select(_ columns: SelectResult...) -> SelectClause {

@@ -26,6 +26,8 @@ final class SelectRun {
     /// That scope. It serves the next document, too, unless a group has kept it.
     private var scope: ExpressionScope?
     private var keys: [String] { plan.keys }
+    /// Whether the report says which indexes were not read.
+    private var explainsUnused = false
 
     init(_ query: SelectQuery, examined: ExaminedDocuments? = nil) throws {
         try query.source.database.checkOpen()
@@ -52,6 +54,7 @@ final class SelectRun {
     }
 
     func explain() throws -> FindExplanation {
+        explainsUnused = true
         let (values, report) = try perform()
         let sort = query.ordering.map {
             SortKey(
@@ -105,6 +108,7 @@ final class SelectRun {
         planned.includesDeleted = plan.includesDeleted
         planned.takesAllInAnyOrder = plan.countsOnly
         planned.examined = examined
+        planned.explainsUnused = explainsUnused
         return planned
     }
 

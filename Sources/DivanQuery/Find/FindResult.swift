@@ -89,6 +89,14 @@ public struct FindExplanation: Sendable {
         public var rows: Int
     }
 
+    /// An index on a property that the query asks for, and that it does not read.
+    public struct UnusedIndex: Sendable, Hashable {
+        /// Its name.
+        @ByBytes public var name: String
+        /// Why it is not read, as the rest of a sentence that begins with "since".
+        @ByBytes public var reason: String
+    }
+
     /// What is read, in words.
     public internal(set) var access: String
     /// How many rows that is by the counts of the indexes.
@@ -101,6 +109,8 @@ public struct FindExplanation: Sendable {
     public internal(set) var isSorted: Bool
     /// Everything that was considered.
     public internal(set) var candidates: [Candidate]
+    /// The indexes on properties that the query asks for which it does not read.
+    public internal(set) var unused: [UnusedIndex]
     /// All of it in a few lines for people.
     public internal(set) var text: String
 }

@@ -106,6 +106,8 @@ struct FindRun {
 
     func explain() throws -> FindExplanation {
         var results = 0
+        var planned = planned
+        planned.explainsUnused = true
         let report = try planned.run(begin: { results = 0 }) { _, _ in
             results += 1
             return true
@@ -142,9 +144,13 @@ extension QueryReport {
             let others = candidates.map { "\($0.description) (\($0.rows))" }
             lines.append("Considered: \(others.joined(separator: "; ")).")
         }
+        let unused = unused.map {
+            FindExplanation.UnusedIndex(name: $0.map.index.name, reason: $0.explanation)
+        }
+        lines += unused.map { "Not used: the index '\($0.name)', since \($0.reason)." }
         return FindExplanation(
             index: index, access: path.words, estimatedRows: estimate, actualRows: counters.rows,
-            results: results, isSorted: isSorted, candidates: candidates,
+            results: results, isSorted: isSorted, candidates: candidates, unused: unused,
             text: lines.joined(separator: "\n"))
     }
 }

@@ -16,7 +16,8 @@ extension Database {
         let defined = names.compactMap { views.view($0) }.filter(\.isDefined)
         let texts = try fullTextIndexNames().compactMap { try existingFullTextIndex(named: $0) }
         let kept =
-            try core.read { try $0.propertyIndexes() }.map(\.definition) + texts.map(\.definition)
+            try core.read { try $0.keptPropertyIndexes() }.map(\.definition)
+            + texts.map(\.definition)
         try core.write { context in
             for name in names { _ = try context.dropIndex(IndexName(.view, name)) }
             // Property and full-text indexes are known by their records, which stay.

@@ -97,7 +97,7 @@ extension IndexPass {
                     with: &part.rows[place].emissions, at: places, isNew: isNew)
             }
         } catch let error as IndexCorruption {
-            throw DatabaseError.damagedIndex(name.name, error)
+            throw DatabaseError.damagedIndex(name.declaredName, error)
         }
         record.failures += UInt64(failures.count)
         record.lastSequence = max(record.lastSequence, part.lastSequence)

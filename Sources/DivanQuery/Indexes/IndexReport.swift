@@ -19,7 +19,8 @@ public struct IndexReport: Sendable, Equatable {
 
     /// What it is made for.
     public var kind: Kind
-    /// Its name, unique among those of its kind.
+    /// Its name, unique among those of its kind, but that an index on properties without a collation may be there
+    /// twice, in two orders.
     @ByBytes public var name: String
     /// The version text that it was built with.
     @ByBytes public var version: String
@@ -46,7 +47,7 @@ extension Database {
                     let kind = IndexReport.Kind(rawValue: name.kind.rawValue)
                 else { return nil }
                 return IndexReport(
-                    kind: kind, name: name.name, version: record.version,
+                    kind: kind, name: name.declaredName, version: record.version,
                     rows: try snapshot.reader(of: record).count(),
                     lastSequence: record.lastSequence, isCurrent: !record.isOutdated(in: state),
                     failures: Int(clamping: record.failures))
@@ -63,6 +64,11 @@ extension Database {
     public func deleteIndex(_ report: IndexReport) throws -> Bool {
         try checkWritable()
         guard let kind = IndexName.Kind(rawValue: report.kind.rawValue) else { return false }
-        return try core.write { try $0.dropIndex(IndexName(kind, report.name)) }
+        return try core.write { context in
+            guard kind == .property else {
+                return try context.dropIndex(IndexName(kind, report.name))
+            }
+            return try context.dropPropertyIndex(report.name)
+        }
     }
 }

@@ -51,7 +51,7 @@ struct PlannedDependency: LiveDependency {
         try core.updatePropertyIndexes(readings.map(\.map))
         var places: [IndexTouches.Place] = []
         for reading in readings {
-            let name = reading.map.index.indexName
+            let name = reading.map.indexName
             guard let now = try core.read({ try $0.indexRecord(name) })?.place,
                 let keys = core.indexTouches.keys(name, from: reading.place, to: now)
             else { return true }
@@ -87,6 +87,6 @@ extension PlannedQuery {
     /// Has the indexes that the query may read followed.
     func followIndexes() throws -> [ListenerToken] {
         guard !core.options.readOnly else { return [] }
-        return try usefulIndexes().map { core.indexTouches.follow($0.index.indexName) }
+        return try indexesToFollow().map { core.indexTouches.follow($0.indexName) }
     }
 }

@@ -19,6 +19,8 @@ struct QueryReport {
     var spilledRuns = 0
     /// Where the last document stood.
     var end: QueryPosition?
+    /// Indexes that have to do with the query and were not read; if asked for.
+    var unused: [UnusedIndex] = []
 }
 
 extension PlannedQuery {
@@ -35,18 +37,27 @@ extension PlannedQuery {
             begin()
             examined?.removeAll()
             return try core.blaming(nil) {
-                let plan = try makePlan(planner)
-                var report = QueryReport(plan: plan, path: plan.base.path)
-                if try attemptOrdered(plan, planner, &report, body) { return report }
-                if plan.isBaseOrdered {
-                    let access = plan.base.path
-                    _ = try stream(access, planner, .max, &report, body)
-                } else {
-                    try sort(planner, &report, body)
-                }
+                var report = try run(planner, body)
+                try noteUnusedIndexes(report, planner)
+                if explainsUnused { report.unused = try unusedIndexes(report, planner) }
                 return report
             }
         }
+    }
+
+    private func run(_ planner: Planner, _ body: (Document, Snapshot) throws -> Bool) throws
+        -> QueryReport
+    {
+        let plan = try makePlan(planner)
+        var report = QueryReport(plan: plan, path: plan.base.path)
+        if try attemptOrdered(plan, planner, &report, body) { return report }
+        if plan.isBaseOrdered {
+            let access = plan.base.path
+            _ = try stream(access, planner, .max, &report, body)
+        } else {
+            try sort(planner, &report, body)
+        }
+        return report
     }
 
     /// The plan; one that goes on where another run ended must go the same way.
@@ -66,7 +77,7 @@ extension PlannedQuery {
         case .index(let name)?:
             guard
                 let index = planner.indexes.first(where: {
-                    $0.map.index.name.hasSameBytes(as: name)
+                    $0.map.indexName.name.hasSameBytes(as: name)
                 }),
                 let access = try planner.access(index, constraint)
             else { throw DatabaseError.bookmark }
@@ -188,7 +199,7 @@ extension AccessPath {
     /// What a position on the way means.
     fileprivate var positionKind: QueryPosition.Kind {
         if case .index(let access) = self, !access.mayRepeat {
-            return .index(access.map.index.name)
+            return .index(access.map.indexName.name)
         }
         return .documents
     }

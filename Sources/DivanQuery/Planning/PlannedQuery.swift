@@ -36,33 +36,14 @@ struct PlannedQuery {
     /// Gets the documents that are looked at, for a caller that needs to know what the result
     /// depends on.
     var examined: ExaminedDocuments?
+    /// Whether the report says which indexes were not read, and why.
+    var explainsUnused = false
 
     /// Gets a document's ID, as an index has it (``RowDocumentID``), and where the document lies.
     typealias Take = (_ id: Span<UInt8>, _ document: SequenceScanner) throws -> Bool
 
     var orderCoder: OrderCoder {
         OrderCoder(keys: order, coder: RowKeyCoder(collation, strings: ICUCollator.root))
-    }
-
-    /// The declared indexes that may serve the query.
-    ///
-    /// - Throws: `.invalidQuery` when the index that is to be used does not exist.
-    func usefulIndexes() throws -> [PropertyIndexMap] {
-        let all = try core.read { try $0.propertyIndexes() }
-        if let indexName {
-            guard let index = all.first(where: { $0.index.name.hasSameBytes(as: indexName) }) else {
-                throw DatabaseError(.invalidQuery, "There is no index '\(indexName)'.")
-            }
-            return index.index.collation == collation ? [index] : []
-        }
-        let paths = Set(order.map { IndexComponent($0.path) }).union(constraint.components)
-        return all.filter { map in
-            map.index.filter == nil && map.index.collation == collation
-                && map.components.first.map { first in
-                    paths.contains(first)
-                        || first.isOfElements && map.components.contains { paths.contains($0) }
-                } ?? false
-        }
     }
 }
 
@@ -79,16 +60,4 @@ struct QueryPosition: Sendable, Equatable {
 
     var kind: Kind
     var bytes: [UInt8]
-}
-
-extension QueryConstraint {
-    /// All that it has conditions on.
-    var components: Set<IndexComponent> {
-        switch self {
-        case .anything, .nothing: []
-        case .inside(let component, _): [component]
-        case .all(let parts), .any(let parts):
-            parts.reduce(into: []) { $0.formUnion($1.components) }
-        }
-    }
 }

@@ -22,7 +22,7 @@ struct Planner {
     /// The indexes that may be used, with their records in the snapshot.
     let indexes: [IndexAccess]
     let documentCount: Int
-    /// The collation of the query, and of the indexes.
+    /// The collation of the query.
     let collation: Collation
     /// Whether deleted documents are wanted, too: they are in no index.
     var includesDeleted = false
@@ -129,7 +129,10 @@ struct Planner {
     func price(_ index: IndexAccess, by conditions: [(IndexComponent, [ValueInterval])]) throws
         -> PricedAccess?
     {
-        guard var access = KeyNarrowing(index, conditions).access else { return nil }
+        let translated = conditions.map {
+            ($0.0, $0.1.translated(from: collation, to: index.map.order).intervals)
+        }
+        guard var access = KeyNarrowing(index, translated).access else { return nil }
         let reader = snapshot.reader(of: access.record)
         let unindexable = RowRange(prefix: [RowKeyCoder.unindexable])
         if try reader.count(in: unindexable) > 0 {

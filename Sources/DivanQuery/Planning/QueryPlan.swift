@@ -41,7 +41,10 @@ extension Planner {
         let isDescending = order[0].isDescending
         // Without an order there is nothing more to plan.
         guard base.rows > 0, order.allSatisfy({ $0.isDescending == isDescending }),
-            order.allSatisfy({ $0.collation == nil || $0.collation == collation })
+            order.allSatisfy({ key in
+                key.collation == nil || key.collation == collation
+                    || constraint.hasNumbersOnly(key.path)
+            })
         else { return plan }
         plan.isReversed = isDescending
         if order.map(\.path) == [.documentID], base.path.isInOrderOfID {
@@ -68,7 +71,8 @@ extension Planner {
         var best: PricedAccess?
         for index in indexes where !includesDeleted && !index.map.hasElements {
             let candidate = try price(index, by: constraint.conditions) ?? whole(index)
-            guard candidate.rows < best?.rows ?? .max, gives(order, candidate) else { continue }
+            guard candidate.rows < best?.rows ?? .max, gives(order, constraint, candidate)
+            else { continue }
             best = candidate
         }
         return best
@@ -84,14 +88,17 @@ extension Planner {
     }
 
     /// Whether rows come in an order: behind the components that are the same in all of them, the
-    /// next ones must be what is sorted by, and the last ones.
-    private func gives(_ order: [PropertyPath], _ candidate: PricedAccess) -> Bool {
+    /// next ones must be what is sorted by, and the last ones. In another collation only numbers are in order.
+    private func gives(
+        _ order: [PropertyPath], _ constraint: QueryConstraint, _ candidate: PricedAccess
+    ) -> Bool {
         guard case .index(let access) = candidate.path,
             access.fixedComponents <= access.map.components.count
         else { return false }
         let fixed = access.map.components.prefix(access.fixedComponents).map(\.path)
         let rest = access.map.components.dropFirst(access.fixedComponents).map(\.path)
         return rest == order.filter { !fixed.contains($0) }
+            && (access.map.order == collation || rest.allSatisfy { constraint.hasNumbersOnly($0) })
     }
 }
 

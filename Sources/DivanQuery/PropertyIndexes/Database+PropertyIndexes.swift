@@ -2,6 +2,7 @@
 
 public import DivanDatabase
 internal import DivanIndex
+internal import DivanJSON
 internal import DivanLogging
 
 extension Database {
@@ -29,6 +30,7 @@ extension Database {
             if let stored, stored.version.utf8.elementsEqual(definition.version.utf8) {
                 return false
             }
+            try context.dropPropertyIndex(index.name)
             _ = try context.makeIndex(
                 definition.name, signature: definition.signature, version: definition.version)
             return true
@@ -51,32 +53,71 @@ extension Database {
     @discardableResult
     public func deleteIndex(named name: String) throws -> Bool {
         try checkWritable()
-        return try core.write { try $0.dropIndex(IndexName(.property, name)) }
+        return try core.write { try $0.dropPropertyIndex(name) }
     }
 
     /// Brings all indexes on properties up to date, in one pass over what changed.
     ///
-    /// Queries do so by themselves for the indexes that they may use. It works in pieces, between
-    /// which other threads read and write.
+    /// Queries do so by themselves for the indexes that they may use. An index without a collation is brought up
+    /// to date in the orders that queries have used; before the first query, in that of the query builder. It works
+    /// in pieces, between which other threads read and write.
     ///
     /// - Parameter progress: Gets reports; throwing stops the work, and what was done stays done.
     /// - Throws: As `write(_:)`, and what `progress` throws.
     public func updateIndexes(progress: ProgressHandler? = nil) throws {
         try checkWritable()
-        try core.updatePropertyIndexes(try core.read { try $0.propertyIndexes() }, progress)
+        try core.updatePropertyIndexes(try core.read { try $0.keptPropertyIndexes() }, progress)
     }
 }
 
 extension Snapshot {
-    /// The indexes on properties that are declared, by name.
+    /// The indexes on properties that are declared, by name, each in its first order.
     func propertyIndexes() throws -> [PropertyIndexMap] {
-        try indexNames().filter { $0.kind == .property }.compactMap { name in
+        try indexNames().filter { $0.kind == .property && !$0.isOfLaterOrder }.compactMap { name in
             guard let record = try indexRecord(name) else { return nil }
             return try core.decoding(nil) {
                 try PropertyIndexMap(
                     PropertyIndex(named: name.name, definitionText: record.version))
             }
         }
+    }
+
+    /// The indexes on properties in the orders that queries have used, or else in the first one.
+    func keptPropertyIndexes() throws -> [PropertyIndexMap] {
+        try propertyIndexes().flatMap { map in
+            let used = try map.inAllOrders.filter { try isBuilt($0) }
+            return used.isEmpty ? [map] : used
+        }
+    }
+
+    /// Whether an index has rows in its order.
+    func isBuilt(_ map: PropertyIndexMap) throws -> Bool {
+        guard let record = try indexRecord(map.indexName) else { return false }
+        return record.isMade(by: map.definition) && record.lastSequence > 0
+    }
+}
+
+extension IndexName {
+    /// Whether it is that of rows in an order that is not the first one of their index.
+    var isOfLaterOrder: Bool { kind == .property && name.utf8.contains(0) }
+
+    /// The name that the app gave.
+    var declaredName: String {
+        guard isOfLaterOrder else { return name }
+        return String(Substring(name.utf8.prefix { $0 != 0 }))
+    }
+}
+
+extension WriteContext {
+    /// Removes an index on properties with its rows in all orders; false when there is none.
+    @discardableResult
+    func dropPropertyIndex(_ name: String) throws -> Bool {
+        // Read from the outside, so that it also finds what an older declaration of the name left.
+        for order in Collation.allCases {
+            let later = name + PropertyIndex.orderMark + order.rawValue
+            _ = try dropIndex(IndexName(.property, later))
+        }
+        return try dropIndex(IndexName(.property, name))
     }
 }
 

@@ -6,7 +6,7 @@ internal import DivanJSON
 internal import DivanModel
 internal import DivanPlatform
 
-/// A property index with its paths parsed: what emits its rows.
+/// A property index with its paths parsed, in one of its orders: what emits its rows.
 ///
 ///     document  {"type": "post", "tags": ["a", "b", "a"]}
 ///     index     on "type", "tags[]"
@@ -16,21 +16,40 @@ internal import DivanPlatform
 /// where elements are indexed those without elements have none.
 struct PropertyIndexMap: Sendable {
     let index: PropertyIndex
+    /// The order of its rows.
+    let order: Collation
     let components: [IndexComponent]
     let coder: RowKeyCoder
 
-    init(_ index: PropertyIndex) throws {
+    /// Makes the map of an index in one of its orders; nil for the first one.
+    init(_ index: PropertyIndex, order: Collation? = nil) throws {
         self.index = index
+        self.order = order ?? index.orders[0]
         components = try index.components()
-        coder = RowKeyCoder(index.collation, strings: ICUCollator.root)
+        coder = RowKeyCoder(self.order, strings: ICUCollator.root)
     }
+
+    private init(_ map: PropertyIndexMap, order: Collation) {
+        index = map.index
+        self.order = order
+        components = map.components
+        coder = RowKeyCoder(order, strings: ICUCollator.root)
+    }
+
+    /// The same in each of the orders of the index.
+    var inAllOrders: [PropertyIndexMap] {
+        index.orders.map { PropertyIndexMap(self, order: $0) }
+    }
+
+    /// The name of the rows.
+    var indexName: IndexName { index.indexName(in: order) }
 
     var hasElements: Bool { components.contains(where: \.isOfElements) }
 
     /// What the indexer needs to know.
     var definition: IndexDefinition {
         IndexDefinition(
-            name: index.indexName, version: index.definitionText, collation: index.collation,
+            name: indexName, version: index.definitionText(in: order), collation: order,
             documentType: nil, map: { document, sink in emit(document, sink) }, lentMap: lentMap,
             reducer: nil)
     }

@@ -15,6 +15,9 @@ import Testing
 
     private static let order = ValueOrder(.raw, strings: ICUCollator.root)
 
+    /// Whatever orders indexes have, they never change a result.
+    private static let collations: [Collation?] = [nil, nil, .raw, .unicode, .ascii]
+
     @Test func `random conditions and orders agree with the naive model`() throws {
         for round in Soak.rounds(test: 60, soak: 6_500) {
             var random = Soak.random(round: round, salt: 0xB17D)
@@ -23,7 +26,9 @@ import Testing
                 var paths = Set((0..<random.below(2) + 1).map { _ in RandomSelector.path(&random) })
                 if random.oneIn(3) { paths = [random.element(of: RandomSelector.names) + "[]"] }
                 try database.createIndex(
-                    PropertyIndex(named: "i\(number)", on: Array(paths), collation: .raw))
+                    PropertyIndex(
+                        named: "i\(number)", on: Array(paths),
+                        collation: random.element(of: Self.collations)))
             }
             var documents: [(id: String, body: JSONValue)] = []
             try database.inBatch {

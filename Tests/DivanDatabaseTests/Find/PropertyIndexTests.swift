@@ -156,7 +156,8 @@ import Testing
     /// The keys of an index's rows.
     private func rows(of index: PropertyIndex) throws -> Set<[UInt8]> {
         try database.core.read { snapshot in
-            let record = try #require(try snapshot.indexRecord(index.indexName))
+            let record = try #require(
+                try snapshot.indexRecord(index.indexName(in: index.orders[0])))
             var keys: Set<[UInt8]> = []
             try snapshot.reader(of: record).forEachRow { key, _ in
                 keys.insert(key.indices.map { key[$0] })
