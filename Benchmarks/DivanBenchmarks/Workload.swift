@@ -134,7 +134,9 @@ struct Workload: Sendable {
             work("query_index", count, .plain),
             work("reduce_range", 1000), work("reduce_after_edit", 200),
             work("index_map_one_core", count), work("index_property", count, .plain),
-            work("group_count", count), work("query_100", 2000),
+            work("group_count", count), work("query_count", count, .plain),
+            work("query_email", count / 2, .plain), work("query_rows", count, .plain),
+            work("query_100", 2000),
             work("query_beside_large", 2000), work("live_query", 500),
         ]
     }

@@ -20,6 +20,9 @@ extension DivanWork {
                 return try database.indexReports().reduce(0) { $0 + $1.rows }
             }
         case "group_count": return try groupCount(database)
+        case "query_count": return try countCondition(database)
+        case "query_email": return try queryEmails(database)
+        case "query_rows": return try queryRows(database)
         case "query_100": return try queryRanges(database)
         case "query_beside_large":
             try saveLarge(database)
@@ -37,6 +40,57 @@ extension DivanWork {
             .from(.database(database)).groupBy(.property("age"))
         return try measuring {
             try query.run().reduce(0) { $0 + ($1[1].int ?? 0) }
+        }
+    }
+
+    /// Counts the documents that fulfil a condition, without an index.
+    private func countCondition(_ database: Database) throws -> Timing {
+        let query =
+            QueryBuilder
+            .select(.expression(Function.count())).from(.database(database))
+            .where(.property("age").greaterThanOrEqualTo(50))
+        return try measuring { try query.run().first?[0].int ?? -1 }
+    }
+
+    /// Ranges of a hundred rows in the order of an indexed text, ID and text of each.
+    private func queryEmails(_ database: Database) throws -> Timing {
+        try database.createIndex(PropertyIndex(on: "email"))
+        try database.updateIndexes()
+        let query =
+            QueryBuilder
+            .select(.expression(Meta.id), .property("email")).from(.database(database))
+            .where(.property("email").greaterThanOrEqualTo(.parameter("start")))
+            .orderBy(.property("email")).limit(Self.rowsOfRange)
+        var numbers = SeededNumbers(seed: 5)
+        return try measuring {
+            var sum = 0
+            for _ in 0..<operations / Self.rowsOfRange {
+                let id = input.documentID(numbers.next(below: input.count))
+                let email = try database.document(withID: id)?["email"].string ?? ""
+                sum += try Self.length(of: query.bind(["start": .string(email)]).run())
+            }
+            return sum
+        }
+    }
+
+    /// The documents of each age through an index on it: ID and email of each.
+    private func queryRows(_ database: Database) throws -> Timing {
+        try database.createIndex(PropertyIndex(on: "age"))
+        try database.updateIndexes()
+        let query =
+            QueryBuilder
+            .select(.expression(Meta.id), .property("email")).from(.database(database))
+            .where(.property("age").equalTo(.parameter("age")))
+        return try measuring {
+            try (18..<90).reduce(0) { sum, age in
+                try sum + Self.length(of: query.bind(["age": .integer(Int64(age))]).run())
+            }
+        }
+    }
+
+    private static func length(of rows: SelectRows) -> Int {
+        rows.reduce(0) {
+            $0 + ($1[0].string?.utf8.count ?? 0) + ($1[1].string?.utf8.count ?? 0)
         }
     }
 

@@ -63,8 +63,9 @@ typedef struct {
     // An index on a text, and rows of it; NULL for a floor that has none.
     int64_t (*index)(const Work *);
     int64_t (*query_index)(const Work *);
-    // An index on a number.
+    // An index on a number, and whole documents by it.
     int64_t (*index_property)(const Work *);
+    int64_t (*query_rows)(const Work *);
     // The same, kept beside the documents: made, and brought up to date.
     void (*make_index)(const Work *);
     int64_t (*update_index)(const Work *);

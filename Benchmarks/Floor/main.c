@@ -39,13 +39,18 @@ static int64_t run(const Engine *engine, const char *name, Work *work) {
     if (strcmp(name, "read_random") == 0) return engine->read_random(work, false);
     if (strcmp(name, "read_random_each") == 0) return engine->read_random(work, true);
     if (strcmp(name, "update_batch") == 0) return engine->update(work);
-    if (strcmp(name, "scan_predicate") == 0) return engine->scan_predicate(work);
+    // A query of the builder that counts is the same SQL as a scan.
+    if (strcmp(name, "scan_predicate") == 0 || strcmp(name, "query_count") == 0)
+        return engine->scan_predicate(work);
     if (strcmp(name, "all_documents") == 0) return engine->all_documents(work);
     if (strcmp(name, "all_ids") == 0) return engine->all_ids(work);
     if (strcmp(name, "index_map") == 0 && engine->index) return engine->index(work);
     if (strcmp(name, "index_property") == 0 && engine->index_property)
         return engine->index_property(work);
-    if (strcmp(name, "query_index") == 0 && engine->index) return engine->query_index(work);
+    // By a view or by the builder: the same SQL.
+    if ((strcmp(name, "query_index") == 0 || strcmp(name, "query_email") == 0) && engine->index)
+        return engine->query_index(work);
+    if (strcmp(name, "query_rows") == 0 && engine->query_rows) return engine->query_rows(work);
     if (strcmp(name, "index_update") == 0 && engine->update_index) return engine->update_index(work);
     fprintf(stderr, "floor: there is no work '%s'\n", name);
     exit(2);
@@ -66,7 +71,9 @@ int main(int count, char **arguments) {
 
     bool opens_itself = strcmp(name, "open") == 0;
     if (!opens_itself) engine->open(&work);
-    if (strcmp(name, "query_index") == 0 && engine->index) engine->index(&work);
+    if ((strcmp(name, "query_index") == 0 || strcmp(name, "query_email") == 0) && engine->index)
+        engine->index(&work);
+    if (strcmp(name, "query_rows") == 0 && engine->index_property) engine->index_property(&work);
     if (strcmp(name, "index_update") == 0 && engine->make_index) engine->make_index(&work);
     double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID), wall = seconds_of(CLOCK_MONOTONIC);
     int64_t result = run(engine, name, &work);

@@ -141,6 +141,24 @@ static int64_t query_index_plain(const Work *work) {
     return sum;
 }
 
+// The documents of each age through the index on it: their IDs, and the email of each from its text.
+static int64_t query_rows_plain(const Work *work) {
+    (void)work;
+    sqlite3_stmt *select = sql_prepare(
+        database,
+        "SELECT docid, json_extract(body, '$.email') FROM docs"
+        " WHERE json_extract(body, '$.age') = ?1");
+    int64_t sum = 0;
+    for (int age = 18; age < 90; age++) {
+        sqlite3_bind_int(select, 1, age);
+        while (sql_step_row(database, select))
+            sum += sqlite3_column_bytes(select, 0) + sqlite3_column_bytes(select, 1);
+        sqlite3_reset(select);
+    }
+    sqlite3_finalize(select);
+    return sum;
+}
+
 // An index beside the documents, which follows them later, as Divan's do: its rows by key, and by document the
 // key that it had.
 static void make_index_plain(const Work *work) {
@@ -200,6 +218,7 @@ const Engine plain_floor = {
     .all_ids = all_ids_plain,
     .index = index_plain,
     .index_property = index_property_plain,
+    .query_rows = query_rows_plain,
     .query_index = query_index_plain,
     .make_index = make_index_plain,
     .update_index = update_index_plain,
