@@ -48,6 +48,8 @@ let package = Package(
 
         .target(name: "CQRCode", linkerSettings: [.linkedLibrary("qrencode")]),
         .target(name: "CMulticast"),
+        // It loads the library of the system's DNS-SD when that is first used, and links none.
+        .target(name: "CDNSSD"),
         // The system's C library, whose name differs between systems.
         .target(name: "CLibrary"),
 
@@ -71,7 +73,7 @@ let package = Package(
         ),
 
         // Services on the local network: multicast DNS.
-        .target(name: "DivanDiscovery", dependencies: ["CMulticast"]),
+        .target(name: "DivanDiscovery", dependencies: ["CDNSSD", "CMulticast"]),
 
         // 2: the engines.
         .target(

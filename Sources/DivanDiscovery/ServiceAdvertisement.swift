@@ -3,27 +3,27 @@
 /// A service that is announced, until `stop()` is called or the object is let go.
 ///
 /// ```swift
-/// let mine = try discovery.advertise("Ann's notes", port: 5984)
+/// let mine = try driver.advertise("Ann's notes", port: 5984)
 /// await mine.announced()                          // "Ann's notes", or "Ann's notes (2)"
 /// ```
 public final class ServiceAdvertisement: Sendable {
-    private let discovery: Discovery
+    private let driver: any DiscoveryDriver
     private let key: Int
 
     /// The name under which it is announced, each time that this changes: first when no other device has claimed it, after three quarters of
     /// a second, and again when another device takes it away.
     public let names: AsyncStream<String>
 
-    init(_ discovery: Discovery, _ key: Int, _ names: AsyncStream<String>) {
-        self.discovery = discovery
+    init(_ driver: any DiscoveryDriver, _ key: Int, _ names: AsyncStream<String>) {
+        self.driver = driver
         self.key = key
         self.names = names
     }
 
-    deinit { discovery.endAdvertising(key) }
+    deinit { driver.endAdvertising(key) }
 
     /// The name that it has or is trying; nil once it is stopped.
-    public var name: String? { discovery.name(of: key) }
+    public var name: String? { driver.name(of: key) }
 
     /// Waits until it is announced. Gives the name; nil when it was stopped before, or the task is cancelled.
     @discardableResult
@@ -35,9 +35,10 @@ public final class ServiceAdvertisement: Sendable {
     /// Announces another text in the place of the former one.
     /// - Throws: `DiscoveryError` with code `.invalidName` when it is too long or has a key that is none.
     public func setText(_ text: ServiceText) throws(DiscoveryError) {
-        try discovery.setText(text, of: key)
+        try text.check()
+        driver.setText(text, of: key)
     }
 
     /// Says goodbye, so that others take it off their lists within a second.
-    public func stop() { discovery.endAdvertising(key) }
+    public func stop() { driver.endAdvertising(key) }
 }

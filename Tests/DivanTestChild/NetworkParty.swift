@@ -15,6 +15,8 @@ import Darwin
 ///     withdraw                           says goodbye for the last service: withdrawn
 ///     browse TYPE                        services, and a word for each, at once and each time that they change
 ///
+/// Its arguments are a user to become, or `system` to use the system's service; without it, Divan's own is used.
+///
 /// The word of a service has its name, host, port, addresses and text, parted by U+001F. The end of the input ends it, with a goodbye.
 struct NetworkParty {
     private static let separator = "\u{1F}"
@@ -27,7 +29,7 @@ struct NetworkParty {
                 throw WrongArguments()
             }
         }
-        discovery = try Discovery()
+        discovery = try Discovery(arguments.contains("system") ? .system : .own)
     }
 
     func run() throws {

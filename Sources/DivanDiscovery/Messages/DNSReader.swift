@@ -50,6 +50,13 @@ struct DNSReader {
         return message
     }
 
+    /// Reads the content of a text record.
+    static func strings(_ bytes: [UInt8]) throws(DNSFailure) -> [[UInt8]] {
+        guard bytes.count <= DNSMessage.longest else { throw .badRecord }
+        var reader = DNSReader(bytes)
+        return try reader.strings(until: bytes.count)
+    }
+
     private mutating func question() throws(DNSFailure) -> DNSQuestion? {
         let name = try name()
         let type = DNSType(rawValue: try number16())

@@ -17,30 +17,13 @@ struct Advertised: Sendable {
     private var responders: [UInt32: Responder] = [:]
     private(set) var isAnnounced = false
 
-    /// - Parameters:
-    ///   - wanted: The name of the instance that the app wants.
-    ///   - type: The type.
-    ///   - port: The port.
-    ///   - text: What it tells about itself.
-    /// - Throws: `DiscoveryError` with code `.invalidName`.
-    init(
-        _ wanted: String, _ type: ServiceType, port: UInt16, _ text: ServiceText
-    ) throws(DiscoveryError) {
-        try text.check()
-        guard (1...DNSName.longestLabel).contains(wanted.utf8.count),
-            wanted.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }),
-            let instance = type.name.prefixed(by: wanted)
-        else {
-            throw DiscoveryError(
-                .invalidName,
-                "A service's name has 1 to 63 bytes of UTF-8 without control characters; choose a shorter one."
-            )
-        }
-        self.wanted = wanted
-        self.type = type.name
-        self.port = port
-        self.text = text
-        self.instance = instance
+    /// - Parameter service: The service that the app wants to have announced.
+    init(_ service: OfferedService) {
+        wanted = service.name
+        type = service.type.name
+        port = service.port
+        text = service.text
+        instance = service.instance
         host = Self.randomHost()
     }
 

@@ -9,6 +9,8 @@ public struct DiscoveryError: Error, Sendable, Equatable, CustomStringConvertibl
         case invalidName
         /// The network refuses: it has no interface that multicasts, or the port is taken by a program that does not share it.
         case networkUnavailable
+        /// The system's service for DNS-SD is not installed, does not run or does not answer: start it, or let Divan do its work.
+        case serviceUnavailable
         /// It was stopped.
         case stopped
     }
@@ -23,6 +25,10 @@ public struct DiscoveryError: Error, Sendable, Equatable, CustomStringConvertibl
         self.code = code
         self.message = message
     }
+
+    /// What is asked of a discovery that was stopped.
+    static let stopped = DiscoveryError(
+        .stopped, "The discovery was stopped; make another one.")
 
     /// The message.
     public var description: String { message }

@@ -2,6 +2,7 @@
 
 import DivanTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 /// An avahi-daemon on a host of a lab, with a message bus of its own, by which its programs speak to it.
@@ -12,7 +13,7 @@ final class AvahiDaemon: Sendable {
     private let host: String
     private let address: String
     private let bus: LabProgram
-    private let daemon: LabProgram
+    private let daemon: Mutex<LabProgram>
 
     init(_ lab: NetworkLab, on host: String) async throws {
         let folder = lab.folder.path
@@ -26,11 +27,8 @@ final class AvahiDaemon: Sendable {
             ["dbus-daemon", "--nofork", "--nopidfile", "--config-file=\(folder)/bus.conf"], on: host
         )
         await eventually { Machine.has(socket) }
-        let daemon = try lab.start(
-            ["avahi-daemon", "--no-rlimits", "--no-chroot", "--file=\(folder)/avahi.conf"],
-            on: host, environment: ["DBUS_SYSTEM_BUS_ADDRESS": address])
-        await eventually { daemon.hasSaid("Server startup complete") }
-        (self.lab, self.host, self.daemon) = (lab, host, daemon)
+        daemon = Mutex(try await Self.start(lab, on: host, address))
+        (self.lab, self.host) = (lab, host)
     }
 
     /// Looks for services: lines of `avahi-browse`, with words parted by semicolons.
@@ -46,6 +44,35 @@ final class AvahiDaemon: Sendable {
         let program = try start(["avahi-publish", "-s", name, type, "\(port)"] + text)
         await eventually { program.hasSaid("Established under name") }
         return program
+    }
+
+    /// Starts a Divan on the daemon's host, which uses the daemon.
+    func divan() async throws -> DivanParty {
+        try await DivanParty(
+            lab, on: host, ["system"],
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": address, "AVAHI_COMPAT_NOWARN": "1"])
+    }
+
+    /// Ends the daemon. Its bus goes on.
+    func stop() { daemon.withLock { $0 }.stop() }
+
+    /// Starts the daemon again.
+    func restart() async throws {
+        let program = try await Self.start(lab, on: host, address)
+        daemon.withLock { $0 = program }
+    }
+
+    private static func start(
+        _ lab: NetworkLab, on host: String, _ bus: String
+    ) async throws -> LabProgram {
+        let daemon = try lab.start(
+            [
+                "avahi-daemon", "--no-rlimits", "--no-chroot",
+                "--file=\(lab.folder.path)/avahi.conf",
+            ],
+            on: host, environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus])
+        await eventually { daemon.hasSaid("Server startup complete") }
+        return daemon
     }
 
     private func start(_ command: [String]) throws -> LabProgram {

@@ -27,10 +27,13 @@ final class DivanParty: Sendable {
     private let lab: NetworkLab
     private let program: LabProgram
 
-    init(_ lab: NetworkLab, on host: String, as user: Int?) async throws {
+    init(
+        _ lab: NetworkLab, on host: String, _ arguments: [String],
+        environment: [String: String] = [:]
+    ) async throws {
         let program = try lab.start(
-            [TestProgram.path, "discover"] + [user].compactMap(\.self).map(String.init), on: host,
-            isGuarded: false)
+            [TestProgram.path, "discover"] + arguments, on: host, isGuarded: false,
+            environment: environment)
         (self.lab, self.program) = (lab, program)
         try #require(
             await eventually { program.hasSaid("ready") || !program.process.isRunning })

@@ -32,7 +32,7 @@ final class NetworkLab: Sendable {
 
     /// What a test says that is skipped.
     static let need: Comment =
-        "It needs network namespaces, so root, and what scripts/bootstrap installs: avahi-utils, python3-zeroconf and iproute2."
+        "It needs network namespaces, so root, and what scripts/bootstrap --tests installs: Avahi, python3-zeroconf and iproute2."
 
     /// The interpreter that has the module zeroconf; nil where none has.
     static let python = ["/usr/bin/python3", Machine.program("python3") ?? ""].first {
@@ -44,7 +44,7 @@ final class NetworkLab: Sendable {
         let programs = [
             "avahi-daemon", "avahi-browse", "avahi-publish", "dbus-daemon", "ip", "nsenter",
         ]
-        guard Machine.isSuperuser, python != nil,
+        guard Machine.isSuperuser, python != nil, dlopen("libdns_sd.so.1", RTLD_LAZY) != nil,
             programs.allSatisfy({ Machine.program($0) != nil })
         else { return false }
         let trial = """
@@ -133,7 +133,7 @@ final class NetworkLab: Sendable {
 
     /// Starts a Divan on a host, as root or another user.
     func divan(on host: String, as user: Int? = nil) async throws -> DivanParty {
-        try await DivanParty(self, on: host, as: user)
+        try await DivanParty(self, on: host, user.map { ["\($0)"] } ?? [])
     }
 
     /// Changes the network of a host: `lab.ip("link", "set", "eth0", "down", on: "ann")`.
