@@ -104,13 +104,20 @@ public struct InputFile: @unchecked Sendable {
     /// Writes the documents of the benchmark; the same arguments make the same bytes.
     public static func write(to path: String, count: Int, ids: IDKind) throws {
         var documents = PersonDocument(seed: 427)
+        try write(to: path, count: count, ids: ids) { documents.next() }
+    }
+
+    /// Writes documents of any kind: `next` makes the JSON text of one after another.
+    static func write(
+        to path: String, count: Int, ids: IDKind, next: () throws -> String
+    ) throws {
         var numbers = SeededNumbers(seed: 7)
         var offsets = Data()
         var names = Data()
         var texts = Data()
         appendNumber(0, to: &offsets)
         for index in 0..<count {
-            texts.append(contentsOf: documents.next().utf8)
+            texts.append(contentsOf: try next().utf8)
             appendNumber(UInt64(texts.count), to: &offsets)
             names.append(contentsOf: uuid(ids, index: index, numbers: &numbers).utf8)
         }
