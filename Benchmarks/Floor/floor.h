@@ -34,6 +34,12 @@ static inline const char *input_text(const Input *input, uint64_t index, int *le
 // The order of random reads and updates: the same numbers in every runner.
 uint64_t random_next(uint64_t *state);
 
+// Numbers below `count` that are not in order, none of them twice: `number` is below it, too.
+static inline uint64_t scattered(uint64_t number, uint64_t count) {
+    enum { PRIME = 7919 };
+    return count % PRIME == 0 ? number : number * PRIME % count;
+}
+
 // One property of a document's JSON text, found by its name as plain bytes: no parser at all, which
 // is what makes this a floor.
 int64_t find_age(const char *text, int length);
@@ -74,6 +80,12 @@ typedef struct {
 extern const Engine plain_floor;
 extern const Engine layout_floor;
 extern const Engine plain_lmdb_floor;
+
+// The works on full text, over the plain floor's documents: see text.c.
+bool is_text_work(const char *name);
+void open_text(const Work *work, const char *name, const char *input);
+int64_t run_text(const Work *work, const char *name);
+void close_text(void);
 
 // Small steps on SQLite that end the program with a sentence when they fail.
 sqlite3 *sql_open(const char *directory, const char *creation, const char *settings);

@@ -69,16 +69,19 @@ int main(int count, char **arguments) {
     Work work = {arguments[4], &input, strtoull(arguments[5], NULL, 10), 1000};
     if (strcmp(name, "insert_single") == 0) work.per_transaction = 1;
 
-    bool opens_itself = strcmp(name, "open") == 0;
+    bool is_text = is_text_work(name);
+    bool opens_itself = is_text || strcmp(name, "open") == 0;
+    if (is_text) open_text(&work, name, arguments[3]);
     if (!opens_itself) engine->open(&work);
     if ((strcmp(name, "query_index") == 0 || strcmp(name, "query_email") == 0) && engine->index)
         engine->index(&work);
     if (strcmp(name, "query_rows") == 0 && engine->index_property) engine->index_property(&work);
     if (strcmp(name, "index_update") == 0 && engine->make_index) engine->make_index(&work);
     double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID), wall = seconds_of(CLOCK_MONOTONIC);
-    int64_t result = run(engine, name, &work);
+    int64_t result = is_text ? run_text(&work, name) : run(engine, name, &work);
     cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     wall = seconds_of(CLOCK_MONOTONIC) - wall;
+    if (is_text) close_text();
     if (!opens_itself) engine->close();
     printf("{\"operations\":%llu,\"cpu\":%.6f,\"wall\":%.6f,\"result\":%lld}\n",
            (unsigned long long)work.operations, cpu, wall, (long long)result);
