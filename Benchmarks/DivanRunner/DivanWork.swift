@@ -7,6 +7,8 @@ import Foundation
 /// The workloads on Divan, written as an app would write them.
 struct DivanWork {
     let input: InputFile
+    /// Where that file lies.
+    let inputPath: String
     let directory: URL
     let operations: Int
     let storageEngine: StorageEngineFactory
@@ -49,7 +51,8 @@ struct DivanWork {
         default:
             let known = try runIndexWork(work, on: database) ?? runQueryWork(work, on: database)
             let other = try known ?? runLifeWork(work, on: database) ?? runKeyWork(work)
-            guard let timing = try other ?? runWireWork(work, on: database) else {
+            let last = try other ?? runTextWork(work, on: database)
+            guard let timing = try last ?? runWireWork(work, on: database) else {
                 throw UnknownWork(name: work)
             }
             return timing

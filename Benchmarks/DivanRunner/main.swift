@@ -32,7 +32,7 @@ guard arguments.count == 5, let operations = Int(arguments[4]) else {
 do {
     let input = try InputFile(path: arguments[2])
     let work = DivanWork(
-        input: input,
+        input: input, inputPath: arguments[2],
         directory: URL(fileURLWithPath: arguments[3] + "/bench.divan"),
         operations: operations, storageEngine: isOnLMDB ? .lmdb : .sqlite,
         key: isEncrypted ? try EncryptionKey(rawBytes: [UInt8](repeating: 7, count: 32)) : nil)
