@@ -10,6 +10,7 @@ struct Bench {
     private let engines: [Engine]
     private let jsonEngines: [Engine]
     private let copyEngines: [Engine]
+    private let textEngines: [Engine]
     let folder: String
 
     init(options: Options, programs: String) throws {
@@ -49,6 +50,9 @@ struct Bench {
             name: Engine.copy, program: programs + "/DivanRunner", firstArguments: [Engine.copy])
         jsonEngines = engines.filter { $0.name == Engine.divan } + [foundation]
         copyEngines = engines.filter { $0.name == Engine.divan } + [copy]
+        let fullText = Engine(
+            name: Engine.fullTextFloor, program: programs + "/Floor", firstArguments: ["plain"])
+        textEngines = engines.filter(\.isDivan) + [fullText]
         try? FileManager.default.removeItem(atPath: folder)
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
@@ -57,12 +61,11 @@ struct Bench {
     /// Measures all that was asked for and returns the rows of the table.
     func run() throws -> [Row] {
         var rows: [Row] = []
-        let asked = Workload.all(count: options.count).filter { workload in
-            options.includes(workload.name) || wantsFileFigures(workload)
-        }
-        for ids in InputFile.IDKind.allCases where asked.contains(where: { $0.ids == ids }) {
-            try InputFile.write(to: input(ids), count: options.count, ids: ids)
-        }
+        let asked = installed(
+            Workload.all(count: options.count).filter { workload in
+                options.includes(workload.name) || wantsFileFigures(workload)
+            })
+        try writeInputs(of: asked)
         for workload in asked {
             if workload.start != .nothing {
                 try fill(for: workload)
@@ -79,6 +82,13 @@ struct Bench {
             if workload.work == "insert_batch" {
                 rows += fileRows(workload, medians)
             }
+            if let name = workload.sizeName, options.includes(name) {
+                rows += Row.sizes(
+                    name, medians, engines(for: workload).map(\.name), \.grownMegabytes)
+            }
+            for index in rows.indices.dropFirst(earlier) {
+                rows[index].documents = workload.documents
+            }
             Row.printNew(rows[earlier...])
         }
         return rows
@@ -91,14 +101,18 @@ struct Bench {
         // Only SQL's own indexes are a floor of views.
         case .plain: engines.filter { $0.isDivan || $0.name == Engine.plainFloor }
         case .copy: copyEngines
+        case .fullText: textEngines
         case .none: engines.filter(\.isDivan)
         case .encrypted: engines.filter { $0.isDivan || $0.name == Engine.divanEncrypted }
         }
     }
 
-    /// The size on disk and the peak of memory are seen beside `insert_batch`.
+    /// The size on disk and the peak of memory are seen beside `insert_batch`, that of an index on full text
+    /// beside its build.
     private func wantsFileFigures(_ workload: Workload) -> Bool {
-        workload.name == "insert_batch" && (options.includes("disk") || options.includes("memory"))
+        workload.sizeName.map(options.includes) ?? false
+            || workload.name == "insert_batch"
+                && (options.includes("disk") || options.includes("memory"))
     }
 
     private func fileRows(_ workload: Workload, _ medians: [String: Measurement]) -> [Row] {
@@ -122,7 +136,7 @@ struct Bench {
             for engine in run % 2 == 0 ? engines : engines.reversed() {
                 let directory = try place(for: workload, engine)
                 let measurement = try measure(
-                    workload, on: engine, input: input(workload.ids), directory: directory)
+                    workload, on: engine, input: input(workload), directory: directory)
                 found[engine.name, default: []].append(measurement)
             }
         }
@@ -131,25 +145,48 @@ struct Bench {
 
     // MARK: - Files
 
-    private func input(_ ids: InputFile.IDKind) -> String {
-        "\(folder)/input-\(ids.rawValue)"
+    /// Leaves out what needs texts that are not installed, and says so.
+    private func installed(_ workloads: [Workload]) -> [Workload] {
+        let missing = workloads.filter { $0.documents == 0 }
+        if !missing.isEmpty {
+            let names = missing.map(\.name).joined(separator: ", ")
+            print("skipped: \(names): \(DictionaryEntries.advice)")
+        }
+        return workloads.filter { $0.documents > 0 }
     }
 
-    private func filled(_ ids: InputFile.IDKind, _ engine: Engine) -> String {
-        "\(folder)/filled-\(ids.rawValue)-\(engine.name)"
+    private func writeInputs(of workloads: [Workload]) throws {
+        let files = FileManager.default
+        for workload in workloads {
+            let path = input(workload)
+            if !files.fileExists(atPath: path) {
+                try workload.texts.write(to: path, of: options.count, ids: workload.ids)
+            }
+            if workload.isFullText, !files.fileExists(atPath: TextQueries.path(beside: path)) {
+                try TextQueries(of: InputFile(path: path)).write(beside: path)
+            }
+        }
     }
 
-    /// Makes the filled databases of a workload's kind of IDs, unless they are there already.
+    private func input(_ workload: Workload) -> String {
+        "\(folder)/input-\(workload.inputName)"
+    }
+
+    private func filled(_ workload: Workload, _ engine: Engine) -> String {
+        "\(folder)/filled-\(workload.inputName)-\(engine.name)"
+    }
+
+    /// Makes the filled databases of a workload's kind of documents, unless they are there already.
     private func fill(for workload: Workload) throws {
         var filling = workload
         filling.work = "insert_batch"
-        filling.operations = options.count
-        for engine in engines {
-            let directory = filled(workload.ids, engine)
+        filling.operations = workload.documents
+        for engine in engines(for: workload) {
+            let directory = filled(workload, engine)
             guard !FileManager.default.fileExists(atPath: directory) else { continue }
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true)
-            _ = try measure(filling, on: engine, input: input(workload.ids), directory: directory)
+            _ = try measure(filling, on: engine, input: input(workload), directory: directory)
         }
     }
 
@@ -159,14 +196,27 @@ struct Bench {
         let directory = "\(folder)/run-\(engine.name)"
         switch workload.start {
         case .filled:
-            return filled(workload.ids, engine)
+            return filled(workload, engine)
+        case .indexed:
+            return try indexed(workload, engine)
         case .nothing:
             try? files.removeItem(atPath: directory)
             try files.createDirectory(atPath: directory, withIntermediateDirectories: true)
         case .copy:
             try? files.removeItem(atPath: directory)
-            try files.copyItem(atPath: filled(workload.ids, engine), toPath: directory)
+            try files.copyItem(atPath: filled(workload, engine), toPath: directory)
         }
+        return directory
+    }
+
+    /// The database of all documents with an index on their full text, which is made by a run of its own.
+    private func indexed(_ workload: Workload, _ engine: Engine) throws -> String {
+        let directory = "\(folder)/indexed-\(workload.inputName)-\(engine.name)"
+        guard !FileManager.default.fileExists(atPath: directory) else { return directory }
+        try FileManager.default.copyItem(atPath: filled(workload, engine), toPath: directory)
+        var build = workload
+        build.work = "text_build"
+        _ = try measure(build, on: engine, input: input(workload), directory: directory)
         return directory
     }
 }

@@ -39,7 +39,7 @@ extension Row {
         func begins(_ names: String...) -> Bool { names.contains { work.hasPrefix($0) } }
         return if size != nil {
             .megabytes
-        } else if begins("open", "reduce_", "index_update") {
+        } else if begins("open", "reduce_", "index_update") || isTextSearch {
             .milliseconds
         } else if begins("property_lookup", "live_property") {
             .nanoseconds
@@ -49,6 +49,9 @@ extension Row {
             .operations
         }
     }
+
+    /// Builds on full text count documents.
+    private var isTextSearch: Bool { work.contains("text_") && !work.hasSuffix("text_build") }
 
     /// The row as a JSON object on one line. What is nearly the same on every machine stands first.
     func resultLine(of run: RunFacts) throws -> String {

@@ -34,20 +34,20 @@ struct Row {
             guard let found = medians[engine] else { return nil }
             let floor =
                 medians[Engine.plainFloor(of: engine)] ?? medians[Engine.foundation]
-                ?? medians[Engine.copy]
+                ?? medians[Engine.copy] ?? medians[Engine.fullTextFloor]
             let plain = floor?.perCPUSecond
             let isOnLMDB = Engine.plainFloor(of: engine) == Engine.plainLMDBFloor
             let layout = isOnLMDB ? nil : medians[Engine.layoutFloor]?.perCPUSecond
             return Row(
                 work: workload, engine: engine,
-                perCPUSecond: rounded(found.perCPUSecond, 1),
-                wallPerSecond: rounded(found.perWallSecond, 1),
+                perCPUSecond: rounded(found.perCPUSecond, 1000),
+                wallPerSecond: rounded(found.perWallSecond, 1000),
                 peakRSSMegabytes: rounded(found.peakAnonymousMegabytes, 10),
                 diskMegabytes: rounded(found.diskMegabytes, 10),
-                floorPerCPUSecond: plain.map { rounded($0, 1) },
+                floorPerCPUSecond: plain.map { rounded($0, 1000) },
                 ratio: plain.map { rounded(found.perCPUSecond / $0, 1000) },
                 wallRatio: floor.map { rounded(found.perWallSecond / $0.perWallSecond, 1000) },
-                layoutFloorPerCPUSecond: layout.map { rounded($0, 1) },
+                layoutFloorPerCPUSecond: layout.map { rounded($0, 1000) },
                 layoutRatio: layout.map { rounded(found.perCPUSecond / $0, 1000) },
                 p50: found.p50.map { rounded($0, 1000) },
                 p99: found.p99.map { rounded($0, 1000) })
@@ -61,7 +61,8 @@ struct Row {
     ) -> [Row] {
         engines.compactMap { engine in
             guard let found = medians[engine] else { return nil }
-            let plain = medians[Engine.plainFloor(of: engine)].map(size)
+            let floor = medians[Engine.plainFloor(of: engine)] ?? medians[Engine.fullTextFloor]
+            let plain = floor.map(size)
             let isOnLMDB = Engine.plainFloor(of: engine) == Engine.plainLMDBFloor
             let layout = isOnLMDB ? nil : medians[Engine.layoutFloor].map(size)
             return Row(

@@ -9,6 +9,8 @@ struct Measurement: Sendable {
     var wallSeconds: Double
     var peakAnonymousMegabytes: Double
     var diskMegabytes: Double
+    /// By how much the files have grown.
+    var grownMegabytes: Double
     var p50: Double?
     var p99: Double?
 
@@ -44,6 +46,7 @@ func measure(
     process.arguments =
         engine.firstArguments + [workload.work, input, directory, String(workload.operations)]
     process.standardOutput = output
+    let bytesBefore = bytesInFolder(directory)
     try process.run()
     var peak = 0
     while process.isRunning {
@@ -57,12 +60,14 @@ func measure(
             description: "\(engine.name) \(workload.name): status \(process.terminationStatus)")
     }
     let line = try JSONDecoder().decode(RunnerLine.self, from: printed)
+    let bytes = bytesInFolder(directory)
     return Measurement(
         operations: line.operations,
         cpuSeconds: line.cpu,
         wallSeconds: line.wall,
         peakAnonymousMegabytes: line.memory_mb ?? Double(peak) / 1000,
-        diskMegabytes: Double(bytesInFolder(directory)) / 1e6,
+        diskMegabytes: Double(bytes) / 1e6,
+        grownMegabytes: Double(bytes - bytesBefore) / 1e6,
         p50: line.p50_ms,
         p99: line.p99_ms
     )

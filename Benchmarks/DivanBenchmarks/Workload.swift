@@ -12,6 +12,8 @@ struct Workload: Sendable {
         case filled
         /// A copy of the database of all documents, which the run changes.
         case copy
+        /// The database of all documents with an index on their full text, which the run only reads.
+        case indexed
     }
 
     /// The name in the results.
@@ -25,6 +27,10 @@ struct Workload: Sendable {
     var isJSON = false
     /// Which floors do it, too: they have no revision trees, and only the plain one has indexes.
     var floors = Floors.both
+    /// What the documents are.
+    var texts = Texts.people
+    /// How many documents the database has.
+    var documents = 0
 
     /// Which floors a workload has.
     enum Floors: Sendable {
@@ -33,10 +39,22 @@ struct Workload: Sendable {
         case encrypted
         /// cp(1), for what moves the bytes of files.
         case copy
+        /// SQLite's FTS5, for full text.
+        case fullText
     }
 
     /// All workloads for a number of documents, each with both kinds of IDs.
     static func all(count: Int) -> [Workload] {
+        let people = people(count).map { workload in
+            var workload = workload
+            workload.documents = count
+            return workload
+        }
+        return people + texts(count)
+    }
+
+    /// Those on the person documents.
+    private static func people(_ count: Int) -> [Workload] {
         func both(_ work: String, _ operations: Int, _ start: Start) -> [Workload] {
             [
                 Workload(
@@ -172,7 +190,8 @@ struct Engine: Sendable {
 
     /// The program that an engine is, or is a part of.
     static func program(of name: String) -> String {
-        [plainFloor, layoutFloor, plainLMDBFloor].contains(name) ? "Floor" : "DivanRunner"
+        [plainFloor, layoutFloor, plainLMDBFloor, fullTextFloor].contains(name)
+            ? "Floor" : "DivanRunner"
     }
 
     /// The plain floor that an engine's figures are compared with.
@@ -196,4 +215,6 @@ struct Engine: Sendable {
     static let foundation = "foundation"
     /// The floor of work on attachments: cp(1).
     static let copy = "cp"
+    /// The floor of full text: SQLite's FTS5 over the plain floor's documents.
+    static let fullTextFloor = "fts5"
 }

@@ -21,11 +21,7 @@ do {
         print("\(count) documents of about 427 bytes, medians of \(options.runs) runs\n")
         print(Row.heading)
         let bench = try Bench(options: options, programs: programs)
-        rows += try bench.run().map { row in
-            var row = row
-            row.documents = count
-            return row
-        }
+        rows += try bench.run()
     }
     try append(rows, of: facts, to: options.results)
     if let path = options.plot, let plot = Plot(rows) {
