@@ -42,6 +42,13 @@ public enum Machine {
     /// Whether the tests run as the superuser, whom no permission of a file stops.
     public static var isSuperuser: Bool { geteuid() == 0 }
 
+    /// Whether the tests run to let a change in, so that what the machine lacks is a failure; unless
+    /// `DIVAN_TEST_WITHOUT_NETWORKS` says that it is known to permit no networks of the tests' own.
+    public static var isContinuousIntegration: Bool {
+        let environment = ProcessInfo.processInfo.environment
+        return environment["CI"] == "true" && environment["DIVAN_TEST_WITHOUT_NETWORKS"] == nil
+    }
+
     /// Whether a file or folder is there, such as one of `/proc` or `/dev`.
     public static func has(_ path: String) -> Bool {
         FileManager.default.fileExists(atPath: path)
