@@ -15,7 +15,7 @@ extension Command {
                 "Keep the databases that paired devices share the same while they are on one network.",
             discussion: """
                 The device serves its peers over TLS and pulls from those that it sees. Peers come and go; what \
-                happens is told line by line. It ends with Control-C or SIGTERM. Pair devices with --qr on one and \
+                happens is told line by line, on a terminal below them how far the pulls have come. It ends with Control-C or SIGTERM. Pair devices with --qr on one and \
                 "divan pair" on the other, also while this runs.
                 """,
             arguments: [.directory],
@@ -60,15 +60,22 @@ extension Command {
         try invocation.output.out.flush()
         let report = Task {
             var report = NearbyReport()
+            var progress = NearbyProgress(invocation.output)
+            defer { progress.hide() }
             for await statuses in sync.statuses {
-                for line in report.lines(statuses) { try invocation.output.line(line) }
+                let lines = report.lines(statuses)
+                if !lines.isEmpty { progress.hide() }
+                for line in lines { try invocation.output.line(line) }
                 try invocation.output.out.flush()
+                progress.show(statuses)
             }
         }
         await withCheckedContinuation { continuation in
             invocation.interruption.onRequest { continuation.resume() }
         }
         report.cancel()
+        // Its bar is gone before something else is said.
+        _ = await report.result
         await sync.stop()
     }
 }

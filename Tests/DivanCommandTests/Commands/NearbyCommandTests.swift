@@ -46,4 +46,31 @@ import Testing
         bob.interrupt()
         #expect(try bob.wait().status == 0)
     }
+
+    @Test func `a terminal shows how far pulls have come, and nothing else does`() throws {
+        try FileManager.default.createDirectory(
+            atPath: tool.path("ann"), withIntermediateDirectories: true)
+        try tool.run("create", "ann/notes.divan")
+        let documents = (1...2_000).map { "{\"_id\":\"d\($0)\",\"n\":\($0)}" }
+        try tool.run("import", "ann/notes.divan", "-", input: documents.joined(separator: "\n"))
+        let ann = try nearby("ann", ["--qr", "notes", "--name", "Ann"])
+        guard ann.waitForOutput("\ndivan://"), eventually({ ann.output.hasSuffix("\n") }) else {
+            Issue.record("There is no link: \(ann.output)")
+            return
+        }
+        let line = ann.output.split(separator: "\n").first { $0.hasPrefix("divan://") }
+        let link = try #require(line.map(String.init))
+        #expect(try tool.run("pair", "-", "bob", "--name", "Bob", input: link + "\n").status == 0)
+        let (status, shown) = try tool.runOnTerminal(
+            ["nearby", "bob", "--host", "127.0.0.1", "--name", "Bob"], until: "up to date\r\n")
+        #expect(status == 0)
+        #expect(shown.contains("\rReceiving  ["), "\(shown)")
+        // The bar is away before a line is printed, and at the end.
+        let last = try #require(shown.components(separatedBy: "Receiving  [").last)
+        #expect(last.contains("\r\u{1B}[KAnn: notes: 2,000 documents received"), "\(shown)")
+        ann.interrupt()
+        let ended = try ann.wait()
+        #expect(ended.status == 0)
+        #expect(!(ended.out + ended.err).contains("Receiving"))
+    }
 }

@@ -142,6 +142,30 @@ final class TestTool: Sendable {
         return (process.wait(), shown)
     }
 
+    /// Runs a command at a terminal until that shows a text, interrupts it, and returns its exit code and all that the terminal got to
+    /// show.
+    func runOnTerminal(_ words: [String], until text: String) throws -> (
+        status: Int32, shown: String
+    ) {
+        var controller: Int32 = -1
+        var terminal: Int32 = -1
+        guard openpty(&controller, &terminal, nil, nil, nil) == 0 else {
+            throw CocoaError(.fileReadUnknown)
+        }
+        _ = fcntl(controller, F_SETFD, FD_CLOEXEC)
+        defer { close(controller) }
+        let process = try ChildProcess(
+            Self.executable.path, words, in: directory.path,
+            environment: Self.sanitizing.merging(["PATH": "/usr/bin:/bin", "TERM": "xterm"]) { $1 },
+            output: .descriptor(terminal), error: .descriptor(terminal))
+        close(terminal)
+        var shown = ""
+        _ = Self.show(controller, until: text, in: &shown)
+        process.signal(SIGINT)
+        _ = Self.show(controller, until: nil, in: &shown)
+        return (process.wait(), shown)
+    }
+
     /// Reads what a terminal shows, up to a text at its end, or to the end of all; false when that does not
     /// come for a minute.
     private static func show(_ controller: Int32, until end: String?, in shown: inout String)
