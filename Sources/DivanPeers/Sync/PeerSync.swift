@@ -68,6 +68,8 @@ public final class PeerSync: Sendable {
         var followers: [Int: AsyncStream<[PeerStatus]>.Continuation] = [:]
         var nextFollower = 0
         var port: UInt16 = 0
+        /// What the pulls into each database fetch.
+        var arriving: NameMap<ArrivingRevisions> = [:]
         var announced: (day: Int64, peers: NameSet) = (0, [])
         var network: (any PeerNetwork)?
         var tasks: [Task<Void, Never>] = []
@@ -271,6 +273,15 @@ public final class PeerSync: Sendable {
     var ownPlace: PeerPlace? {
         let port = state.withLock { $0.port }
         return PeerPlace(listener.hosts.compactMap { PeerAddress($0.utf8) }, port: port)
+    }
+
+    /// What the pulls into a database fetch, so that of what several peers offer each revision comes once.
+    func arriving(in database: String) -> ArrivingRevisions {
+        state.withLock { state in
+            let arriving = state.arriving[database] ?? ArrivingRevisions()
+            state.arriving[database] = arriving
+            return arriving
+        }
     }
 
     /// The databases that take part with a peer.

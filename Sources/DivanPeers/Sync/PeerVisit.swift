@@ -145,6 +145,7 @@ final class PeerVisit: Sendable {
             settings.localAccess = access(to: name, sync)
             settings.clientCertificate = device.clientCertificate
             settings.remoteUUID = peer.id
+            settings.arriving = sync.arriving(in: name)
             settings.proxy = .none
         }
         let token = pull.addStatusListener { [weak sync, events, id] status in

@@ -21,6 +21,8 @@ package struct ReplicationWorker: Sendable {
     var failedFetches: FailedFetches?
     /// Takes revisions over which the target fails each time; nil where that has no end.
     package var repeatedFailures: RepeatedFailures?
+    /// What other pulls into the target fetch at the same time; nil where there are none.
+    var arriving: ArrivingRevisions?
     /// Whether the target is taken to have nothing of what is offered, and is not asked.
     package var assumesAllNew = false
 
@@ -46,9 +48,10 @@ package struct ReplicationWorker: Sendable {
             case .findMissing(let unit, let changes):
                 return .missing(unit: unit, try await missing(of: changes))
             case .fetch(let number, let wanted):
-                let fetched = try await source.revisions(wanted)
+                let fetched = try await fetch(wanted)
                 return .fetched(number, transformed(failedFetches?.settled(fetched) ?? fetched))
             case .store(let number, let documents):
+                defer { arriving?.release(documents) }
                 var outcomes = try await target.put(documents)
                 if let repeatedFailures {
                     if repeatedFailures.needProof(documents, outcomes) {
@@ -72,6 +75,11 @@ package struct ReplicationWorker: Sendable {
 
     /// Purges at the source what is to be purged. A checkpoint comes after it, and a run ends with it.
     func finish() async throws { try await pushed?.purge(after: target) }
+
+    private func fetch(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
+        guard let arriving else { return try await source.revisions(wanted) }
+        return try await arriving.fetch(wanted, for: target) { try await source.revisions($0) }
+    }
 
     private func missing(of changes: [PeerChange]) async throws -> [MissingRevisions] {
         guard !assumesAllNew else {

@@ -192,6 +192,7 @@ struct Ends {
         worker.transformer = settings.propertyTransformer
         worker.failedFetches = replication.failedFetches
         replication.failedFetches.beginRun()
+        if !isPush { worker.arriving = settings.arriving }
         if isPush {
             worker.pushed = settings.purgesPushed ? PushedRevisions(of: database) : nil
             worker.assumesAllNew = settings.assumesAllNew

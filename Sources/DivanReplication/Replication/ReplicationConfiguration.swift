@@ -189,6 +189,8 @@ public struct ReplicationConfiguration: Sendable {
     package var localAccess: PeerAccess?
     /// In whose name a database of this process at the other end is used; nil for the app's own.
     package var remoteAccess: PeerAccess?
+    /// What other pulls into the database fetch at the same time, so that a revision comes once; pull only.
+    package var arriving: ArrivingRevisions?
 
     /// Makes the usual settings: a one-shot replication of everything.
     public init() {}
