@@ -99,8 +99,8 @@ struct PostingBlock {
         return offset
     }
 
-    /// Appends the places that begin at an offset.
-    func appendPlaces(_ count: UInt64, at offset: Int, to places: inout [UInt64]) throws {
+    /// Appends the places that begin at an offset, and returns where they end.
+    func appendPlaces(_ count: UInt64, at offset: Int, to places: inout [UInt64]) throws -> Int {
         var (offset, place) = (offset, UInt64(0))
         let bytes = bytes.span
         for _ in 0..<count {
@@ -108,6 +108,7 @@ struct PostingBlock {
             guard place < Self.largest else { throw Self.damage }
             places.append(place)
         }
+        return offset
     }
 
     private static let damage = IndexCorruption("A block of postings is damaged.")
@@ -118,9 +119,8 @@ struct PostingBlock {
         for (ordinal, frequency) in zip(ordinals, frequencies) {
             guard ordinal > last, frequency > 0 else { return false }
             var places: [UInt64] = []
-            try appendPlaces(frequency, at: offset, to: &places)
+            offset = try appendPlaces(frequency, at: offset, to: &places)
             guard zip(places, places.dropFirst()).allSatisfy({ $0 < $1 }) else { return false }
-            offset = try end(ofPlaces: frequency, at: offset)
             last = ordinal
         }
         return offset == bytes.count

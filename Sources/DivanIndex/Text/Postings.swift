@@ -2,21 +2,65 @@
 
 /// The documents that have a term, or one of several, in the order of their ordinals.
 ///
-/// It stands on a document, at first on none: ``advance(to:)`` goes on to the next one.
+/// It goes on in *stretches*: as many documents as are in memory at once. What is done with each document is
+/// done for a stretch in one call, so that a list of a hundred thousand documents takes some hundred calls.
 package protocol Postings: AnyObject {
-    /// The document it stands on: 0 at first, `UInt64.max` at the end.
-    var ordinal: UInt64 { get }
-    /// How often the document has the term.
-    var frequency: UInt64 { get }
     /// How many documents there are; a document with several of the terms counts for each.
     var documentCount: UInt64 { get }
 
-    /// Goes on to the first document whose ordinal is not below one.
-    func advance(to ordinal: UInt64) throws
+    /// Goes on to the stretch that has the first document whose ordinal is not below one.
+    ///
+    /// - Returns: The ordinals of that document and of the last one of the stretch; nil at the end.
+    func seek(_ ordinal: UInt64) throws -> ClosedRange<UInt64>?
 
-    /// Reads where the term stands in the document, ascending.
-    func readPlaces(into places: inout [UInt64]) throws
+    /// Appends the documents of the stretch in a range, and how often each has the term.
+    func append(
+        _ range: ClosedRange<UInt64>, to ordinals: inout [UInt64], _ frequencies: inout [UInt64])
+
+    /// Removes the documents that have not the term from some that the stretch reaches over.
+    func filter(_ ordinals: inout [UInt64])
+
+    /// Reads where the term stands in documents of the stretch, which have it. They come in their order, also from
+    /// call to call.
+    ///
+    /// - Parameters:
+    ///   - ordinals: The documents.
+    ///   - places: Gets the places of the documents one after the other, those of each ascending.
+    ///   - ends: Gets where those of each document end.
+    func readPlaces(_ ordinals: [UInt64], into places: inout [UInt64], _ ends: inout [Int]) throws
 
     /// Gives up what it holds.
     func close()
+}
+
+/// Where an ascending list has the first number that is not below another; its count if it has none.
+///
+/// Steps from a place double until one would go too far, and then halve: what is near is found at once.
+func firstIndex(in numbers: Span<UInt64>, from start: Int, notBelow target: UInt64) -> Int {
+    guard start < numbers.count, numbers[start] < target else { return start }
+    var (place, stride) = (start, 1)
+    while place + stride < numbers.count, numbers[place + stride] < target {
+        place += stride
+        stride *= 2
+    }
+    while stride > 1 {
+        stride /= 2
+        if place + stride < numbers.count, numbers[place + stride] < target { place += stride }
+    }
+    return place + 1
+}
+
+/// Keeps of ascending numbers those that another ascending list has.
+func keep(_ numbers: inout [UInt64], in list: Span<UInt64>, from start: Int) {
+    var (read, kept) = (start, 0)
+    for index in numbers.indices {
+        let number = numbers[index]
+        read = firstIndex(in: list, from: read, notBelow: number)
+        guard read < list.count else { break }
+        if list[read] == number {
+            numbers[kept] = number
+            kept += 1
+        }
+    }
+    numbers.removeLast(numbers.count - kept)
 }

@@ -27,10 +27,11 @@ final class PrefixPostings: Postings {
     private(set) var documentCount: UInt64 = 0
     /// The ordinals below this have been collected.
     private var collected: UInt64 = 1
+    /// The documents of the window.
+    private var ordinals: [UInt64] = []
     private var entries: [Entry] = []
     private var places: [UInt64] = []
     private var index = 0
-    private(set) var ordinal: UInt64 = 0
 
     /// Finds out how many postings terms have. `needsPlaces` says whether their places are asked for; no
     /// ordinal is as large as the bound.
@@ -55,55 +56,89 @@ final class PrefixPostings: Postings {
         self.numbers = used
         documentCount = count
         width = max(1, bound / (count / Self.windowCount + 1))
-        if used.isEmpty { ordinal = .max }
+        if used.isEmpty { collected = bound }
     }
-
-    var frequency: UInt64 { entries[index].frequency }
 
     func close() {
-        entries = []
-        places = []
+        (entries, ordinals, places) = ([], [], [])
+        collected = bound
     }
 
-    func advance(to target: UInt64) throws {
-        guard ordinal < target else { return }
+    func seek(_ ordinal: UInt64) throws -> ClosedRange<UInt64>? {
         while true {
-            while index < entries.count, entries[index].ordinal < target { index += 1 }
-            if index < entries.count { return ordinal = entries[index].ordinal }
-            guard max(collected, target) < bound else { return ordinal = .max }
-            try collect(from: max(collected, target))
+            let ordinals = ordinals
+            index = firstIndex(in: ordinals.span, from: index, notBelow: ordinal)
+            if index < ordinals.count { return ordinals[index]...ordinals[ordinals.count - 1] }
+            guard max(collected, ordinal) < bound else { return nil }
+            try collect(from: max(collected, ordinal))
         }
     }
 
-    func readPlaces(into places: inout [UInt64]) throws {
+    func append(
+        _ range: ClosedRange<UInt64>, to ordinals: inout [UInt64], _ frequencies: inout [UInt64]
+    ) {
+        var next = firstIndex(in: self.ordinals.span, from: index, notBelow: range.lowerBound)
+        while next < entries.count, entries[next].ordinal <= range.upperBound {
+            ordinals.append(entries[next].ordinal)
+            frequencies.append(entries[next].frequency)
+            next += 1
+        }
+    }
+
+    func filter(_ ordinals: inout [UInt64]) {
+        let own = self.ordinals
+        keep(&ordinals, in: own.span, from: index)
+    }
+
+    func readPlaces(_ ordinals: [UInt64], into places: inout [UInt64], _ ends: inout [Int]) throws {
         places.removeAll(keepingCapacity: true)
-        places.append(contentsOf: self.places[entries[index].places])
+        ends.removeAll(keepingCapacity: true)
+        var next = index
+        for ordinal in ordinals {
+            next = firstIndex(in: self.ordinals.span, from: next, notBelow: ordinal)
+            places.append(contentsOf: self.places[entries[next].places])
+            ends.append(places.count)
+        }
     }
 
     private func collect(from start: UInt64) throws {
         let end = bound - start > width ? start + width : bound
         entries.removeAll(keepingCapacity: true)
         places.removeAll(keepingCapacity: true)
-        var own: [UInt64] = []
         for number in numbers {
             let postings = try TermPostings(number, stores, reader)
-            try postings.advance(to: start)
-            try postings.forEach(below: end) {
-                let first = places.count
-                if needsPlaces {
-                    try postings.readPlaces(into: &own)
-                    places.append(contentsOf: own)
-                }
-                entries.append(
-                    Entry(
-                        ordinal: postings.ordinal, frequency: postings.frequency,
-                        places: first..<places.count))
-            }
+            try collect(postings, start..<end)
             postings.close()
         }
         entries.sort { $0.ordinal < $1.ordinal }
         join()
+        ordinals = entries.map(\.ordinal)
         (collected, index) = (end, 0)
+    }
+
+    /// Adds the postings of one term in a window.
+    private func collect(_ postings: TermPostings, _ window: Range<UInt64>) throws {
+        var (own, frequencies, ownPlaces, ends) = ([UInt64](), [UInt64](), [UInt64](), [Int]())
+        var next = window.lowerBound
+        while next < window.upperBound, let stretch = try postings.seek(next),
+            stretch.lowerBound < window.upperBound
+        {
+            own.removeAll(keepingCapacity: true)
+            frequencies.removeAll(keepingCapacity: true)
+            let last = min(stretch.upperBound, window.upperBound - 1)
+            postings.append(stretch.lowerBound...last, to: &own, &frequencies)
+            if needsPlaces { try postings.readPlaces(own, into: &ownPlaces, &ends) }
+            var start = places.count
+            for index in own.indices {
+                let end = needsPlaces ? places.count + ends[index] : start
+                entries.append(
+                    Entry(
+                        ordinal: own[index], frequency: frequencies[index], places: start..<end))
+                start = end
+            }
+            places += ownPlaces
+            next = last + 1
+        }
     }
 
     /// Makes one of the entries of a document that has several of the terms.

@@ -2,16 +2,16 @@
 
 internal import DivanStorage
 
-/// The postings of one term, read block by block.
+/// The postings of one term. A stretch is a block.
 final class TermPostings: Postings {
     private let number: UInt64
     private let cursor: BlockCursor
     private var block = PostingBlock()
-    /// Which posting of the block it stands on.
-    private var index = -1
+    /// The first posting of the block that has not been passed.
+    private var index = 0
     /// The posting whose places begin at an offset: those before have been passed over.
     private var passed = (index: 0, offset: 0)
-    private(set) var ordinal: UInt64 = 0
+    private var isAtEnd = false
     private(set) var documentCount: UInt64 = 0
 
     /// Goes to the postings of a term.
@@ -24,48 +24,37 @@ final class TermPostings: Postings {
             try load()
             documentCount = block.documentCount
         } else {
-            end()
+            close()
         }
     }
 
-    var frequency: UInt64 { block.frequencies[index] }
-
-    func close() { cursor.close() }
-
-    func advance(to target: UInt64) throws {
-        guard ordinal < target else { return }
-        guard block.ordinals.last ?? 0 < target else { return step(to: target) }
-        // The next block is near; those behind it are found by their keys.
-        guard try cursor.next(), try load() else { return end() }
-        if block.ordinals.last ?? 0 < target {
-            var key: [UInt8] = []
-            PostingKey.append(number, target, to: &key)
-            guard try cursor.seek(toAtMost: key.span), try load() else { return end() }
-            // The document may be behind the last one of its block.
-            if block.ordinals.last ?? 0 < target {
-                guard try cursor.next(), try load() else { return end() }
-            }
+    func seek(_ ordinal: UInt64) throws -> ClosedRange<UInt64>? {
+        guard try !isAtEnd && (reaches(ordinal) || loadBlock(with: ordinal)) else {
+            close()
+            return nil
         }
-        step(to: target)
-    }
-
-    /// Goes on within the block, which has a document that is not below the target.
-    private func step(to target: UInt64) {
-        var next = max(index, 0)
         let ordinals = block.ordinals
-        // Steps double until one would go too far, and then halve: what is near is found at once.
-        var stride = 1
-        while next + stride < ordinals.count, ordinals[next + stride] < target {
-            next += stride
-            stride *= 2
+        index = firstIndex(in: ordinals.span, from: index, notBelow: ordinal)
+        return ordinals[index]...ordinals[ordinals.count - 1]
+    }
+
+    private func reaches(_ ordinal: UInt64) -> Bool {
+        block.ordinals.last.map { $0 >= ordinal } ?? false
+    }
+
+    /// Takes the block apart that has the first document which is not before one behind this block.
+    private func loadBlock(with ordinal: UInt64) throws -> Bool {
+        // The next block is near; those behind it are found by their keys.
+        guard try cursor.next(), try load() else { return false }
+        if reaches(ordinal) { return true }
+        var key: [UInt8] = []
+        PostingKey.append(number, ordinal, to: &key)
+        guard try cursor.seek(toAtMost: key.span), try load() else { return false }
+        // The document may be behind the last one of its block.
+        while !reaches(ordinal) {
+            guard try cursor.next(), try load() else { return false }
         }
-        while stride > 1 {
-            stride /= 2
-            if next + stride < ordinals.count, ordinals[next + stride] < target { next += stride }
-        }
-        if ordinals[next] < target { next += 1 }
-        index = next
-        ordinal = ordinals[next]
+        return true
     }
 
     /// Takes the block apart at which the cursor stands; false when it is another term's.
@@ -78,31 +67,46 @@ final class TermPostings: Postings {
             try block.load(value, isHead: parts.ordinal == nil)
             isOwn = true
         }
-        (index, passed) = (-1, (0, block.placesStart))
+        (index, passed) = (0, (0, block.placesStart))
         return isOwn
     }
 
-    private func end() {
-        ordinal = .max
+    func append(
+        _ range: ClosedRange<UInt64>, to ordinals: inout [UInt64], _ frequencies: inout [UInt64]
+    ) {
+        let own = block.ordinals
+        let first = firstIndex(in: own.span, from: index, notBelow: range.lowerBound)
+        var end = first
+        while end < own.count, own[end] <= range.upperBound { end += 1 }
+        ordinals.append(contentsOf: own[first..<end])
+        frequencies.append(contentsOf: block.frequencies[first..<end])
+    }
+
+    func filter(_ ordinals: inout [UInt64]) {
+        let own = block.ordinals
+        keep(&ordinals, in: own.span, from: index)
+    }
+
+    func readPlaces(_ ordinals: [UInt64], into places: inout [UInt64], _ ends: inout [Int]) throws {
+        places.removeAll(keepingCapacity: true)
+        ends.removeAll(keepingCapacity: true)
+        let (own, frequencies) = (block.ordinals, block.frequencies)
+        var (place, offset) = passed
+        for ordinal in ordinals {
+            let next = firstIndex(in: own.span, from: place, notBelow: ordinal)
+            var skipped: UInt64 = 0
+            for index in place..<next { skipped += frequencies[index] }
+            if skipped > 0 { offset = try block.end(ofPlaces: skipped, at: offset) }
+            offset = try block.appendPlaces(frequencies[next], at: offset, to: &places)
+            ends.append(places.count)
+            place = next + 1
+        }
+        passed = (place, offset)
+    }
+
+    func close() {
+        isAtEnd = true
         block.removeAll()
         cursor.close()
-    }
-
-    func readPlaces(into places: inout [UInt64]) throws {
-        while passed.index < index {
-            passed.offset = try block.end(
-                ofPlaces: block.frequencies[passed.index], at: passed.offset)
-            passed.index += 1
-        }
-        places.removeAll(keepingCapacity: true)
-        try block.appendPlaces(frequency, at: passed.offset, to: &places)
-    }
-
-    /// Calls `body` for each document from here on.
-    func forEach(below bound: UInt64, _ body: () throws -> Void) throws {
-        while ordinal < bound {
-            try body()
-            try advance(to: ordinal + 1)
-        }
     }
 }

@@ -60,14 +60,20 @@ final class TextIndexFixture {
 
     func found(_ postings: any Postings, _ index: TextIndexReader) throws -> [String: [UInt64]] {
         var (ordinals, lists) = ([UInt64](), [[UInt64]]())
-        try postings.advance(to: 1)
-        while postings.ordinal < .max {
-            var places: [UInt64] = []
-            try postings.readPlaces(into: &places)
-            precondition(places.count == Int(postings.frequency))
-            ordinals.append(postings.ordinal)
-            lists.append(places)
-            try postings.advance(to: postings.ordinal + 1)
+        var next: UInt64 = 1
+        while let stretch = try postings.seek(next) {
+            var (own, frequencies) = ([UInt64](), [UInt64]())
+            var (places, ends) = ([UInt64](), [Int]())
+            postings.append(stretch, to: &own, &frequencies)
+            try postings.readPlaces(own, into: &places, &ends)
+            var start = 0
+            for (end, frequency) in zip(ends, frequencies) {
+                if end - start != Int(frequency) { throw IndexCorruption("It counts wrong.") }
+                lists.append(Array(places[start..<end]))
+                start = end
+            }
+            ordinals += own
+            next = stretch.upperBound + 1
         }
         let ids = try index.documentIDs(ordinals).map(\.text)
         // A document that came twice shows by its places.

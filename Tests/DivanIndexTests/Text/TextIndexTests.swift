@@ -67,10 +67,15 @@ import Testing
                 let postings = try index.postings(of: Array("y".utf8))
                 var target = UInt64(1 + random.below(200))
                 while target < 7_000 {
-                    try postings.advance(to: target)
+                    let stretch = try postings.seek(target)
                     // The first document has the ordinal 1, and each third is left out.
                     let first = (target - 1).isMultiple(of: 3) ? target + 1 : target
-                    #expect(postings.ordinal == (first > 6_000 ? .max : first))
+                    #expect(stretch?.lowerBound == (first > 6_000 ? nil : first))
+                    guard let stretch else { break }
+                    var wanted = Array(target...min(target + 9, stretch.upperBound))
+                    let expected = wanted.filter { !($0 - 1).isMultiple(of: 3) }
+                    postings.filter(&wanted)
+                    #expect(wanted == expected)
                     target += UInt64(1 + random.below(random.oneIn(3) ? 3_000 : 9))
                 }
                 postings.close()
