@@ -70,18 +70,7 @@ private struct Constraining {
         if case .bool = value { return inside(node, [.present], collation) }
         // Numbers have one order in all collations.
         let used = value.double == nil ? used : collation
-        let interval: ValueInterval
-        switch comparison {
-        case .equal, .notEqual: interval = .present
-        case .less: interval = .values(from: .type(of: value), to: .value(value, isIncluded: false))
-        case .lessOrEqual:
-            interval = .values(from: .type(of: value), to: .value(value, isIncluded: true))
-        case .greater:
-            interval = .values(from: .value(value, isIncluded: false), to: .type(of: value))
-        case .greaterOrEqual:
-            interval = .values(from: .value(value, isIncluded: true), to: .type(of: value))
-        }
-        return inside(node, [interval], used)
+        return inside(node, [comparison.interval(of: value) ?? .present], used)
     }
 
     /// A missing value fulfils no other condition either; a joined source is not looked at.

@@ -57,8 +57,12 @@ struct SelectGroups {
     /// The same for documents where they lie; nil if rows need more than that.
     private let packed: PackedColumns?
     private var places: [Key: Int] = [:]
+    /// What documents that are added where they lie must fulfil.
+    private let condition: PackedCondition?
     /// The bytes of the row that is being added.
     private var key = Key()
+    /// The bytes of a value that the condition is on.
+    private var conditionKey: [UInt8] = []
     /// Its document's ID, as an index has it.
     private var rowID: [UInt8] = []
     private var all: [Group] = []
@@ -70,6 +74,7 @@ struct SelectGroups {
         grouping = plan.grouping
         let aggregates = nodes.flatMap(\.aggregates).map { AggregateCall($0.0, $0.1) }
         self.aggregates = aggregates
+        condition = plan.packedCondition
         packed = PackedColumns(plan.grouping, aggregates, source: plan.sourceName)
         // Without grouping there is one group, be it empty.
         if plan.grouping.isEmpty { _ = placeOfKey() }
@@ -114,12 +119,14 @@ struct SelectGroups {
     /// Whether documents can be added where they lie.
     var takesDocumentsInPlace: Bool { packed != nil }
 
-    /// Adds a document that lies somewhere, unless its values are needed, since it stands for its group.
+    /// Adds a document that lies somewhere if it fulfils the condition, unless its values are needed, since it stands
+    /// for its group.
     ///
-    /// - Returns: Whether it was added.
+    /// - Returns: Whether nothing is left to be done with it.
     mutating func add(_ id: Span<UInt8>, _ document: SequenceScanner) throws -> Bool {
         guard let packed else { return false }
         return try document.withBody { body in
+            if let condition, !condition.holds(in: body, &conditionKey) { return true }
             key.bytes.removeAll(keepingCapacity: true)
             for path in packed.grouping
             where !Self.coder.append(path, of: body, to: &key.bytes) {
@@ -179,7 +186,7 @@ private struct PackedColumns {
     /// Nil if a part of it is no property of the documents of the first source, or more than counted.
     init?(_ grouping: [ExpressionNode], _ aggregates: [AggregateCall], source: String?) {
         for node in grouping {
-            guard let path = Self.path(of: node, source) else { return nil }
+            guard let path = PackedPath(node, source) else { return nil }
             self.grouping.append(path)
         }
         for call in aggregates {
@@ -188,16 +195,9 @@ private struct PackedColumns {
                 counted.append(nil)
                 continue
             }
-            guard let path = Self.path(of: node, source) else { return nil }
+            guard let path = PackedPath(node, source) else { return nil }
             counted.append(path)
         }
-    }
-
-    private static func path(of node: ExpressionNode, _ source: String?) -> PackedPath? {
-        guard case .property(let path, let name) = node.uncollated,
-            name == nil || name.hasSameBytes(as: source)
-        else { return nil }
-        return PackedPath(path.steps.map { ($0.key, $0.index) })
     }
 }
 

@@ -19,6 +19,8 @@ struct SelectPlan {
     var columns: [ExpressionNode]
     var lookups: [Lookup] = []
     var condition: ExpressionNode?
+    /// The condition as look-ups in packed documents; nil where it is more than that.
+    private(set) var packedCondition: PackedCondition?
     var grouping: [ExpressionNode]
     var groupCondition: ExpressionNode?
     var ordering: [(node: ExpressionNode, isDescending: Bool)]
@@ -47,8 +49,11 @@ struct SelectPlan {
             }
     }
 
-    /// Whether each document gives a row, and all of them in whatever order.
-    var wantsAll: Bool { countsOnly && condition == nil && lookups.isEmpty && !includesDeleted }
+    /// Whether all documents may be added to groups where they lie, in whatever order.
+    var countsInPlace: Bool {
+        countsOnly && lookups.isEmpty && !includesDeleted
+            && (condition == nil || packedCondition != nil)
+    }
 
     /// The columns that tell which group or document a row is of; none when some are not selected.
     var identifyingColumns: [Int] {
@@ -99,6 +104,7 @@ struct SelectPlan {
             throw DatabaseError(
                 .invalidQuery, "An aggregate stands where there are no groups yet; use having.")
         }
+        packedCondition = condition.flatMap { PackedCondition($0, source: sourceName) }
     }
 
     /// A name for each column; two of the same name are told apart by numbers.

@@ -25,6 +25,8 @@ final class SelectRun {
     private var last: (document: DocumentID, sequence: SequenceNumber, isRow: Bool)?
     /// That scope. It serves the next document, too, unless a group has kept it.
     private var scope: ExpressionScope?
+    /// The bytes of a value that the condition is on.
+    private var conditionKey: [UInt8] = []
     private var keys: [String] { plan.keys }
     /// Whether the report says which indexes were not read.
     private var explainsUnused = false
@@ -143,10 +145,19 @@ final class SelectRun {
         {
             return last.isRow ? scope : nil
         }
+        let isTested = plan.packedCondition != nil
+        if let packed = plan.packedCondition,
+            !document.body.withBytes({ packed.holds(in: $0, &conditionKey) })
+        {
+            last = (document.id, document.sequence, false)
+            return nil
+        }
         let scope = scope(of: document, snapshot)
         var isRow = try join(scope)
         // What is unknown is not true.
-        if isRow, let condition = plan.condition { isRow = try condition.truth(in: scope) ?? false }
+        if isRow, !isTested, let condition = plan.condition {
+            isRow = try condition.truth(in: scope) ?? false
+        }
         last = (document.id, document.sequence, isRow)
         return isRow ? scope : nil
     }
@@ -192,7 +203,7 @@ final class SelectRun {
         }
         var planned = planned(isWindowed: false)
         // A live query needs to know each document.
-        if plan.wantsAll, examined == nil, groups.takesDocumentsInPlace {
+        if plan.countsInPlace, examined == nil, groups.takesDocumentsInPlace {
             planned.take = { try groups.add($0, $1) }
         }
         let report = try planned.run(begin: begin) { document, snapshot in

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+internal import DivanJSON
+internal import DivanPlatform
+
+/// A condition as look-ups in a document where it lies: no document is made, and no value unpacked.
+///
+///     age >= 50 and city in ("Bern", "Basel")
+///     all   age   in  [key of 50 … end of numbers)
+///           city  in  [key of "Basel"], [key of "Bern"]
+///
+/// A value is compared as an index compares it: the bytes of its row key with the ends of ranges. So a document fulfils
+/// the condition if and only if ``ExpressionNode/truth(in:)`` is true: `PackedConditionTests` show it on random documents.
+/// Only whether the condition is true is asked, so unknown counts as false, and there is no `not`.
+struct PackedCondition {
+    /// A property, and where its values must lie.
+    fileprivate struct Test {
+        var path: PackedPath
+        var coder: RowKeyCoder
+        var ranges: [RowRange]
+        /// Whether it must be there, be no null, and lie outside the ranges.
+        var isOutside = false
+    }
+
+    private indirect enum Part {
+        case test(Test)
+        case all([Part])
+        case any([Part])
+    }
+
+    private let root: Part
+
+    /// Compiles a condition; nil for one with other parts than properties of the first source and constants.
+    init?(_ node: ExpressionNode, source: String?) {
+        guard let root = Self.part(node, source) else { return nil }
+        self.root = root
+    }
+
+    /// Whether a document fulfils the condition.
+    ///
+    /// - Parameters:
+    ///   - body: The packed document.
+    ///   - key: A buffer for the keys of values.
+    /// - Returns: Whether the condition is true.
+    func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
+        Self.holds(root, body, &key)
+    }
+
+    private static func holds(_ part: Part, _ body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
+        switch part {
+        case .test(let test): return test.holds(in: body, &key)
+        case .all(let parts):
+            for part in parts where !holds(part, body, &key) { return false }
+            return true
+        case .any(let parts):
+            for part in parts where holds(part, body, &key) { return true }
+            return false
+        }
+    }
+
+    // MARK: - Compiling
+
+    private static func part(_ node: ExpressionNode, _ source: String?) -> Part? {
+        switch node {
+        case .all(let nodes): return parts(nodes, source).map { .all($0) }
+        case .any(let nodes): return parts(nodes, source).map { .any($0) }
+        case .compare(let comparison, let left, let right):
+            let collation = left.collation ?? right.collation ?? .raw
+            if let value = right.constant {
+                return compared(left, comparison, value, collation, source)
+            }
+            guard let value = left.constant else { return nil }
+            return compared(right, comparison.mirrored, value, collation, source)
+        case .between(let value, let low, let high):
+            let ends: [ExpressionNode] = [
+                .compare(.greaterOrEqual, value, low), .compare(.lessOrEqual, value, high),
+            ]
+            return parts(ends, source).map { .all($0) }
+        case .oneOf(let value, let list):
+            return parts(list.map { .compare(.equal, value, $0) }, source).map { .any($0) }
+        case .test(let test, let value):
+            switch test {
+            case .missing: return inside(value, [.missing], .raw, source)
+            case .null: return inside(value, [.exactly(.null)], .raw, source)
+            case .valued: return outside(value, [], source)
+            }
+        default: return nil
+        }
+    }
+
+    private static func parts(_ nodes: [ExpressionNode], _ source: String?) -> [Part]? {
+        var parts: [Part] = []
+        for node in nodes {
+            guard let part = part(node, source) else { return nil }
+            parts.append(part)
+        }
+        return parts
+    }
+
+    private static func compared(
+        _ node: ExpressionNode, _ comparison: ExpressionNode.Comparison, _ value: JSONValue,
+        _ collation: Collation, _ source: String?
+    ) -> Part? {
+        // Nothing compares with null.
+        if value.isNull { return .any([]) }
+        switch comparison {
+        case .equal: return inside(node, [.exactly(value)], .raw, source)
+        case .notEqual: return outside(node, [.exactly(value)], source)
+        case .less, .lessOrEqual, .greater, .greaterOrEqual:
+            // The Booleans are two types to a collation, and one to a comparison.
+            guard value.bool == nil, let interval = comparison.interval(of: value) else {
+                return nil
+            }
+            return inside(node, [interval], collation, source)
+        }
+    }
+
+    private static func inside(
+        _ node: ExpressionNode, _ intervals: [ValueInterval], _ collation: Collation,
+        _ source: String?
+    ) -> Part? {
+        guard let path = PackedPath(node, source) else { return nil }
+        let coder = RowKeyCoder(collation, strings: ICUCollator.root)
+        return .test(
+            Test(path: path, coder: coder, ranges: coder.ranges(of: intervals).ranges))
+    }
+
+    private static func outside(
+        _ node: ExpressionNode, _ intervals: [ValueInterval], _ source: String?
+    ) -> Part? {
+        let excluded = intervals + [.missing, .exactly(.null)]
+        guard case .test(var test)? = inside(node, excluded, .raw, source) else { return nil }
+        test.isOutside = true
+        return .test(test)
+    }
+}
+
+extension PackedCondition.Test {
+    fileprivate func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
+        key.removeAll(keepingCapacity: true)
+        if !coder.append(path, of: body, to: &key) { key.append(RowKeyCoder.missing) }
+        for range in ranges where range.contains(key.span) { return !isOutside }
+        return isOutside
+    }
+}
+
+extension PackedPath {
+    /// The path of a property of the documents of the first source; nil for any other expression.
+    init?(_ node: ExpressionNode, _ source: String?) {
+        guard case .property(let path, let name) = node.uncollated,
+            name == nil || name.hasSameBytes(as: source)
+        else { return nil }
+        self.init(path.steps.map { ($0.key, $0.index) })
+    }
+}
+
+extension ExpressionNode.Comparison {
+    /// The values of the same type that are so beside a value; nil for a comparison without order.
+    func interval(of value: JSONValue) -> ValueInterval? {
+        switch self {
+        case .equal, .notEqual: nil
+        case .less: .values(from: .type(of: value), to: .value(value, isIncluded: false))
+        case .lessOrEqual: .values(from: .type(of: value), to: .value(value, isIncluded: true))
+        case .greater: .values(from: .value(value, isIncluded: false), to: .type(of: value))
+        case .greaterOrEqual: .values(from: .value(value, isIncluded: true), to: .type(of: value))
+        }
+    }
+}
