@@ -3,7 +3,7 @@
 internal import DivanStorage
 
 /// A range of rows: from the first key that is not below `lower` to the last below `upper`.
-package struct RowRange: Sendable, Equatable {
+package struct RowRange: Sendable, Hashable {
     /// The least key of the range; nil for the first row there is.
     package var lower: [UInt8]?
     /// The least key beyond the range; nil for none.

@@ -13,6 +13,41 @@ extension ExpressionNode {
         Constraining(collation: collation, source: source).constraint(self)
     }
 
+    /// Whether the constraint on the documents of the first source is all of the condition: a document fulfils one
+    /// if and only if it fulfils the other.
+    func hasWholeConstraint(_ collation: Collation, source: String?) -> Bool {
+        func isProperty(_ node: ExpressionNode) -> Bool {
+            guard case .property(let path, let name) = node.uncollated,
+                path.steps.first?.key?.utf8.first != UInt8(ascii: "_")
+            else { return false }
+            return name == nil || name.hasSameBytes(as: source)
+        }
+        switch self {
+        case .all(let nodes), .any(let nodes):
+            return nodes.allSatisfy { $0.hasWholeConstraint(collation, source: source) }
+        case .between(let value, let low, let high):
+            let ends: [ExpressionNode] = [
+                .compare(.greaterOrEqual, value, low), .compare(.lessOrEqual, value, high),
+            ]
+            return ends.allSatisfy { $0.hasWholeConstraint(collation, source: source) }
+        case .oneOf(let value, let list):
+            return list.allSatisfy {
+                ExpressionNode.compare(.equal, value, $0)
+                    .hasWholeConstraint(collation, source: source)
+            }
+        case .test(.missing, let node): return node.collation == nil && isProperty(node)
+        case .test(.null, let node): return isProperty(node)
+        case .compare(let comparison, let left, let right):
+            guard let value = right.constant ?? left.constant,
+                isProperty(right.constant == nil ? right : left)
+            else { return false }
+            if value.isNull || comparison == .equal { return true }
+            guard comparison != .notEqual, value.bool == nil else { return false }
+            return value.double != nil || (left.collation ?? right.collation ?? .raw) == collation
+        default: return false
+        }
+    }
+
     /// The first collation that a condition asks for.
     var firstCollation: Collation? {
         if let collation { return collation }

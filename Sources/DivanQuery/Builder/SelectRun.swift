@@ -73,12 +73,28 @@ final class SelectRun {
         let begin = { [self] in
             (rows, seen, last, scope) = ([], [], nil, nil)
         }
-        let report = try planned(isWindowed: !query.isDistinct).run(begin: begin) {
-            document, snapshot in
-            guard let scope = try scope(document, snapshot) else { return true }
-            let row = try plan.columns.map { try $0.value(in: scope) }
-            if query.isDistinct, !seen.insert(identity(row)).inserted { return true }
+        func add(_ row: [JSONValue?]) {
+            if query.isDistinct, !seen.insert(identity(row)).inserted { return }
             rows.append(row)
+        }
+        var planned = planned(isWindowed: !query.isDistinct)
+        if planned.isConstraintWhole {
+            planned.rowTaker = { [plan] map in
+                let source = plan.sourceName
+                guard let covered = CoveredColumns(plan.columns, source: source, map: map) else {
+                    return nil
+                }
+                return { row in
+                    guard let values = try covered.values(in: row) else { return false }
+                    add(values)
+                    return true
+                }
+            }
+        }
+        let report = try planned.run(begin: begin) {
+            document, snapshot in
+            guard let scope = try scope(document, snapshot, isFound: true) else { return true }
+            add(try plan.columns.map { try $0.value(in: scope) })
             return true
         }
         return (query.isDistinct ? windowed(rows) : rows, report)
@@ -108,6 +124,7 @@ final class SelectRun {
         }
         if isWindowed { (planned.skip, planned.limit) = (query.offset, query.limit) }
         planned.includesDeleted = plan.includesDeleted
+        planned.isConstraintWhole = isConstraintWhole
         planned.takesAllInAnyOrder = plan.countsOnly
         planned.examined = examined
         planned.explainsUnused = explainsUnused
@@ -126,27 +143,42 @@ final class SelectRun {
         }
     }
 
+    /// Whether an index that finds documents exactly finds those of the query.
+    private var isConstraintWhole: Bool {
+        plan.lookups.isEmpty && !plan.includesDeleted
+            && plan.condition?.hasWholeConstraint(plan.collation, source: query.source.name) ?? true
+    }
+
     private func orderValue(_ path: PropertyPath, _ document: Document, _ snapshot: Snapshot) throws
         -> PackedValue?
     {
         guard
             let place = plan.ordering.indices.first(where: {
                 orderPath(plan.ordering[$0].node, $0) == path
-            }), let scope = try scope(document, snapshot)
+            }), let scope = try scope(document, snapshot, isFound: true)
         else { return nil }
         return try plan.ordering[place].node.value(in: scope).map { PackedValue($0) }
     }
 
     /// What expressions of a document are computed in; nil when the document gives no row.
-    private func scope(_ document: Document, _ snapshot: Snapshot) throws -> ExpressionScope? {
+    ///
+    /// - Parameters:
+    ///   - document: The document.
+    ///   - snapshot: Where other documents are found.
+    ///   - isFound: Whether it is known that the document fulfils the condition.
+    /// - Returns: The scope.
+    /// - Throws: `DatabaseError`.
+    private func scope(_ document: Document, _ snapshot: Snapshot, isFound: Bool = false) throws
+        -> ExpressionScope?
+    {
         // Only tombstones without a body have a sequence in common: 0.
         if let last, last.sequence == document.sequence,
             document.sequence > 0 || last.document == document.id
         {
             return last.isRow ? scope : nil
         }
-        let isTested = plan.packedCondition != nil
-        if let packed = plan.packedCondition,
+        let isTested = isFound || plan.packedCondition != nil
+        if !isFound, let packed = plan.packedCondition,
             !document.body.withBytes({ packed.holds(in: $0, &conditionKey) })
         {
             last = (document.id, document.sequence, false)

@@ -128,7 +128,10 @@ extension QueryReport {
                 "Tried \(ordered.path.words) first, for the order, and gave up after "
                     + "\(plan.base.rows) rows.")
         }
-        lines.append("Tested \(counters.documents) documents, found \(results).")
+        lines.append(
+            counters.documents == 0 && results > 0
+                ? "Found \(results) in the rows; no document was read."
+                : "Tested \(counters.documents) documents, found \(results).")
         if isSorted {
             let names = order.map { $0.path + ($0.isDescending ? " descending" : "") }
             let place = spilledRuns > 0 ? "in \(spilledRuns + 1) runs, partly on disk" : "in memory"

@@ -24,6 +24,9 @@ struct IndexAccess: Sendable {
     var ranges: [RowRange]
     /// How many components of the keys are the same in all the ranges.
     var fixedComponents = 0
+    /// Whether the rows in the ranges are exactly those of the documents that fulfil the constraint, but for rows that
+    /// stand for values too large for a key.
+    var isExact = false
 
     /// Whether a document may have several of the rows.
     var mayRepeat: Bool { map.hasElements }
@@ -41,6 +44,13 @@ struct PricedAccess: Sendable {
 }
 
 extension AccessPath {
+    /// The same where what it gives is tested again.
+    var inexact: AccessPath {
+        guard case .index(var access) = self else { return self }
+        access.isExact = false
+        return .index(access)
+    }
+
     /// The names of the indexes that are read.
     var indexNames: [String] {
         switch self {

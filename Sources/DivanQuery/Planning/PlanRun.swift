@@ -13,6 +13,13 @@ final class PlanRun {
         var document: Document
         /// The key of the row that led to it; nil where IDs are the order of the way.
         var row: [UInt8]?
+        /// Whether it is certain that it fulfils the constraint.
+        var isProven = false
+    }
+
+    /// What became of a row that was offered in place of its document.
+    enum RowOutcome {
+        case needsDocument, taken, takenAsLast
     }
 
     /// What was read.
@@ -41,6 +48,8 @@ final class PlanRun {
     /// Gets each document where it lies, first; a document that it refuses is made. For a run of all
     /// documents in any order.
     var take: PlannedQuery.Take?
+    /// Gets each row first of which it is certain that its document fulfils the constraint.
+    var takeRow: ((Span<UInt8>) throws -> RowOutcome)?
     private(set) var counters = Counters()
     private let flag = CancellationFlag.current
 
@@ -105,17 +114,29 @@ final class PlanRun {
         _ access: IndexAccess, _ body: (Candidate) throws -> Bool
     ) throws -> Ending {
         var ending = Ending.atEnd
-        try forEachRow(access) { id, key in
+        try forEachRow(access) { key in
             guard try count() else {
                 ending = .overBudget
                 return false
             }
+            let isProven = access.isExact && key.count > 0 && key[0] != RowKeyCoder.unindexable
+            if isProven, let takeRow {
+                switch try takeRow(key) {
+                case .needsDocument: break
+                case .taken: return true
+                case .takenAsLast:
+                    ending = .stopped
+                    return false
+                }
+            }
+            let id = try access.map.documentID(in: key)
             // A row belongs to a document that exists; if it does not exist, the index is damaged.
             guard let document = try snapshot.document(id) else {
                 throw IndexCorruption("A row belongs to no document.")
             }
             counters.documents += 1
-            if try body(Candidate(document: document, row: key)) { return true }
+            let row = [UInt8](copying: key)
+            if try body(Candidate(document: document, row: row, isProven: isProven)) { return true }
             ending = .stopped
             return false
         }
@@ -123,13 +144,13 @@ final class PlanRun {
     }
 
     private func forEachRow(
-        _ access: IndexAccess, _ body: (DocumentID, [UInt8]) throws -> Bool
+        _ access: IndexAccess, _ body: (Span<UInt8>) throws -> Bool
     ) throws {
         let reader = snapshot.reader(of: access.record)
         var goesOn = true
         for range in isReversed ? access.ranges.reversed() : access.ranges where goesOn {
             try reader.forEachRow(in: clamped(range), descending: isReversed) { key, _ in
-                goesOn = try body(access.map.documentID(in: key), [UInt8](copying: key))
+                goesOn = try body(key)
                 return goesOn
             }
         }

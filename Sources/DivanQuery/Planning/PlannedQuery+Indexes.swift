@@ -7,18 +7,19 @@ internal import DivanJSON
 extension PlannedQuery {
     /// The declared indexes that may serve the query, each in the order that serves it best.
     ///
+    /// - Parameters:
+    ///   - snapshot: Where the indexes are looked for.
+    ///   - mayUpdate: Whether they can be brought up to date.
+    /// - Returns: The indexes.
     /// - Throws: `.invalidQuery` when the index that is to be used does not exist.
-    func usefulIndexes() throws -> [PropertyIndexMap] {
-        let isUpdated = core.maintainsIndexes
-        return try core.read { snapshot in
-            let declared = try declaredIndexes(snapshot).filter(mayUse)
-            guard updatesIndexes else {
-                return try declared.map { try newestOrder(of: $0, snapshot) }
-            }
-            // What cannot be brought up to date is used as far as it is, in whatever order.
-            guard isUpdated else { return declared.flatMap(\.inAllOrders) }
-            return withoutTwins(try declared.map { try bestOrder(of: $0, snapshot) })
+    func usefulIndexes(_ snapshot: Snapshot, mayUpdate: Bool) throws -> [PropertyIndexMap] {
+        let declared = try declaredIndexes(snapshot).filter(mayUse)
+        guard updatesIndexes else {
+            return try declared.map { try newestOrder(of: $0, snapshot) }
         }
+        // What cannot be brought up to date is used as far as it is, in whatever order.
+        guard mayUpdate else { return declared.flatMap(\.inAllOrders) }
+        return withoutTwins(try declared.map { try bestOrder(of: $0, snapshot) })
     }
 
     /// The order of an index whose rows have most changes.

@@ -53,7 +53,7 @@ extension PlannedQuery {
         if try attemptOrdered(plan, planner, &report, body) { return report }
         if plan.isBaseOrdered {
             let access = plan.base.path
-            _ = try stream(access, planner, .max, &report, body)
+            _ = try stream(access, planner, .max, &report, holdsNothingBack: true, body)
         } else {
             try sort(planner, &report, body)
         }
@@ -62,6 +62,12 @@ extension PlannedQuery {
 
     /// The plan; one that goes on where another run ended must go the same way.
     private func makePlan(_ planner: Planner) throws -> QueryPlan {
+        if start == nil, limit != nil, isConstraintWhole,
+            let plan = try planner.firstRowsPlan(
+                constraint, order: order, isCounted: explainsUnused)
+        {
+            return plan
+        }
         var plan = try planner.plan(constraint, order: order, isLimited: limit != nil)
         switch start?.kind {
         case nil: return plan
@@ -112,7 +118,7 @@ extension PlannedQuery {
     /// Takes a way that has the right order; false when it costs more than it may.
     private func stream(
         _ path: AccessPath, _ planner: Planner, _ budget: Int, _ report: inout QueryReport,
-        _ body: (Document, Snapshot) throws -> Bool
+        holdsNothingBack: Bool = false, _ body: (Document, Snapshot) throws -> Bool
     ) throws -> Bool {
         let run = makeRun(planner)
         run.isReversed = report.plan.isReversed
@@ -122,10 +128,23 @@ extension PlannedQuery {
         run.take = take
         var (toSkip, left) = (skip, limit ?? .max)
         guard left > 0 else { return true }
+        if isConstraintWhole, holdsNothingBack, case .index(let access) = path,
+            let takeRow = rowTaker?(access.map)
+        {
+            run.takeRow = { key in
+                if toSkip == 0 {
+                    guard try takeRow(key) else { return .needsDocument }
+                    left -= 1
+                } else {
+                    toSkip -= 1
+                }
+                return left > 0 ? .taken : .takenAsLast
+            }
+        }
         var last: (id: DocumentID, row: [UInt8]?)?
         let ending = try run.run(path) { candidate in
             examined?.add(candidate.document.id)
-            guard try isWanted(candidate.document, planner.snapshot) else { return true }
+            guard try isWanted(candidate, planner.snapshot) else { return true }
             if toSkip > 0 {
                 toSkip -= 1
                 return true
@@ -141,6 +160,10 @@ extension PlannedQuery {
             QueryPosition(kind: path.positionKind, bytes: last.row ?? Array(last.id.text.utf8))
         }
         return ending != .overBudget
+    }
+
+    private func isWanted(_ candidate: PlanRun.Candidate, _ snapshot: Snapshot) throws -> Bool {
+        try isConstraintWhole && candidate.isProven || isWanted(candidate.document, snapshot)
     }
 
     private func makeRun(_ planner: Planner) -> PlanRun {
@@ -166,7 +189,7 @@ extension PlannedQuery {
         _ = try run.run(report.plan.base.path) { candidate in
             let document = candidate.document
             examined?.add(document.id)
-            guard try isWanted(document, snapshot) else { return true }
+            guard try isWanted(candidate, snapshot) else { return true }
             let values = try order.map { try value($0.path, document, snapshot) }
             let position = coder.position(values, id: document.id.text)
             if let start, !start.bytes.precedes(position) { return true }
@@ -212,7 +235,11 @@ extension Planner {
     {
         guard !index.map.hasElements else { return nil }
         let conditions = constraint.simplified.conditions
-        if let access = try price(index, by: conditions) { return access }
+        if let access = try price(
+            index, by: conditions, of: constraint.simplified.conjuncts.count)
+        {
+            return access
+        }
         return PricedAccess(path: .index(index), rows: documentCount)
     }
 }

@@ -14,8 +14,20 @@ extension PlannedQuery {
     /// need not be what its document says. So the planner checks, and tries again; the last time inside a
     /// write transaction, where no other writer can commit.
     func withPlanner<T>(_ body: (Planner) throws -> T) throws -> T {
-        let maps = try usefulIndexes()
-        do { return try attempt(maps, body) } catch let error as IndexCorruption {
+        var maps: [PropertyIndexMap] = []
+        do {
+            var result: T?
+            let mayUpdate = updatesIndexes && core.maintainsIndexes
+            try core.read { snapshot in
+                maps = try usefulIndexes(snapshot, mayUpdate: mayUpdate)
+                let planner = try planner(snapshot, maps)
+                // Mostly nothing has changed since the last query.
+                guard !mayUpdate || planner.isUpToDate(for: maps) else { return }
+                result = try body(planner)
+            }
+            if let result { return result }
+            return try attempt(maps, body)
+        } catch let error as IndexCorruption {
             guard core.maintainsIndexes else {
                 throw DatabaseError.damagedIndex(
                     maps.map(\.index.name).joined(separator: "', '"), error)
@@ -74,5 +86,12 @@ extension PlannedQuery {
         return Planner(
             snapshot: snapshot, indexes: indexes, documentCount: Int(clamping: documents),
             collation: collation, includesDeleted: includesDeleted)
+    }
+}
+
+extension Planner {
+    /// Whether indexes have all changes and partial reductions.
+    fileprivate func isUpToDate(for maps: [PropertyIndexMap]) -> Bool {
+        indexes.count == maps.count && indexes.allSatisfy(\.record.hasPartials)
     }
 }

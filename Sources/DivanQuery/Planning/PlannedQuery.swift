@@ -33,11 +33,19 @@ struct PlannedQuery {
         if case .value(let value) = SelectorSubject(document).target(path) { return value }
         return nil
     }
+    /// Whether the constraint is all of the condition: then a document that an index finds exactly is not tested.
+    var isConstraintWhole = false
+    /// Gives what takes rows of an index in place of their documents, where they tell all that is wanted of these; nil
+    /// for an index whose rows do not. Only for a query whose constraint is whole.
+    var rowTaker: ((PropertyIndexMap) -> TakeRow?)?
     /// Gets the documents that are looked at, for a caller that needs to know what the result
     /// depends on.
     var examined: ExaminedDocuments?
     /// Whether the report says which indexes were not read, and why.
     var explainsUnused = false
+
+    /// Gets the key of a row; false if it does not tell all.
+    typealias TakeRow = (_ row: Span<UInt8>) throws -> Bool
 
     /// Gets a document's ID, as an index has it (``RowDocumentID``), and where the document lies.
     typealias Take = (_ id: Span<UInt8>, _ document: SequenceScanner) throws -> Bool

@@ -26,6 +26,7 @@ struct Planner {
     let collation: Collation
     /// Whether deleted documents are wanted, too: they are in no index.
     var includesDeleted = false
+    private let counts = PlannedCounts()
 
     /// The cheapest way to all documents that a condition lets through.
     func cheapest(_ constraint: QueryConstraint) throws -> PricedAccess {
@@ -72,7 +73,8 @@ struct Planner {
             let access = try cheapest(.all(rest + [alternative]))
             if case .documents(.all) = access.path { return nil }
             if case .nothing = access.path { continue }
-            paths.append(access.path)
+            // The other conditions with alternatives were left out.
+            paths.append(access.path.inexact)
             rows += access.rows
         }
         if paths.isEmpty { return .nothing }
@@ -118,31 +120,83 @@ struct Planner {
         let elements = intervals.filter(\.0.isOfElements)
         let properties = intervals.filter { !$0.0.isOfElements }
         guard index.map.hasElements else {
-            return try [price(index, by: properties)].compactMap { $0 }
+            let price = try price(index, by: properties, of: conjuncts.count)
+            return [price].compactMap { $0 }
         }
         // Without a condition on elements, documents without elements would be missed.
         return try elements.filter { index.map.components.contains($0.0) }
-            .compactMap { try price(index, by: properties + [$0]) }
+            .compactMap { try price(index, by: properties + [$0], of: conjuncts.count) }
     }
 
     /// The ranges that conditions leave of an index, and how many rows they have.
-    func price(_ index: IndexAccess, by conditions: [(IndexComponent, [ValueInterval])]) throws
-        -> PricedAccess?
-    {
-        let translated = conditions.map {
-            ($0.0, $0.1.translated(from: collation, to: index.map.order).intervals)
-        }
-        guard var access = KeyNarrowing(index, translated).access else { return nil }
-        let reader = snapshot.reader(of: access.record)
-        let unindexable = RowRange(prefix: [RowKeyCoder.unindexable])
-        if try reader.count(in: unindexable) > 0 {
-            access.ranges.insert(unindexable, at: 0)
+    ///
+    /// - Parameters:
+    ///   - index: The index.
+    ///   - conditions: The conditions on one property each.
+    ///   - count: How many conditions there are, of all kinds.
+    /// - Returns: The way; nil when no condition is on the first property.
+    /// - Throws: `StorageError`, `IndexCorruption`.
+    func price(
+        _ index: IndexAccess, by conditions: [(IndexComponent, [ValueInterval])], of count: Int
+    ) throws -> PricedAccess? {
+        guard var access = narrowed(index, by: conditions, of: count) else { return nil }
+        if try hasUnindexable(index) {
+            access.ranges.insert(Self.unindexable, at: 0)
             access.fixedComponents = .max
         }
         var rows = 0
-        for range in access.ranges { rows += try reader.count(in: range) }
+        for range in access.ranges { rows += try self.count(range, of: access) }
         return PricedAccess(path: .index(access), rows: rows)
     }
+
+    /// The ranges that conditions leave of an index; nil when no condition is on the first property.
+    func narrowed(
+        _ index: IndexAccess, by conditions: [(IndexComponent, [ValueInterval])], of count: Int
+    ) -> IndexAccess? {
+        let translated = conditions.map {
+            ($0.0, $0.1.translated(from: collation, to: index.map.order))
+        }
+        let narrowing = KeyNarrowing(index, translated.map { ($0.0, $0.1.intervals) })
+        guard var access = narrowing.access else { return nil }
+        access.isExact =
+            narrowing.used == count && translated.allSatisfy(\.1.isExact)
+            && !index.map.hasElements && index.map.index.filter == nil
+        return access
+    }
+
+    // MARK: - Counts
+
+    private static let unindexable = RowRange(prefix: [RowKeyCoder.unindexable])
+
+    /// Whether an index has rows that stand for a value too large for a key: they come before all others.
+    func hasUnindexable(_ index: IndexAccess) throws -> Bool {
+        var isFound = false
+        try snapshot.reader(of: index.record).forEachRow(in: Self.unindexable) { _, _ in
+            isFound = true
+            return false
+        }
+        return isFound
+    }
+
+    /// The number of rows in a range, counted once a plan.
+    func count(_ range: RowRange, of index: IndexAccess) throws -> Int {
+        let key = PlannedCounts.Key(number: index.record.number, range: range)
+        if let known = counts.known[key] { return known }
+        let count = try snapshot.reader(of: index.record).count(in: range)
+        counts.known[key] = count
+        return count
+    }
+}
+
+/// How many rows ranges of indexes have, as far as a plan has asked. Only the thread that makes the plan uses it.
+private final class PlannedCounts {
+    struct Key: Hashable {
+        /// The number of the index.
+        var number: UInt64
+        var range: RowRange
+    }
+
+    var known: [Key: Int] = [:]
 }
 
 /// Narrows an index down by conditions on its components, one after the other.
@@ -152,6 +206,8 @@ private struct KeyNarrowing {
 
     /// nil when no condition is on the first component.
     private(set) var access: IndexAccess?
+    /// How many conditions the ranges take into account.
+    private(set) var used = 0
 
     init(_ index: IndexAccess, _ conditions: [(IndexComponent, [ValueInterval])]) {
         let coder = index.map.coder
@@ -163,6 +219,7 @@ private struct KeyNarrowing {
             let here = conditions.filter { $0.0 == component }.map(\.1)
             guard !here.isEmpty else { break }
             isNarrowed = true
+            used += here.count
             if here.count == 1, let points = Self.points(here[0], coder),
                 points.count * prefixes.count <= Self.mostPrefixes
             {

@@ -70,7 +70,10 @@ extension Planner {
         if order == [.documentID] { return scan }
         var best: PricedAccess?
         for index in indexes where !includesDeleted && !index.map.hasElements {
-            let candidate = try price(index, by: constraint.conditions) ?? whole(index)
+            let candidate =
+                try price(
+                    index, by: constraint.conditions, of: constraint.conjuncts.count)
+                ?? whole(index)
             guard candidate.rows < best?.rows ?? .max, gives(order, constraint, candidate)
             else { continue }
             best = candidate
@@ -79,12 +82,52 @@ extension Planner {
     }
 
     private func whole(_ index: IndexAccess) throws -> PricedAccess {
-        let reader = snapshot.reader(of: index.record)
         var access = index
         access.ranges = [.all]
-        let unindexable = RowRange(prefix: [RowKeyCoder.unindexable])
-        if try reader.count(in: unindexable) > 0 { access.fixedComponents = .max }
-        return PricedAccess(path: .index(access), rows: try reader.count())
+        if try hasUnindexable(index) { access.fixedComponents = .max }
+        return PricedAccess(path: .index(access), rows: try count(.all, of: index))
+    }
+
+    /// A way whose first rows are what is wanted, in order: no other one can read fewer, so nothing is counted.
+    ///
+    /// - Parameters:
+    ///   - constraint: What a document must fulfil, and nothing else.
+    ///   - order: What the documents are sorted by.
+    ///   - isCounted: Whether to tell the prices of this way and of others nevertheless.
+    /// - Returns: The plan; nil where no index is such a way.
+    /// - Throws: `StorageError`, `IndexCorruption`.
+    func firstRowsPlan(_ constraint: QueryConstraint, order: [OrderKey], isCounted: Bool) throws
+        -> QueryPlan?
+    {
+        let constraint = constraint.simplified
+        guard let first = order.first, !includesDeleted, !constraint.isNothing,
+            order.allSatisfy({ key in
+                key.isDescending == first.isDescending
+                    && (key.collation == nil || key.collation == collation
+                        || constraint.hasNumbersOnly(key.path))
+            })
+        else { return nil }
+        let (conditions, count) = (constraint.conditions, constraint.conjuncts.count)
+        for index in indexes where !index.map.hasElements && index.map.index.filter == nil {
+            var access = narrowed(index, by: conditions, of: count)
+            if count == 0 {
+                access = index
+                access?.isExact = true
+            }
+            guard let access, access.isExact else { continue }
+            var way = PricedAccess(path: .index(access), rows: 0)
+            guard gives(order.map(\.path), constraint, way), try !hasUnindexable(index) else {
+                continue
+            }
+            var plan = QueryPlan(base: way, isBaseOrdered: true, isReversed: first.isDescending)
+            if isCounted {
+                for range in access.ranges { way.rows += try self.count(range, of: access) }
+                plan.base = way
+                plan.considered = try candidates(constraint) + [scan]
+            }
+            return plan
+        }
+        return nil
     }
 
     /// Whether rows come in an order: behind the components that are the same in all of them, the
