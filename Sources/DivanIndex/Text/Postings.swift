@@ -25,8 +25,9 @@ package protocol Postings: AnyObject {
     ///
     /// - Parameters:
     ///   - ordinals: The documents.
-    ///   - places: Gets the places of the documents one after the other, those of each ascending.
-    ///   - ends: Gets where those of each document end.
+    ///   - places: Grows by the places of the documents one after the other, those of each ascending.
+    ///   - ends: Grows by where those of each document end.
+    /// - Throws: ``IndexCorruption``.
     func readPlaces(_ ordinals: [UInt64], into places: inout [UInt64], _ ends: inout [Int]) throws
 
     /// Gives up what it holds.

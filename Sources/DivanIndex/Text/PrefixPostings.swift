@@ -91,8 +91,6 @@ final class PrefixPostings: Postings {
     }
 
     func readPlaces(_ ordinals: [UInt64], into places: inout [UInt64], _ ends: inout [Int]) throws {
-        places.removeAll(keepingCapacity: true)
-        ends.removeAll(keepingCapacity: true)
         var next = index
         for ordinal in ordinals {
             next = firstIndex(in: self.ordinals.span, from: next, notBelow: ordinal)
@@ -118,7 +116,7 @@ final class PrefixPostings: Postings {
 
     /// Adds the postings of one term in a window.
     private func collect(_ postings: TermPostings, _ window: Range<UInt64>) throws {
-        var (own, frequencies, ownPlaces, ends) = ([UInt64](), [UInt64](), [UInt64](), [Int]())
+        var (own, frequencies, ends) = ([UInt64](), [UInt64](), [Int]())
         var next = window.lowerBound
         while next < window.upperBound, let stretch = try postings.seek(next),
             stretch.lowerBound < window.upperBound
@@ -127,16 +125,16 @@ final class PrefixPostings: Postings {
             frequencies.removeAll(keepingCapacity: true)
             let last = min(stretch.upperBound, window.upperBound - 1)
             postings.append(stretch.lowerBound...last, to: &own, &frequencies)
-            if needsPlaces { try postings.readPlaces(own, into: &ownPlaces, &ends) }
+            ends.removeAll(keepingCapacity: true)
             var start = places.count
+            if needsPlaces { try postings.readPlaces(own, into: &places, &ends) }
             for index in own.indices {
-                let end = needsPlaces ? places.count + ends[index] : start
+                let end = needsPlaces ? ends[index] : start
                 entries.append(
                     Entry(
                         ordinal: own[index], frequency: frequencies[index], places: start..<end))
                 start = end
             }
-            places += ownPlaces
             next = last + 1
         }
     }

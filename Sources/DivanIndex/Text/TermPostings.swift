@@ -88,8 +88,6 @@ final class TermPostings: Postings {
     }
 
     func readPlaces(_ ordinals: [UInt64], into places: inout [UInt64], _ ends: inout [Int]) throws {
-        places.removeAll(keepingCapacity: true)
-        ends.removeAll(keepingCapacity: true)
         let (own, frequencies) = (block.ordinals, block.frequencies)
         var (place, offset) = passed
         for ordinal in ordinals {

@@ -21,9 +21,9 @@ final class SequenceMatches: FullTextMatches {
     private var index = 0
     /// The stretches before this have been looked at.
     private var next: UInt64 = 1
-    /// Where each term stands in the documents that have all.
-    private var places: [[UInt64]]
-    private var ends: [[Int]]
+    /// Where each term stands in the documents that have all, term by term.
+    private var places: [UInt64] = []
+    private var ends: [Int] = []
 
     init(
         _ sequence: FullTextPlan.TermSequence, in index: TextIndexReader, _ scoring: FullTextScoring
@@ -39,8 +39,6 @@ final class SequenceMatches: FullTextMatches {
         ranked = postings.sorted { $0.documentCount < $1.documentCount }
         cost = ranked.first?.documentCount ?? 0
         weight = scoring.weight(of: cost)
-        places = Array(repeating: [], count: postings.count)
-        ends = Array(repeating: [], count: postings.count)
         if cost == 0 { ordinal = .max }
     }
 
@@ -73,9 +71,9 @@ final class SequenceMatches: FullTextMatches {
         guard ranked.count > 1 else { return true }
         for postings in ranked.dropFirst() { postings.filter(&found) }
         guard !found.isEmpty else { return true }
-        for place in postings.indices {
-            try postings[place].readPlaces(found, into: &places[place], &ends[place])
-        }
+        places.removeAll(keepingCapacity: true)
+        ends.removeAll(keepingCapacity: true)
+        for postings in postings { try postings.readPlaces(found, into: &places, &ends) }
         count()
         return true
     }
@@ -101,38 +99,41 @@ final class SequenceMatches: FullTextMatches {
 
     /// Counts how often the terms stand as they must in each document, and drops those in which they do not.
     private func count() {
-        let nearness = sequence.nearness.map { UInt64(clamping: $0) }
+        let nearness = sequence.nearness.map { min(UInt64(clamping: $0), Self.farthest) }
         let start = sequence.items[0].offset
         let offsets = sequence.items.map { UInt64($0.offset - start) }
-        var starts = [Int](repeating: 0, count: places.count)
-        var (kept, found) = (0, found)
+        let (found, places, ends) = (found, places, ends)
+        // How far the places of each term have been read: all are read once.
+        var read = postings.indices.map { $0 == 0 ? 0 : ends[$0 * found.count - 1] }
+        var kept: [UInt64] = []
         counts.removeAll(keepingCapacity: true)
         for document in found.indices {
             var count: UInt64 = 0
-            let end = ends[0][document]
-            var read = starts
-            for first in starts[0]..<end {
-                let place = places[0][first]
+            while read[0] < ends[document] {
+                let place = places[read[0]]
+                read[0] += 1
                 var isThere = true
-                for term in 1..<places.count where isThere {
-                    let range =
-                        nearness.map { (place > $0 ? place - $0 : 0)...(place &+ min($0, 1 << 50)) }
-                        ?? (place + offsets[term])...(place + offsets[term])
-                    let end = ends[term][document]
-                    while read[term] < end, places[term][read[term]] < range.lowerBound {
-                        read[term] += 1
+                for term in 1..<offsets.count where isThere {
+                    let end = ends[term * found.count + document]
+                    var (first, last) = (place + offsets[term], place + offsets[term])
+                    if let nearness {
+                        (first, last) = (place - min(place, nearness), place + nearness)
                     }
-                    isThere = read[term] < end && places[term][read[term]] <= range.upperBound
+                    var next = read[term]
+                    while next < end, places[next] < first { next += 1 }
+                    read[term] = next
+                    isThere = next < end && places[next] <= last
                 }
                 if isThere { count += 1 }
             }
-            for term in starts.indices { starts[term] = ends[term][document] }
+            for term in 1..<offsets.count { read[term] = ends[term * found.count + document] }
             guard count > 0 else { continue }
-            found[kept] = found[document]
+            kept.append(found[document])
             counts.append(count)
-            kept += 1
         }
-        found.removeLast(found.count - kept)
-        self.found = found
+        self.found = kept
     }
+
+    /// More than any place is from another.
+    private static let farthest = UInt64(1) << 48
 }

@@ -47,6 +47,7 @@ package final class ArrivingRevisions: Sendable {
     ///   - source: Fetches revisions.
     /// - Returns: What was fetched, and what the database has by now as `gone`; at least one of those that were wanted. What is left
     ///   out is to be asked for again. Documents are to be stored and then to be released.
+    /// - Throws: What the source or the database throws, and `CancellationError`.
     func fetch(
         _ wanted: [MissingRevisions], for target: any ReplicationPeer,
         by source: ([MissingRevisions]) async throws -> [FetchedRevision]
