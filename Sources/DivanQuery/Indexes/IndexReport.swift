@@ -24,7 +24,7 @@ public struct IndexReport: Sendable, Equatable {
     @ByBytes public var name: String
     /// The version text that it was built with.
     @ByBytes public var version: String
-    /// How many rows it has.
+    /// How many rows it has; of a full-text index, how many documents have words.
     public var rows: Int
     /// Every change up to here is in it.
     public var lastSequence: SequenceNumber
@@ -48,7 +48,7 @@ extension Database {
                 else { return nil }
                 return IndexReport(
                     kind: kind, name: name.declaredName, version: record.version,
-                    rows: try snapshot.reader(of: record).count(),
+                    rows: try snapshot.rowCount(of: record),
                     lastSequence: record.lastSequence, isCurrent: !record.isOutdated(in: state),
                     failures: Int(clamping: record.failures))
             }
@@ -70,5 +70,12 @@ extension Database {
             }
             return try context.dropPropertyIndex(report.name)
         }
+    }
+}
+
+extension Snapshot {
+    fileprivate func rowCount(of record: IndexRecord) throws -> Int {
+        guard record.isText else { return try reader(of: record).count() }
+        return Int(clamping: try textReader(of: record).totals.documents)
     }
 }
