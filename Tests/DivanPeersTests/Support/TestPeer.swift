@@ -34,7 +34,7 @@ final class TestPeer: Sendable {
 
     var notes: Database { get throws { try manager.database(named: "notes") } }
 
-    func link(lifetime: Duration = .seconds(60)) throws -> PeerLink {
+    func link(lifetime: Duration = .seconds(3_000)) throws -> PeerLink {
         try listener.link(for: notes, lifetime: lifetime)
     }
 
