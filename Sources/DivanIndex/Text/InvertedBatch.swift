@@ -17,12 +17,14 @@ struct InvertedBatch {
     private struct Entry {
         /// Which of the documents.
         var document: UInt32
-        /// Where what tells how often, and where, stands in the batch.
+        /// Where what tells how often, and where, stands in the document's value, which has less than 4 GB.
         var start: UInt32
     }
 
     let bytes: [UInt8]
     private let ordinals: [UInt64]
+    /// Where the documents' values begin in the batch.
+    private let starts: [Int]
     private var entries: [Entry]
     /// Where the postings of each term of the vocabulary end.
     private var ends: [Int]
@@ -37,6 +39,9 @@ struct InvertedBatch {
     init(_ batch: EmissionBatch, _ documents: [(place: Int, ordinal: UInt64)]) {
         bytes = batch.bytes
         ordinals = documents.map(\.ordinal)
+        starts = documents.map { entry in
+            batch.documents[entry.place].rows.first.map { batch.rows[$0].keyEnd } ?? 0
+        }
         let span = batch.bytes.span
         var counts: [Int] = []
         func values(_ body: (_ document: Int, _ value: Range<Int>) -> Void) {
@@ -59,7 +64,7 @@ struct InvertedBatch {
         values { document, value in
             DocumentTerms.forEach(span, in: value) { term in
                 entries[counts[term.number]] = Entry(
-                    document: UInt32(document), start: UInt32(term.start))
+                    document: UInt32(document), start: UInt32(term.start - value.lowerBound))
                 counts[term.number] += 1
             }
         }
@@ -82,7 +87,9 @@ struct InvertedBatch {
     /// Adds a posting to those of a block.
     func add(_ posting: Int, to packer: inout PostingPacker) {
         let span = bytes.span
-        let (frequency, places) = DocumentTerms.posting(span, at: Int(entries[posting].start))
+        let entry = entries[posting]
+        let start = starts[Int(entry.document)] + Int(entry.start)
+        let (frequency, places) = DocumentTerms.posting(span, at: start)
         packer.append(ordinal(posting), frequency, span.extracting(places))
     }
 }

@@ -10,6 +10,9 @@ internal import DivanStorage
 final class PrefixPostings: Postings {
     /// About how many postings a window has.
     private static let windowCount: UInt64 = 200_000
+    /// Each window asks each term, so a head that counts wrong must not make many of them.
+    private static let mostWindows: UInt64 = 4_096
+    private static let largest = UInt64(1) << 62
 
     private struct Entry {
         var ordinal: UInt64
@@ -49,13 +52,15 @@ final class PrefixPostings: Postings {
             var key: [UInt8] = []
             PostingKey.append(number, to: &key)
             guard try cursor.seek(toAtLeast: key.span), cursor.isAt(key.span) else { continue }
-            try cursor.withValue { count += min(try PostingBlock.documentCount($0), bound) }
+            try cursor.withValue { head in
+                count = min(count + min(try PostingBlock.documentCount(head), bound), Self.largest)
+            }
             used.append(number)
         }
         cursor.close()
         self.numbers = used
         documentCount = count
-        width = max(1, bound / (count / Self.windowCount + 1))
+        width = max(1, bound / min(count / Self.windowCount + 1, Self.mostWindows))
         if used.isEmpty { collected = bound }
     }
 

@@ -12,10 +12,12 @@ package final class TermVocabulary: Sendable {
     /// Makes an empty vocabulary.
     package init() {}
 
-    /// The number of a term, which gets one if it has none.
-    package func number(of term: [UInt8]) -> UInt32 {
+    /// The number of a term, which gets one if it has none; nil when there are too many.
+    package func number(of term: [UInt8]) -> UInt32? {
         table.withLock { table in
-            UInt32(table.number(of: term.span) ?? table.add(term.span))
+            if let known = table.number(of: term.span) { return UInt32(known) }
+            guard table.count < DocumentTerms.mostTerms else { return nil }
+            return UInt32(table.add(term.span))
         }
     }
 

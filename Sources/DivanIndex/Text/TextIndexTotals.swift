@@ -32,9 +32,9 @@ package struct TextIndexTotals: Sendable, Equatable {
             terms = try Varint.decode(row, at: &offset)
             unusedTerms = try Varint.decode(row, at: &offset)
         } catch { throw Self.damage }
-        // A batch numbers its documents and terms from here on.
-        let isPlausible = max(nextOrdinal, nextNumber, documents, words) < UInt64(Int64.max)
-        guard offset == row.count, isPlausible else { throw Self.damage }
+        // A batch counts on from here.
+        let largest = max(documents, words, nextOrdinal, nextNumber, terms, unusedTerms)
+        guard offset == row.count, largest < PostingBlock.largest else { throw Self.damage }
     }
 
     var bytes: [UInt8] {

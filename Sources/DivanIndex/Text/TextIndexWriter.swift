@@ -210,7 +210,9 @@ package struct TextIndexWriter {
                 let value = Self.value(batch, change.place)
                 let length =
                     value.map { DocumentTerms.length(batch.bytes.span.extracting($0)) } ?? 0
-                guard (former > 0) == (change.former != nil), totals.words >= former else {
+                guard (former > 0) == (change.former != nil), totals.words >= former,
+                    totals.documents > 0 || former == 0
+                else {
                     throw IndexCorruption("The length of a document is missing.")
                 }
                 lengths[change.ordinal] = length

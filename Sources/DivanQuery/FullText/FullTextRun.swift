@@ -20,8 +20,10 @@ struct FullTextRun {
         var score: Double
     }
 
-    /// So many documents more than are wanted are kept before some are dropped.
-    private static let slack = 4_096
+    /// So many documents more than are wanted are kept before some are dropped, which are as many as are
+    /// sorted for it.
+    private let slack: Int
+    private static let leastSlack = 4_096
     private static let checkInterval = 1_024
 
     let index: TextIndexReader
@@ -38,6 +40,7 @@ struct FullTextRun {
         self.index = index
         self.isRanked = isRanked
         self.limit = limit ?? .max
+        slack = max(Self.leastSlack, min(self.limit, 1 << 20))
     }
 
     /// The documents that match, in order, and no more than are wanted.
@@ -62,7 +65,7 @@ struct FullTextRun {
         total += 1
         guard limit > 0, candidate.score >= least else { return }
         kept.append(candidate)
-        guard limit < .max - Self.slack, kept.count >= limit + Self.slack else { return }
+        guard limit < .max - slack, kept.count >= limit + slack else { return }
         try drop()
     }
 
@@ -72,7 +75,7 @@ struct FullTextRun {
             let scores = kept.map(\.score).sorted(by: >)
             least = scores[limit - 1]
             kept.removeAll { $0.score < least }
-            guard kept.count >= limit + Self.slack / 2 else { return }
+            guard kept.count >= limit + slack / 2 else { return }
         }
         // So many score alike that their IDs have to tell, as they do without a ranking.
         let wanted = try Set(places(kept).prefix(limit))

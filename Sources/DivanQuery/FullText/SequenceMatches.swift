@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanDatabase
 internal import DivanIndex
 
 /// Documents that have terms which stand as they must: one term, a phrase, or terms near each other.
@@ -19,6 +20,7 @@ final class SequenceMatches: FullTextMatches {
     private var found: [UInt64] = []
     private var counts: [UInt64] = []
     private var index = 0
+    private let flag = CancellationFlag.current
     /// The stretches before this have been looked at.
     private var next: UInt64 = 1
     /// Where each term stands in the documents that have all, term by term.
@@ -62,6 +64,8 @@ final class SequenceMatches: FullTextMatches {
 
     /// Finds the matches of the next stretch; false when there is none.
     private func findStretch(from start: UInt64) throws -> Bool {
+        // Lists may be long that have nothing in common.
+        try flag?.check()
         found.removeAll(keepingCapacity: true)
         counts.removeAll(keepingCapacity: true)
         index = 0
@@ -100,8 +104,9 @@ final class SequenceMatches: FullTextMatches {
     /// Counts how often the terms stand as they must in each document, and drops those in which they do not.
     private func count() {
         let nearness = sequence.nearness.map { min(UInt64(clamping: $0), Self.farthest) }
+        // Words that are near each other stand anywhere: their offsets are those in texts of their own.
         let start = sequence.items[0].offset
-        let offsets = sequence.items.map { UInt64($0.offset - start) }
+        let offsets = sequence.items.map { nearness == nil ? UInt64($0.offset - start) : 0 }
         let (found, places, ends) = (found, places, ends)
         // How far the places of each term have been read: all are read once.
         var read = postings.indices.map { $0 == 0 ? 0 : ends[$0 * found.count - 1] }

@@ -62,7 +62,19 @@ struct TextAnalyzer: Sendable {
     /// What the beginning of a word becomes: it has no stem.
     func prefix(of word: String) -> String { finished(fold(Array(word.utf8), decomposing: false)) }
 
+    /// The most bytes of a word that count: a text may be one word, and a term is a key.
+    static let longestWord = 1_024
+
+    /// The beginning of a word that is longer, up to the end of a character.
+    private static func cut(_ word: [UInt8]) -> [UInt8] {
+        guard word.count > longestWord else { return word }
+        var end = longestWord
+        while end > 0, word[end] & 0xC0 == 0x80 { end -= 1 }
+        return Array(word[..<end])
+    }
+
     private func fold(_ word: [UInt8], decomposing: Bool) -> [UInt8] {
+        let word = Self.cut(word)
         var folded: [UInt8] = []
         segmenter.appendFolding(of: word.span, decomposing: decomposing, to: &folded)
         return Self.withPlainApostrophes(folded)

@@ -58,7 +58,7 @@ struct TextWorker: Sendable {
     private mutating func term(of word: Span<UInt8>) -> UInt32 {
         if let known = words.number(of: word) { return terms[known] }
         let term = analyzer.term(of: [UInt8](copying: word))
-        let number = term.map { vocabulary.number(of: Array($0.utf8)) } ?? Self.leftOut
+        let number = term.flatMap { vocabulary.number(of: Array($0.utf8)) } ?? Self.leftOut
         _ = words.add(word)
         terms.append(number)
         return number

@@ -106,8 +106,10 @@ struct IndexPart: Sendable {
         var size = items.count * MemoryLayout<Item>.stride
         for (index, rows) in zip(indexes, rows) {
             size += rows.emissions.size
-            // To invert the terms of documents takes about twice what they take.
-            if let text = index.definition.text { size += 2 * rows.emissions.byteCount + text.size }
+            // To write terms they are inverted, and each document's rows are made.
+            if let text = index.definition.text {
+                size += 2 * rows.emissions.byteCount + 200 * rows.emissions.count + text.size
+            }
         }
         return size
     }

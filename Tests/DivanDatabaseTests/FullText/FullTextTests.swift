@@ -101,6 +101,30 @@ import Testing
         #expect(try find("don't") == find("don’t"))
     }
 
+    @Test func `nearness reaches over phrases and words that are left out`() throws {
+        try fill()
+        // A phrase that begins with a word that is left out, and one that does not.
+        #expect(try find("\"the couch\" NEAR typing") == ["a"])
+        #expect(try find("typing NEAR/3 \"the couch\"") == ["a"])
+        #expect(try find("\"a sofa\" NEAR \"the couch\"") == [])
+        #expect(try index.search(.near(["couch", "typing"], within: -1)).run().isEmpty)
+        #expect(try index.search(.near(["typing", "couch"], within: .max)).run().count == 1)
+        #expect(try index.search(.near([], within: 3)).run().isEmpty)
+    }
+
+    @Test func `of a word that is very long the beginning counts`() throws {
+        let plain = database.fullTextIndex(named: "plain", on: ["t"])
+        // Cut in the middle of a character.
+        let long = String(repeating: "a", count: 1_023) + String(repeating: "é", count: 5_000)
+        try database.create("long", ["t": .string("one \(long) two")])
+        try database.create("huge", ["t": .string(String(repeating: "b", count: 3_000_000))])
+        #expect(try find(long, in: plain) == ["long"])
+        #expect(try find("\"one \(long) two\"", in: plain) == ["long"])
+        #expect(try find(String(repeating: "b", count: 2_000), in: plain) == ["huge"])
+        #expect(try find("bbb*", in: plain) == ["huge"])
+        #expect(try database.verify().isEmpty)
+    }
+
     private static let senseless = [
         "\"open", "(a", "a)", "AND", "a AND", "NOT a", "a OR", "a NEAR (b OR c)", "()", "NEAR/2 b",
         "(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((a",

@@ -30,9 +30,8 @@ final class TextIndexFixture {
                 terms[word, default: []].append(UInt64(place))
             }
             let occurrences = terms.flatMap { term, places in
-                places.map {
-                    DocumentTerms.occurrence(of: vocabulary.number(of: Array(term.utf8)), at: $0)
-                }
+                let number = vocabulary.number(of: Array(term.utf8)) ?? 0
+                return places.map { DocumentTerms.occurrence(of: number, at: $0) }
             }
             if !occurrences.isEmpty {
                 batch.appendValue { DocumentTerms.append(occurrences.sorted(), to: &$0) }

@@ -184,7 +184,7 @@ import Testing
             let vocabulary = TermVocabulary()
             for number in stride(from: 0, to: 500, by: 50) {
                 batch.begin("d\(number)")
-                let term = vocabulary.number(of: Array("b\(number % 7)".utf8))
+                let term = vocabulary.number(of: Array("b\(number % 7)".utf8)) ?? 0
                 batch.appendValue {
                     DocumentTerms.append([DocumentTerms.occurrence(of: term, at: 4)], to: &$0)
                 }
