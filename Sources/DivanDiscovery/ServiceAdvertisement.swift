@@ -3,7 +3,7 @@
 /// A service that is announced, until `stop()` is called or the object is let go.
 ///
 /// ```swift
-/// let mine = try driver.advertise("Ann's notes", port: 5984)
+/// let mine = try discovery.advertise("Ann's notes", port: 5984)
 /// await mine.announced()                          // "Ann's notes", or "Ann's notes (2)"
 /// ```
 public final class ServiceAdvertisement: Sendable {

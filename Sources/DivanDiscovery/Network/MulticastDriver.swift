@@ -95,10 +95,7 @@ final class MulticastDriver: DiscoveryDriver {
             }
             state.nextNumber += 1
             let key = state.nextNumber
-            // The sequence holds the discovery for as long as it is read. Its end comes with a lock of its task, which a `yield`
-            // under the mutex takes, too; so the mutex is taken elsewhere.
-            continuation.onTermination = { [queue] _ in queue.async { self.endBrowsing(key) } }
-            state.readers.add(key, type, continuation)
+            state.readers.add(key, type, continuation, on: queue) { self.endBrowsing(key) }
             if state.browsed[type] == nil {
                 state.browsed[type] = Browsed(type)
                 state.browsed[type]?.follow(state.links, at: now)

@@ -120,10 +120,7 @@ final class SystemDriver: DiscoveryDriver {
             }
             state.nextNumber += 1
             let key = state.nextNumber
-            // The sequence holds the driver for as long as it is read. Its end comes with a lock of its task, which a `yield`
-            // under the mutex takes, too; so the mutex is taken elsewhere.
-            continuation.onTermination = { [queue] _ in queue.async { self.endBrowsing(key) } }
-            state.readers.add(key, type, continuation)
+            state.readers.add(key, type, continuation, on: queue) { self.endBrowsing(key) }
             let search = state.searches[type] ?? SystemSearch()
             state.searches[type] = search
             let services = search.services(links)

@@ -67,6 +67,8 @@ final class SystemOperation: Sendable {
 
     /// Announces another text; false where that is not possible.
     func setText(_ text: ServiceText) -> Bool {
+        // Once it is closed, the descriptor may be another operation's.
+        guard source.withLock({ $0 != nil }) else { return false }
         let bytes = text.wire
         // SAFETY: the bytes are lent to the call with their length.
         return unsafe bytes.withUnsafeBufferPointer {
