@@ -85,11 +85,7 @@ final class TestTool: Sendable {
     func runOnTerminal(
         _ words: String..., environment: [String: String] = ["TERM": "xterm"]
     ) throws -> String {
-        var controller: Int32 = -1
-        var terminal: Int32 = -1
-        guard openpty(&controller, &terminal, nil, nil, nil) == 0 else {
-            throw CocoaError(.fileReadUnknown)
-        }
+        let (controller, terminal) = try Self.openTerminal()
         defer { close(controller) }
         defer { close(terminal) }
         let process = try ChildProcess(
@@ -115,12 +111,7 @@ final class TestTool: Sendable {
     /// code and what the terminal got to show.
     func runTyping(_ answers: [String], _ words: String...) throws -> (status: Int32, shown: String)
     {
-        var controller: Int32 = -1
-        var terminal: Int32 = -1
-        guard openpty(&controller, &terminal, nil, nil, nil) == 0 else {
-            throw CocoaError(.fileReadUnknown)
-        }
-        _ = fcntl(controller, F_SETFD, FD_CLOEXEC)
+        let (controller, terminal) = try Self.openTerminal()
         defer { close(controller) }
         // The tool asks at the terminal of its session, whatever its input is.
         let process = try ChildProcess(
@@ -147,12 +138,7 @@ final class TestTool: Sendable {
     func runOnTerminal(_ words: [String], until text: String) throws -> (
         status: Int32, shown: String
     ) {
-        var controller: Int32 = -1
-        var terminal: Int32 = -1
-        guard openpty(&controller, &terminal, nil, nil, nil) == 0 else {
-            throw CocoaError(.fileReadUnknown)
-        }
-        _ = fcntl(controller, F_SETFD, FD_CLOEXEC)
+        let (controller, terminal) = try Self.openTerminal()
         defer { close(controller) }
         let process = try ChildProcess(
             Self.executable.path, words, in: directory.path,
@@ -160,20 +146,30 @@ final class TestTool: Sendable {
             output: .descriptor(terminal), error: .descriptor(terminal))
         close(terminal)
         var shown = ""
-        _ = Self.show(controller, until: text, in: &shown)
+        _ = Self.show(controller, until: text, isAnywhere: true, in: &shown)
         process.signal(SIGINT)
         _ = Self.show(controller, until: nil, in: &shown)
         return (process.wait(), shown)
     }
 
-    /// Reads what a terminal shows, up to a text at its end, or to the end of all; false when that does not
-    /// come for a minute.
-    private static func show(_ controller: Int32, until end: String?, in shown: inout String)
-        -> Bool
-    {
+    /// A terminal of its own for a command, and the end at which a user would sit, which no command inherits.
+    private static func openTerminal() throws -> (controller: Int32, terminal: Int32) {
+        var (controller, terminal): (Int32, Int32) = (-1, -1)
+        guard openpty(&controller, &terminal, nil, nil, nil) == 0 else {
+            throw CocoaError(.fileReadUnknown)
+        }
+        _ = fcntl(controller, F_SETFD, FD_CLOEXEC)
+        return (controller, terminal)
+    }
+
+    /// Reads what a terminal shows, up to a text at its end or anywhere, or to the end of all; false when that does
+    /// not come for a minute.
+    private static func show(
+        _ controller: Int32, until end: String?, isAnywhere: Bool = false, in shown: inout String
+    ) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while true {
-            if let end, shown.hasSuffix(end) { return true }
+            if let end, isAnywhere ? shown.contains(end) : shown.hasSuffix(end) { return true }
             var ready = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
             guard poll(&ready, 1, 60_000) > 0 else { return false }
             let count = Foundation.read(controller, &buffer, buffer.count)

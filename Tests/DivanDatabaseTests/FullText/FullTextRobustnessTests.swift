@@ -44,33 +44,16 @@ import Testing
     @Test(arguments: [StorageError.Code.full, .io])
     func `a build that runs out of disk loses nothing and goes on`(_ code: StorageError.Code) throws
     {
-        var (number, step) = (0, 1)
-        while true {
-            number += step
-            // Each of the first operations fails once, later ones now and then.
-            if number > 16 { step = Soak.step(test: 7, soak: 1) }
-            let storage = try TestStorage.make()
-            let core = try DatabaseCore(
-                name: "full", directory: nil, engine: storage, options: DatabaseOptions())
-            let filled = Database(name: "full", core: core, readOnly: false, registration: nil)
-            defer { filled.close() }
-            try Self.fill(filled, 400)
-            let plan = FaultPlan(failing: number, with: code)
-            let database = Database(
-                name: "full",
-                core: try DatabaseCore(
-                    name: "full", directory: nil, engine: FaultyEngine(storage, plan: plan),
-                    options: DatabaseOptions()), readOnly: false, registration: nil)
-            let result = Result { try KnownText.index(of: database).updateIndex() }
-            guard plan.hasFailed else {
-                try result.get()
-                break
-            }
-            let error = #expect(throws: DatabaseError.self) { try result.get() }
-            #expect(error?.code == (code == .full ? .storageFull : .io))
-            try Self.check(database, "operation \(number)")
+        let failed = try FailingBuilds(
+            each: 16, thenEach: Soak.step(test: 7, soak: 1), with: code
+        ).run {
+            try Self.fill($0, 400)
+        } build: {
+            try KnownText.index(of: $0).updateIndex()
+        } check: {
+            try Self.check($0, $1)
         }
-        #expect(number > 30, "Too few writes were failed.")
+        #expect(failed > 30, "Too few writes were failed.")
     }
 
     @Test func `an index whose build was killed goes on and equals a fresh one`() async throws {

@@ -129,35 +129,17 @@ import Testing
     @Test(arguments: [StorageError.Code.full, .io])
     func `a build that runs out of disk loses nothing and goes on`(_ code: StorageError.Code) throws
     {
-        var number = 0
-        var step = 1
-        while true {
-            number += step
-            // Each of the first operations fails once, later ones now and then.
-            if number > 60 { step = Soak.step(test: 17, soak: 5) }
-            let storage = try TestStorage.make()
-            let core = try DatabaseCore(
-                name: "full", directory: nil, engine: storage, options: DatabaseOptions())
-            let filled = Database(name: "full", core: core, readOnly: false, registration: nil)
-            defer { filled.close() }
-            try Self.fill(filled, 800)
-            let plan = FaultPlan(failing: number, with: code)
-            let database = Database(
-                name: "full",
-                core: try DatabaseCore(
-                    name: "full", directory: nil, engine: FaultyEngine(storage, plan: plan),
-                    options: DatabaseOptions()), readOnly: false, registration: nil)
-            let result = Result { try KnownView.define(on: database).updateIndex() }
-            guard plan.hasFailed else {
-                try result.get()
-                break
-            }
-            let error = #expect(throws: DatabaseError.self) { try result.get() }
-            #expect(error?.code == (code == .full ? .storageFull : .io))
+        let failed = try FailingBuilds(
+            each: 60, thenEach: Soak.step(test: 17, soak: 5), with: code
+        ).run {
+            try Self.fill($0, 800)
+        } build: {
+            try KnownView.define(on: $0).updateIndex()
+        } check: { database, comment in
             #expect(try database.verify().isEmpty)
-            try Self.check(database, "operation \(number)")
+            try Self.check(database, comment)
         }
-        #expect(number > 60, "Too few writes were failed.")
+        #expect(failed > 60, "Too few writes were failed.")
     }
 
     @Test func `what is purged or changed between map and insert is right in the end`() throws {

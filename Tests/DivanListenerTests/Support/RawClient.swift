@@ -42,8 +42,9 @@ final class RawClient {
             close(descriptor)
             throw Refused()
         }
-        // Generous: a test that waits in vain fails instead of hanging.
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        // Generous: a test that waits in vain fails instead of hanging, and one that waits for a replication waits
+        // while hundreds of tests take turns.
+        var limit = timeval(tv_sec: 240, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
