@@ -168,7 +168,9 @@ struct Compaction {
         let state = context.state
         let kept = try snapshot.setting(.keptPurges) ?? PurgeRecord.keptUnlessSet
         guard state.lastPurge > kept else { return false }
-        let marks = try snapshot.indexNames().map { try snapshot.indexRecord($0)?.lastPurge ?? 0 }
+        // An index without rows reads everything when it is built.
+        let marks = try snapshot.indexNames().compactMap { try snapshot.indexRecord($0) }
+            .filter { $0.lastSequence > 0 }.map(\.lastPurge)
         let last = min(
             state.lastPurge - kept, state.forgottenPurge + UInt64(Self.batchSize),
             marks.min() ?? .max)

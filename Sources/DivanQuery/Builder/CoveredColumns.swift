@@ -28,9 +28,10 @@ final class CoveredColumns {
             case .meta(.id, let name) where name == nil || name.hasSameBytes(as: source):
                 idColumns.append(column)
             case .property(let path, let name) where name == nil || name.hasSameBytes(as: source):
-                guard let place = map.components.firstIndex(of: IndexComponent(path)) else {
-                    return nil
-                }
+                // To an index "_id" and its like are more than properties of the body.
+                guard path.isInBody,
+                    let place = map.components.firstIndex(of: IndexComponent(path))
+                else { return nil }
                 columns[place].append(column)
             default: return nil
             }

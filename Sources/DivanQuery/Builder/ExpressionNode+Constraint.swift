@@ -18,7 +18,7 @@ extension ExpressionNode {
     func hasWholeConstraint(_ collation: Collation, source: String?) -> Bool {
         func isProperty(_ node: ExpressionNode) -> Bool {
             guard case .property(let path, let name) = node.uncollated,
-                path.steps.first?.key?.utf8.first != UInt8(ascii: "_")
+                path.isInBody
             else { return false }
             return name == nil || name.hasSameBytes(as: source)
         }
@@ -120,7 +120,7 @@ private struct Constraining {
         switch node.uncollated {
         case .property(let path, let name) where isFirst(name) && used == collation:
             // To an index "_id" and its like are no properties.
-            guard path.steps.first?.key?.utf8.first != UInt8(ascii: "_") else { return .anything }
+            guard path.isInBody else { return .anything }
             return .inside(IndexComponent(path), intervals)
         case .meta(.id, let name) where isFirst(name) && used == .raw:
             return .inside(IndexComponent(.documentID), intervals)

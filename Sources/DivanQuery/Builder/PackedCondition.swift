@@ -78,6 +78,12 @@ struct PackedCondition {
             ]
             return parts(ends, source).map { .all($0) }
         case .oneOf(let value, let list):
+            let values = list.compactMap(\.constant)
+            if values.count == list.count {
+                // Nothing equals null.
+                let wanted = values.filter { !$0.isNull }.map { ValueInterval.exactly($0) }
+                return inside(value, wanted, .raw, source)
+            }
             return parts(list.map { .compare(.equal, value, $0) }, source).map { .any($0) }
         case .test(let test, let value):
             switch test {
@@ -149,7 +155,7 @@ extension PackedPath {
     /// The path of a property of the documents of the first source; nil for any other expression.
     init?(_ node: ExpressionNode, _ source: String?) {
         guard case .property(let path, let name) = node.uncollated,
-            name == nil || name.hasSameBytes(as: source)
+            name == nil || name.hasSameBytes(as: source), path.isInBody
         else { return nil }
         self.init(path.steps.map { ($0.key, $0.index) })
     }

@@ -137,7 +137,7 @@ final class SelectRun {
         switch node.uncollated {
         case .property(let path, let source)
         where (source == nil || source.hasSameBytes(as: query.source.name))
-            && path.steps.first?.key?.utf8.first != UInt8(ascii: "_"):
+            && path.isInBody:
             return path
         default: return PropertyPath(steps: [PropertyPath.Step(key: "\u{0}order\(place)")])
         }

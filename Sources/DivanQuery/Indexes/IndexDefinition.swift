@@ -40,6 +40,9 @@ final class IndexDefinition: Sendable {
     /// The same for a body alone, if that is enough: then documents are mapped where they lie, while
     /// they are read. It runs inside a snapshot, so it is never a function of the app.
     let lentMap: LentMap?
+    /// Whether the index is still declared: one on properties that was deleted or declared anew meanwhile is not
+    /// made again. Nil for an index that its definition alone makes.
+    let isDeclared: (@Sendable (Snapshot) throws -> Bool)?
     /// Makes the terms of a full-text index, which has those instead of rows; nil for all other indexes.
     let text: (any TermSource)?
     /// Folds rows; its results are stored.
@@ -53,8 +56,10 @@ final class IndexDefinition: Sendable {
 
     init(
         name: IndexName, version: String, collation: Collation, documentType: String?,
-        map: @escaping Map, lentMap: LentMap? = nil, reducer: (any RowReducer)?
+        map: @escaping Map, lentMap: LentMap? = nil, reducer: (any RowReducer)?,
+        isDeclared: (@Sendable (Snapshot) throws -> Bool)? = nil
     ) {
+        self.isDeclared = isDeclared
         self.name = name
         self.version = version
         self.collation = collation
@@ -75,6 +80,7 @@ final class IndexDefinition: Sendable {
         self.version = version
         self.documentType = documentType
         self.text = text
+        isDeclared = nil
         collation = .raw
         map = { _, _ in }
         lentMap = { body, batch in text.map(body, into: &batch) }

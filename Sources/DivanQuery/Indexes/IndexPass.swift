@@ -128,8 +128,9 @@ struct IndexPass {
         until target: DatabaseState
     ) throws -> [OutdatedIndex] {
         try definitions.compactMap { definition in
-            let record = try record(of: definition)
-            guard record.isOutdated(in: target) else { return nil }
+            guard let record = try record(of: definition), record.isOutdated(in: target) else {
+                return nil
+            }
             var index = OutdatedIndex(definition: definition, record: record)
             if record.lastSequence == 0 {
                 index.newThrough = .max
@@ -140,8 +141,8 @@ struct IndexPass {
         }
     }
 
-    /// The record of an index, made anew when it was built in another way.
-    private func record(of definition: IndexDefinition) throws -> IndexRecord {
+    /// The record of an index, made anew when it was built in another way; nil when it was deleted meanwhile.
+    private func record(of definition: IndexDefinition) throws -> IndexRecord? {
         let name = definition.name
         if let record = try core.read({ try $0.indexRecord(name) }), record.isMade(by: definition) {
             return record
@@ -151,6 +152,7 @@ struct IndexPass {
             if let record = try snapshot.indexRecord(name), record.isMade(by: definition) {
                 return record
             }
+            guard try definition.isDeclared?(snapshot) ?? true else { return nil }
             return try context.makeIndex(
                 name, signature: definition.signature, version: definition.version)
         }

@@ -44,6 +44,7 @@ extension Database {
             let state = try snapshot.state()
             return try snapshot.indexNames().compactMap { name in
                 guard let record = try snapshot.indexRecord(name),
+                    try !snapshot.isSpare(name, record),
                     let kind = IndexReport.Kind(rawValue: name.kind.rawValue)
                 else { return nil }
                 return IndexReport(
@@ -77,5 +78,15 @@ extension Snapshot {
     fileprivate func rowCount(of record: IndexRecord) throws -> Int {
         guard record.isText else { return try reader(of: record).count() }
         return Int(clamping: try textReader(of: record).totals.documents)
+    }
+
+    /// Whether it is the first order of an index that queries have used in another one only: it has no rows.
+    fileprivate func isSpare(_ name: IndexName, _ record: IndexRecord) throws -> Bool {
+        guard name.kind == .property, !name.isOfLaterOrder, record.lastSequence == 0 else {
+            return false
+        }
+        return try indexNames().contains {
+            $0.isOfLaterOrder && $0.declaredName.hasSameBytes(as: name.name)
+        }
     }
 }

@@ -35,7 +35,8 @@ struct IndexAccess: Sendable {
 /// A way, and what it costs: rows of indexes, and documents of a scan, that are read.
 struct PricedAccess: Sendable {
     var path: AccessPath
-    /// Exact for indexes; for a range of IDs, at most.
+    /// Exact for indexes that were counted; 0 for one that is read until a limit is reached; for a range of IDs, at
+    /// most.
     var rows: Int
     /// Whether a query may hope for fewer, since the number is a bound only.
     var isBound = false

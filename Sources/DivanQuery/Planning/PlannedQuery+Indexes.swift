@@ -26,16 +26,22 @@ extension PlannedQuery {
     private func newestOrder(of map: PropertyIndexMap, _ snapshot: Snapshot) throws
         -> PropertyIndexMap
     {
+        if let begun = begunOrder(of: map) { return begun }
         let marks = try map.inAllOrders.map { order in
             (order, try snapshot.indexRecord(order.indexName)?.lastSequence ?? 0)
         }
-        return marks.max { $0.1 < $1.1 }?.0 ?? map
+        return marks.max { left, right in
+            (left.1, left.0.order == collation ? 1 : 0)
+                < (right.1, right.0.order == collation ? 1 : 0)
+        }?.0 ?? map
     }
 
     /// The indexes without those on the same properties that have another order than the query.
     private func withoutTwins(_ maps: [PropertyIndexMap]) -> [PropertyIndexMap] {
         let own = Set(maps.filter { $0.order == collation }.map(\.components))
-        return maps.filter { $0.order == collation || !own.contains($0.components) }
+        return maps.filter { map in
+            map.order == collation || !own.contains(map.components) || begunOrder(of: map) != nil
+        }
     }
 
     /// The indexes that a run may read: any order of the useful ones.
@@ -84,16 +90,18 @@ extension PlannedQuery {
 
     // MARK: - The order of an index
 
+    /// The order of an index in which the pages before were read; nil when it was another index.
+    private func begunOrder(of map: PropertyIndexMap) -> PropertyIndexMap? {
+        guard case .index(let name)? = start?.kind else { return nil }
+        return map.inAllOrders.first { $0.indexName.name.hasSameBytes(as: name) }
+    }
+
     /// The order of an index to read: that of the query, unless the rows in another one are there and do as well.
     private func bestOrder(of map: PropertyIndexMap, _ snapshot: Snapshot) throws
         -> PropertyIndexMap
     {
+        if let begun = begunOrder(of: map) { return begun }
         let all = map.inAllOrders
-        if case .index(let name)? = start?.kind,
-            let begun = all.first(where: { $0.indexName.name.hasSameBytes(as: name) })
-        {
-            return begun
-        }
         let own = all.first { $0.order == collation } ?? map
         guard let other = all.first(where: { $0.order != own.order }), serves(other, own) else {
             return own

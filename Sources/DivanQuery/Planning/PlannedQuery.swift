@@ -22,7 +22,7 @@ struct PlannedQuery {
     /// Whether all documents are wanted, in any order; then there is no order, window or start.
     var takesAllInAnyOrder = false
     /// Takes a document where it lies while all are read in any order, so that it need not be made; false
-    /// if it must be made. Only for a query that wants every document.
+    /// if it must be made. Only for a query that wants every document, or tests them where they lie.
     var take: Take?
     /// Where an earlier run ended.
     var start: QueryPosition?

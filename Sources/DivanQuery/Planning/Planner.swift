@@ -7,7 +7,8 @@ internal import DivanJSON
 /// Chooses how a query gets its documents.
 ///
 /// There is no guessing: the partial reductions of an index count the rows of any range in O(log n), so
-/// each way has a price in rows, and the cheapest is taken.
+/// each way has a price in rows, and the cheapest is taken. Only where an index has the rows of a query with a limit,
+/// all of them and in its order, is nothing counted.
 ///
 ///     type = "a" and (x = 1 or y > 5)         on "type"                 n rows
 ///                                             on "x" plus on "y"        k + m rows
@@ -153,8 +154,10 @@ struct Planner {
     func narrowed(
         _ index: IndexAccess, by conditions: [(IndexComponent, [ValueInterval])], of count: Int
     ) -> IndexAccess? {
-        let translated = conditions.map {
-            ($0.0, $0.1.translated(from: collation, to: index.map.order))
+        let translated = conditions.map { component, intervals in
+            // IDs compare by their bytes in every query.
+            let own = component == IndexComponent(.documentID) ? .raw : collation
+            return (component, intervals.translated(from: own, to: index.map.order))
         }
         let narrowing = KeyNarrowing(index, translated.map { ($0.0, $0.1.intervals) })
         guard var access = narrowing.access else { return nil }

@@ -4,8 +4,8 @@ internal import DivanJSON
 
 /// What must hold of each document that a query finds, as far as an index can tell.
 ///
-/// It is a necessary condition, not a sufficient one: whatever an index gives is looked at again. So it
-/// may leave things out, and `anything` is always right.
+/// It is a necessary condition, and no sufficient one unless the query says so: what an index gives is looked at
+/// again. So it may leave things out, and `anything` is always right.
 ///
 ///     {"type": "post", "age": {"$gt": 5, "$mod": [2, 0]}}
 ///     all  type in {"post"},  age in (5, …)

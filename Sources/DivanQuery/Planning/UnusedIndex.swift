@@ -19,6 +19,8 @@ struct UnusedIndex {
         case deletedDocuments
         /// It lacks changes, and cannot be brought up to date here.
         case outdated
+        /// Another index on the same properties was read, or could have been.
+        case twin
         /// It promised no less work than what was done instead.
         case noGain
     }
@@ -39,6 +41,7 @@ struct UnusedIndex {
             return "the query has no condition on its first property, '\(map.index.paths[0])'"
         case .deletedDocuments: return "the query wants deleted documents, too"
         case .outdated: return "it lacks changes, and cannot be brought up to date here"
+        case .twin: return "another index on the same properties sorts as the query does"
         case .noGain: return "it promises no less work"
         }
     }
@@ -66,8 +69,10 @@ extension PlannedQuery {
             if let reason = reasonAgainst(map) {
                 return UnusedIndex(map: map, reason: reason, collation: collation)
             }
+            let hasTwin = planner.indexes.contains { $0.map.components == map.components }
             return UnusedIndex(
-                map: map, reason: isCurrent ? .noGain : .outdated, collation: collation)
+                map: map, reason: isCurrent ? .noGain : hasTwin ? .twin : .outdated,
+                collation: collation)
         }
     }
 

@@ -113,11 +113,12 @@ extension WriteContext {
     @discardableResult
     func dropPropertyIndex(_ name: String) throws -> Bool {
         // Read from the outside, so that it also finds what an older declaration of the name left.
+        var isFound = try dropIndex(IndexName(.property, name))
         for order in Collation.allCases {
             let later = name + PropertyIndex.orderMark + order.rawValue
-            _ = try dropIndex(IndexName(.property, later))
+            if try dropIndex(IndexName(.property, later)) { isFound = true }
         }
-        return try dropIndex(IndexName(.property, name))
+        return isFound
     }
 }
 
@@ -144,7 +145,9 @@ extension DatabaseCore {
         )
         let definitions = indexes.map(\.definition)
         try write { context in
-            for definition in definitions {
+            let (_, snapshot) = try context.transaction()
+            for definition in definitions
+            where try definition.isDeclared?(snapshot) ?? true {
                 _ = try context.makeIndex(
                     definition.name, signature: definition.signature, version: definition.version)
             }

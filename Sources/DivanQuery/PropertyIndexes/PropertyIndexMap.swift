@@ -51,7 +51,14 @@ struct PropertyIndexMap: Sendable {
         IndexDefinition(
             name: indexName, version: index.definitionText(in: order), collation: order,
             documentType: nil, map: { document, sink in emit(document, sink) }, lentMap: lentMap,
-            reducer: nil)
+            reducer: nil, isDeclared: isDeclared)
+    }
+
+    /// Whether the index is declared as it was when the query looked.
+    private func isDeclared(_ snapshot: Snapshot) throws -> Bool {
+        let first = index.orders[0]
+        let record = try snapshot.indexRecord(index.indexName(in: first))
+        return record?.version.hasSameBytes(as: index.definitionText(in: first)) ?? false
     }
 
     /// The map of a body alone: for an index without a filter, on properties that stand in bodies, and not

@@ -92,6 +92,10 @@ extension PropertyPath {
 
     /// Whether it may be one of those that do not lead into the body.
     var isReserved: Bool { steps.count == 1 && steps[0].key?.utf8.first == 0x5F }
+
+    /// Whether it leads to what an app has put into the body, and so to the same for selectors, indexes and the
+    /// builder. Names with an underscore mean other things to each.
+    var isInBody: Bool { steps.first?.key?.utf8.first != 0x5F }
 }
 
 /// The orders that selectors compare by.

@@ -126,4 +126,74 @@ import Testing
             try database.createIndex(PropertyIndex(named: "a\u{0}raw", on: "a"))
         }
     }
+
+    @Test func `an index that was deleted is made again by no query`() async throws {
+        try database.createIndex(PropertyIndex(on: "n"))
+        let live = try database.find(selector: ["name": ["$gt": "n"], "n": ["$lt": 5]])
+            .live(interval: .zero)
+        var results = live.updates.makeAsyncIterator()
+        #expect(try await results.next()?.rows.count == 5)
+        #expect(try database.deleteIndex(named: "n"))
+        // The live query looks whether this touches the rows that it has read.
+        try database.create("other", ["n": 4, "name": "other"])
+        #expect(try await results.next()?.rows.count == 6)
+        #expect(try database.indexes().isEmpty)
+        #expect(try rows == [])
+        #expect(try !database.deleteIndex(named: "n"))
+        live.stop()
+    }
+
+    @Test func `purges are forgotten although an order of an index was never needed`() throws {
+        try database.createIndex(PropertyIndex(on: "name"))
+        try database.setPurgeHistoryLimit(20)
+        _ = try database.find(selector: ["name": ["$gt": "n"]]) {
+            $0.sort = [.ascending("name")]
+        }.run()
+        for number in 0..<30 { try database.purge("d\(number)") }
+        _ = try database.find(selector: ["name": ["$gt": "n"]]) {
+            $0.sort = [.ascending("name")]
+        }.run()
+        try database.compact()
+        var purges = 0
+        try database.inspect(store: "purges") { _ in purges += 1 }
+        #expect(purges == 20)
+    }
+
+    @Test func `IDs compare by their bytes in an index of any order`() throws {
+        try database.inBatch {
+            for id in ["~1", "z1", "Z1", "a1"] as [DocumentID] {
+                try database.create(id, ["type": "a"])
+            }
+        }
+        let selector: JSONValue = ["type": "a", "_id": ["$gt": "z"]]
+        func found() throws -> Set<DocumentID> {
+            Set(try database.find(selector: selector).run().map(\.id))
+        }
+        #expect(try found() == ["~1", "z1"])
+        for collation in [nil, .raw, .unicode, .ascii] as [Collation?] {
+            let index = PropertyIndex(on: "type", "_id", collation: collation)
+            try database.createIndex(index)
+            #expect(try found() == ["~1", "z1"])
+            try database.deleteIndex(named: index.name)
+        }
+    }
+
+    @Test func `names with an underscore mean to the builder what they mean without an index`()
+        throws
+    {
+        let document = MutableDocument(["type": "b"], id: "with")
+        document.setAttachment(named: "x", contentType: nil, .bytes([1, 2, 3]))
+        try database.save(document)
+        func answers() throws -> [[String]] {
+            let columns = QueryBuilder.select(.property("_id"), .property("type"))
+                .from(.database(database)).where(.property("type").equalTo("b"))
+            let counted = QueryBuilder.select(.expression(Function.count()).as("n"))
+                .from(.database(database))
+                .where(.not(QueryExpression.property("_attachments.x").isMissing()))
+            return try [columns.run().map { $0.toJSON() }, counted.run().map { $0.toJSON() }]
+        }
+        let expected = try answers()
+        try database.createIndex(PropertyIndex(on: "type", "_id"))
+        #expect(try answers() == expected)
+    }
 }
