@@ -35,6 +35,8 @@ package struct EmissionBatch: Sendable {
     private(set) var documents: [Document] = []
     /// The ID of the document that is being mapped, as an index has it.
     private var id: [UInt8] = []
+    /// What its rows have for a value if they are given none.
+    private var sequence: SequenceNumber?
     /// Where its rows and their bytes begin; nil between documents.
     private var begun: (row: Int, start: Int)?
     /// How the numbers of the last key are written.
@@ -61,20 +63,26 @@ package struct EmissionBatch: Sendable {
     package mutating func begin(_ id: DocumentID) {
         self.id.removeAll(keepingCapacity: true)
         RowDocumentID.append(id, to: &self.id)
+        sequence = nil
         begun = (rows.count, bytes.count)
     }
 
-    /// Begins the next document, whose ID is lent as an index has it (``RowDocumentID``).
-    package mutating func begin(_ id: Span<UInt8>) {
+    /// Begins the next document.
+    ///
+    /// - Parameters:
+    ///   - id: Its ID, lent as an index has it (``RowDocumentID``).
+    ///   - sequence: Its sequence, if that is what its rows are to have for a value.
+    package mutating func begin(_ id: Span<UInt8>, sequence: SequenceNumber? = nil) {
         self.id.removeAll(keepingCapacity: true)
         self.id.append(copying: id)
+        self.sequence = sequence
         begun = (rows.count, bytes.count)
     }
 
     /// Adds a row of the document that was begun.
     ///
     /// - Parameters:
-    ///   - value: The value; nil for none, which takes no space.
+    ///   - value: The value; nil for none, which takes no space, or the document's sequence.
     ///   - key: Appends the key in its row form, and how its numbers are written.
     package mutating func append(
         _ value: PackedValue?, key: (inout [UInt8], inout NumberForms) throws -> Void
@@ -94,6 +102,7 @@ package struct EmissionBatch: Sendable {
         bytes.append(contentsOf: forms.bytes)
         let keyEnd = bytes.count
         if let value, !value.isNull { value.withBytes { bytes.append(copying: $0) } }
+        if value == nil, let sequence { Varint.append(sequence, to: &bytes) }
         rows.append(Row(start: start, emittedEnd: emittedEnd, keyEnd: keyEnd, end: bytes.count))
     }
 

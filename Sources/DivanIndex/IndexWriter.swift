@@ -40,6 +40,9 @@ package struct IndexWriter {
 
     /// Whether the partial reductions follow each change; else they are written anew later.
     package var keepsPartials = true
+    /// Whether rows whose keys have not changed are left alone: their values are sequences that rows only
+    /// remember.
+    package var leavesKeptRows = false
     /// Whether to tell which rows changed.
     package var tellsRows = true
 
@@ -88,9 +91,12 @@ package struct IndexWriter {
         for (position, edit) in edits.enumerated() {
             let place = Int(edit.source)
             if let list = former[position] {
-                try staging.replaceRows(of: place, in: &batch, formerly: list.span)
-            } else {
-                staging.putRows(of: place, in: batch, areThere: outcomes[position] == .same)
+                try staging.replaceRows(
+                    of: place, in: &batch, formerly: list.span, leavesKept: leavesKeptRows)
+            } else if outcomes[position] != .same {
+                staging.putRows(of: place, in: batch, areThere: false)
+            } else if !leavesKeptRows {
+                staging.putRows(of: place, in: batch, areThere: true)
             }
         }
     }
@@ -166,7 +172,7 @@ private struct Staging {
 
     /// Adds the rows of a document that had others.
     mutating func replaceRows(
-        of place: Int, in batch: inout EmissionBatch, formerly list: Span<UInt8>
+        of place: Int, in batch: inout EmissionBatch, formerly list: Span<UInt8>, leavesKept: Bool
     ) throws {
         let id = Array(batch.bytes[batch.documents[place].id])
         var gone = try EmittedKeys.rowKeys(list, of: id.span)
@@ -176,6 +182,7 @@ private struct Staging {
             let row = batch.rows[index]
             let found = Self.place(of: Array(batch.key(row)), in: gone)
             if let found { isKept[found] = true }
+            if found != nil, leavesKept { continue }
             put(row, found != nil ? .replace : .put, batch)
         }
         for (key, isKept) in zip(gone, isKept) where !isKept {

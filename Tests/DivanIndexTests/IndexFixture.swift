@@ -100,13 +100,14 @@ final class IndexFixture {
     @discardableResult
     func replace(
         _ documents: [(id: String, rows: [(key: JSONValue, value: Int64)])],
-        keepsPartials: Bool = true
+        keepsPartials: Bool = true, leavesKeptRows: Bool = false
     ) throws -> [(key: [UInt8], edit: IndexWriter.Edit)] {
         for (id, rows) in documents { model[id] = rows.isEmpty ? nil : rows }
         var batch = emissions(documents)
         return try engine.write { writer in
             var index = IndexWriter(stores, seed: seed, reducer: stored, writer)
             index.keepsPartials = keepsPartials
+            index.leavesKeptRows = leavesKeptRows
             return try index.replace(with: &batch) { _ in false }.rows
         }
     }

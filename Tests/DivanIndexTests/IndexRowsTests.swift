@@ -35,6 +35,17 @@ struct IndexRowsTests {
         #expect(edits.map(\.edit) == [.changed, .added])
     }
 
+    @Test func `a row whose key is kept is left alone where its value only remembers something`()
+        throws
+    {
+        let fixture = try IndexFixture(reduces: false)
+        try fixture.replace([("a", [(1, 1), (2, 2)]), ("b", [(3, 3)])])
+        let edits = try fixture.replace(
+            [("a", [(1, 4), (4, 4)]), ("b", [(3, 5)])], leavesKeptRows: true)
+        #expect(edits.map(\.edit) == [.removed, .added])
+        #expect(try fixture.allRows().map(\.value) == [1, 3, 4])
+    }
+
     @Test func `a document that emits nothing any more leaves nothing behind`() throws {
         let fixture = try IndexFixture()
         try fixture.replace([("a", [(1, 1)]), ("b", [(2, 2)])])

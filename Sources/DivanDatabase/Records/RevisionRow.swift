@@ -73,6 +73,20 @@ package struct RevisionRow {
         return try documentID(row, flags, &reader)
     }
 
+    /// Whether a row is of a document.
+    static func isRow(_ row: Span<UInt8>, of id: DocumentID) throws -> Bool {
+        var reader = RowReader()
+        let flags = try flags(row, &reader)
+        guard flags.contains(.compactID) else {
+            let length = try reader.varint(row)
+            let start = reader.offset
+            try reader.skip(length, of: row)
+            return id.text.withSpan { compare($0, row.extracting(start..<reader.offset)) == 0 }
+        }
+        let (high, low) = (try reader.bigEndian64(row), try reader.bigEndian64(row))
+        return id.text.withSpan { HexadecimalText.uuid($0).map { $0 == (high, low) } ?? false }
+    }
+
     /// Appends the ID of a row's document, as an index has it.
     package static func appendRowDocumentID(_ row: Span<UInt8>, to id: inout [UInt8]) throws {
         var reader = RowReader()

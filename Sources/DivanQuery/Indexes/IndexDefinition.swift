@@ -40,6 +40,8 @@ final class IndexDefinition: Sendable {
     /// The same for a body alone, if that is enough: then documents are mapped where they lie, while
     /// they are read. It runs inside a snapshot, so it is never a function of the app.
     let lentMap: LentMap?
+    /// Whether rows remember the sequences of their documents, in place of a value.
+    let remembersSequences: Bool
     /// Whether the index is still declared: one on properties that was deleted or declared anew meanwhile is not
     /// made again. Nil for an index that its definition alone makes.
     let isDeclared: (@Sendable (Snapshot) throws -> Bool)?
@@ -57,9 +59,11 @@ final class IndexDefinition: Sendable {
     init(
         name: IndexName, version: String, collation: Collation, documentType: String?,
         map: @escaping Map, lentMap: LentMap? = nil, reducer: (any RowReducer)?,
+        remembersSequences: Bool = false,
         isDeclared: (@Sendable (Snapshot) throws -> Bool)? = nil
     ) {
         self.isDeclared = isDeclared
+        self.remembersSequences = remembersSequences
         self.name = name
         self.version = version
         self.collation = collation
@@ -81,6 +85,7 @@ final class IndexDefinition: Sendable {
         self.documentType = documentType
         self.text = text
         isDeclared = nil
+        remembersSequences = false
         collation = .raw
         map = { _, _ in }
         lentMap = { body, batch in text.map(body, into: &batch) }

@@ -17,6 +17,7 @@ struct IndexMapper {
         let place: Int
         let index: OutdatedIndex
         let lentMap: IndexDefinition.LentMap?
+        let remembersSequences: Bool
         let sink: EmissionSink
         var rows = IndexPart.Rows()
         private let start = ContinuousClock.now
@@ -25,13 +26,14 @@ struct IndexMapper {
             self.place = place
             self.index = index
             lentMap = index.definition.lentMap
+            remembersSequences = index.definition.remembersSequences
             sink = EmissionSink(index.definition.coder)
         }
 
         mutating func map(
             _ id: Span<UInt8>, _ item: IndexPart.Item, _ position: Int, _ body: Span<UInt8>
         ) {
-            guard begin(id, item) else { return }
+            guard begin(id, item, at: item.sequence) else { return }
             if body.count > 0, !DocumentID.isDesign(id) { lentMap?(body, &rows.emissions) }
             end(item, position)
         }
@@ -39,7 +41,7 @@ struct IndexMapper {
         mutating func map(
             _ id: Span<UInt8>, _ item: IndexPart.Item, _ position: Int, _ document: Document?
         ) {
-            guard begin(id, item) else { return }
+            guard begin(id, item, at: document?.sequence ?? 0) else { return }
             guard let document, index.definition.maps(id, document) else {
                 return end(item, position)
             }
@@ -57,12 +59,14 @@ struct IndexMapper {
         private var elapsed: Duration { ContinuousClock.now - start }
 
         /// Begins a document; false when the index has seen it.
-        private mutating func begin(_ id: Span<UInt8>, _ item: IndexPart.Item) -> Bool {
+        private mutating func begin(
+            _ id: Span<UInt8>, _ item: IndexPart.Item, at sequence: SequenceNumber
+        ) -> Bool {
             guard item.sequence > index.record.lastSequence else { return false }
             // The time of a sample is subtracted here and added at its end. To keep an optional instant
             // would cost each document more than all the rest of this.
             if rows.isSampleNext { rows.mapping -= elapsed }
-            rows.emissions.begin(id)
+            rows.emissions.begin(id, sequence: remembersSequences ? sequence : nil)
             return true
         }
 

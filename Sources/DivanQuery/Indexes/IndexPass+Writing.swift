@@ -72,6 +72,7 @@ extension IndexPass {
             IndexStores(number: record.number, engine: core.engine), seed: record.seed,
             reducer: index.definition.reducer, writer)
         target.keepsPartials = record.hasPartials
+        target.leavesKeptRows = index.definition.remembersSequences
         target.tellsRows = core.indexTouches.isFollowed(name)
         part.addPurged(to: place)
         let places = part.places(place)

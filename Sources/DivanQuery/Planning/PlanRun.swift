@@ -114,7 +114,8 @@ final class PlanRun {
         _ access: IndexAccess, _ body: (Candidate) throws -> Bool
     ) throws -> Ending {
         var ending = Ending.atEnd
-        try forEachRow(access) { key in
+        var documents = RememberedSequences(snapshot)
+        try forEachRow(access) { key, value in
             guard try count() else {
                 ending = .overBudget
                 return false
@@ -131,7 +132,7 @@ final class PlanRun {
             }
             let id = try access.map.documentID(in: key)
             // A row belongs to a document that exists; if it does not exist, the index is damaged.
-            guard let document = try snapshot.document(id) else {
+            guard let document = try documents.document(id, rememberedIn: value) else {
                 throw IndexCorruption("A row belongs to no document.")
             }
             counters.documents += 1
@@ -144,13 +145,13 @@ final class PlanRun {
     }
 
     private func forEachRow(
-        _ access: IndexAccess, _ body: (Span<UInt8>) throws -> Bool
+        _ access: IndexAccess, _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Bool
     ) throws {
         let reader = snapshot.reader(of: access.record)
         var goesOn = true
         for range in isReversed ? access.ranges.reversed() : access.ranges where goesOn {
-            try reader.forEachRow(in: clamped(range), descending: isReversed) { key, _ in
-                goesOn = try body(key)
+            try reader.forEachRow(in: clamped(range), descending: isReversed) { key, value in
+                goesOn = try body(key, value)
                 return goesOn
             }
         }

@@ -67,7 +67,7 @@ extension PlannedQuery {
         let state = try snapshot.state()
         return try maps.allSatisfy { map in
             // This does not wait for an index that was deleted meanwhile.
-            guard let record = try snapshot.indexRecord(map.indexName) else { return true }
+            guard let record = try snapshot.knownRecord(map.indexName) else { return true }
             return record.isMade(by: map.definition) && !record.isOutdated(in: state)
         }
     }
@@ -75,7 +75,7 @@ extension PlannedQuery {
     private func planner(_ snapshot: Snapshot, _ maps: [PropertyIndexMap]) throws -> Planner {
         let state = try snapshot.state()
         let indexes = try maps.compactMap { map -> IndexAccess? in
-            guard let record = try snapshot.indexRecord(map.indexName),
+            guard let record = try snapshot.knownRecord(map.indexName),
                 record.isMade(by: map.definition),
                 // An outdated index is used only by a query that accepts old results.
                 !record.isOutdated(in: state) || !updatesIndexes

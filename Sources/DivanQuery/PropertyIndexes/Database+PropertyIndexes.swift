@@ -74,12 +74,18 @@ extension Snapshot {
     /// The indexes on properties that are declared, by name, each in its first order.
     func propertyIndexes() throws -> [PropertyIndexMap] {
         try indexNames().filter { $0.kind == .property && !$0.isOfLaterOrder }.compactMap { name in
-            guard let record = try indexRecord(name) else { return nil }
+            guard let record = try knownRecord(name) else { return nil }
             return try core.decoding(nil) {
-                try PropertyIndexMap(
-                    PropertyIndex(named: name.name, definitionText: record.version))
+                try core.knownIndexes.map(name, definedBy: record.version)
             }
         }
+    }
+
+    /// The record of an index, which is seldom decoded.
+    func knownRecord(_ name: IndexName) throws -> IndexRecord? {
+        let known = try indexRecord(name, unless: core.knownIndexes.record(name))
+        if let known { core.knownIndexes.note(known, of: name) }
+        return known?.record
     }
 
     /// The indexes on properties in the orders that queries have used, or else in the first one.
@@ -92,7 +98,7 @@ extension Snapshot {
 
     /// Whether an index has rows in its order.
     func isBuilt(_ map: PropertyIndexMap) throws -> Bool {
-        guard let record = try indexRecord(map.indexName) else { return false }
+        guard let record = try knownRecord(map.indexName) else { return false }
         return record.isMade(by: map.definition) && record.lastSequence > 0
     }
 }

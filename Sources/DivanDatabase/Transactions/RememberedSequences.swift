@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+internal import DivanJSON
+package import DivanModel
+internal import DivanStorage
+
+/// Reads documents by the sequences at which the rows of an index remember them.
+///
+/// A document that has not changed since is read in one step instead of two:
+///
+///     by ID           documents  ID ──► sequence        revisions  sequence ──► body
+///     remembered                                        revisions  sequence ──► body
+///
+/// What a row remembers may be long out of date, since a row is left alone while its key stays the same. So it counts
+/// only if the revision at the sequence is of the document, is not superseded, and tells by itself how its document
+/// stands, as in a scan (`RevisionRow`). In all other cases the document is read by its ID.
+package struct RememberedSequences {
+    /// How many sequences may be out of date before the others, which are likely to be so too, are no longer tried.
+    private static let mostMisses = 16
+
+    private let snapshot: Snapshot
+    /// The sequences among which the superseded ones are, once it is asked for; empty when there are none.
+    private lazy var superseded = Result { try snapshot.superseded() }
+    private var hits = 0
+    private var misses = 0
+
+    /// Reads documents in a snapshot.
+    package init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+
+    /// The winning revision of a document; nil when the document does not exist or is deleted.
+    ///
+    /// - Parameters:
+    ///   - id: The document.
+    ///   - value: The value of a row: a sequence as a varint; empty for a row that remembers none.
+    /// - Returns: The document.
+    /// - Throws: `DatabaseError`, `IndexCorruption`.
+    package mutating func document(_ id: DocumentID, rememberedIn value: Span<UInt8>) throws
+        -> Document?
+    {
+        guard value.count > 0, misses <= hits + Self.mostMisses else {
+            return try snapshot.document(id)
+        }
+        var offset = 0
+        guard let sequence = try? Varint.decode(value, at: &offset) else {
+            throw IndexCorruption("The sequence in a row of an index is damaged.")
+        }
+        if let document = try current(id, sequence) {
+            hits += 1
+            return document
+        }
+        misses += 1
+        return try snapshot.document(id)
+    }
+
+    /// The document, if the revision at a sequence is what stands for it.
+    private mutating func current(_ id: DocumentID, _ sequence: SequenceNumber) throws -> Document?
+    {
+        guard let key = Int64(exactly: sequence) else { return nil }
+        let (snapshot, core) = (snapshot, snapshot.core)
+        let superseded = try superseded.get()
+        return try core.blaming(id) {
+            if superseded.contains(key),
+                try snapshot.reader.contains(key: key, in: core.stores.superseded)
+            {
+                return nil
+            }
+            var document: Document?
+            _ = try snapshot.reader.withValue(forKey: key, in: core.stores.revisions) { row in
+                document = try core.decoding(id) {
+                    let content = try RevisionRow.Content(row)
+                    guard content.standsAlone, !content.isTombstone,
+                        try RevisionRow.isRow(row, of: id)
+                    else { return nil }
+                    return Document(
+                        id: id, revisionID: content.revisionID, sequence: sequence,
+                        isDeleted: false, body: PackedValue(copying: row.extracting(content.body)),
+                        store: core.attachments.number)
+                }
+            }
+            return document
+        }
+    }
+}
+
+extension Snapshot {
+    /// The sequences among which the superseded ones are.
+    fileprivate func superseded() throws -> Range<Int64> {
+        // In a batch, a document may be superseded at any time.
+        guard context == nil else { return 0..<Int64.max }
+        return try core.blaming(nil) {
+            let cursor = try reader.cursor(in: core.stores.superseded)
+            defer { cursor.close() }
+            guard try cursor.seekToFirst() else { return 0..<0 }
+            let first = cursor.integerKey
+            guard try cursor.seekToLast(), first <= cursor.integerKey else { return 0..<Int64.max }
+            return first..<cursor.integerKey &+ 1
+        }
+    }
+}

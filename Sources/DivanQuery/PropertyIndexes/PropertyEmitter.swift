@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanIndex
+internal import DivanJSON
+internal import DivanPlatform
+
+/// Makes the rows of an index on properties in one order.
+struct PropertyEmitter: Sendable {
+    private let index: PropertyIndex
+    private let components: [IndexComponent]
+    let coder: RowKeyCoder
+
+    init(_ index: PropertyIndex, _ components: [IndexComponent], _ order: Collation) {
+        self.index = index
+        self.components = components
+        coder = RowKeyCoder(order, strings: ICUCollator.root)
+    }
+
+    private var hasElements: Bool { components.contains(where: \.isOfElements) }
+
+    /// The map of a body alone: for an index without a filter, on properties that stand in bodies, and not
+    /// on their elements.
+    var lentMap: IndexDefinition.LentMap? {
+        let paths = components.map(\.path)
+        guard index.filter == nil, !hasElements, !paths.contains(where: \.isReserved) else {
+            return nil
+        }
+        let packed = paths.map { path in PackedPath(path.steps.map { ($0.key, $0.index) }) }
+        let coder = coder
+        return { body, batch in
+            batch.appendKey { key in
+                for path in packed where !coder.append(path, of: body, to: &key) {
+                    key.append(RowKeyCoder.missing)
+                }
+            }
+        }
+    }
+
+    /// Emits the rows of a document.
+    func emit(_ document: Document, _ sink: EmissionSink) {
+        if let filter = index.filter, !filter.matches(document) { return }
+        let subject = SelectorSubject(document)
+        guard hasElements else {
+            return sink.emitKey { key in
+                for component in components {
+                    append(value(subject.target(component.path)), to: &key)
+                }
+            }
+        }
+        emitElements(subject, sink)
+    }
+
+    /// Emits a row for each different element.
+    private func emitElements(_ subject: SelectorSubject, _ sink: EmissionSink) {
+        guard let place = components.firstIndex(where: \.isOfElements),
+            let element = components[place].element,
+            let array = value(subject.target(components[place].path)), array.kind == .array
+        else { return }
+        // The key's parts before and behind the element are the same for all.
+        var (before, behind) = ([UInt8](), [UInt8]())
+        for component in components[..<place] {
+            append(value(subject.target(component.path)), to: &before)
+        }
+        for component in components[(place + 1)...] {
+            append(value(subject.target(component.path)), to: &behind)
+        }
+        var keys = Set<[UInt8]>()
+        array.forEachElement { item in
+            var key = before
+            append(element.value(in: item), to: &key)
+            keys.insert(key + behind)
+        }
+        if keys.contains(where: { $0.count > EmissionSink.largestKey }) {
+            sink.emitKey { $0.append(RowKeyCoder.unindexable) }
+        } else {
+            for key in keys { sink.emitKey { $0.append(contentsOf: key) } }
+        }
+    }
+
+    private func value(_ target: PropertyPath.Target) -> PackedValue? {
+        if case .value(let value) = target { value } else { nil }
+    }
+
+    private func append(_ value: PackedValue?, to key: inout [UInt8]) {
+        if let value {
+            coder.append(value, to: &key)
+        } else {
+            key.append(RowKeyCoder.missing)
+        }
+    }
+}
