@@ -74,6 +74,11 @@ struct Workload: Sendable {
             + both("scan_predicate", count, .filled)
             + both("all_documents", count, .filled)
             + both("all_ids", count, .filled)
+            + [
+                Workload(
+                    name: "all_id_rows", work: "all_id_rows", ids: .generated, operations: count,
+                    start: .filled, floors: .none)
+            ]
             + both("open", 50, .filled)
             + [
                 Workload(

@@ -29,6 +29,14 @@ extension [UInt8] {
 }
 
 extension String {
+    /// Copies bytes of UTF-8; what is none becomes U+FFFD.
+    init(copying utf8: Span<UInt8>) {
+        // SAFETY: the buffer lives for the call, and its bytes are copied.
+        self = unsafe utf8.withUnsafeBufferPointer {
+            unsafe String(decoding: $0, as: UTF8.self)
+        }
+    }
+
     /// Calls `body` with the bytes of the text, which are copied only if they are not at hand.
     @inline(__always)
     func withUTF8Bytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {

@@ -35,6 +35,14 @@ public struct DocumentID: Sendable {
         self.text = text
     }
 
+    /// Copies an ID that is lent as bytes of UTF-8, as an enumeration of IDs lends them.
+    ///
+    /// - Parameter utf8: The bytes. What is no UTF-8 among them becomes U+FFFD, and then names no document that
+    ///   a database has.
+    public init(copying utf8: Span<UInt8>) {
+        text = String(copying: utf8)
+    }
+
     /// Makes an ID of a text that comes from outside.
     ///
     /// - Parameter text: 1 to 4,096 bytes of UTF-8 without NUL.

@@ -110,16 +110,31 @@ final class SQLiteCursor: StorageCursor {
     }
 
     func withRow(_ body: (Span<UInt8>, Span<UInt8>) throws -> Void) throws {
+        if let statement, statements.store.kind == .bytes {
+            return try statement.withBytes(at: 0) { try lendValue(with: $0, of: statement, body) }
+        }
         try withKey { key in try lendValue(with: key, body) }
     }
 
-    /// Lends the value beside its key. (A closure's parameter cannot be lent on to a closure inside
-    /// it, but a function's can.)
-    @inline(__always)
+    // A closure's parameter cannot be lent on to a closure inside it, but a function's can.
+
+    /// Lends the value beside its key.
     private func lendValue(
         with key: Span<UInt8>, _ body: (Span<UInt8>, Span<UInt8>) throws -> Void
     ) throws {
         try withValue { value in try body(key, value) }
+    }
+
+    /// Lends the value beside its key, a byte string, which SQLite is asked for once.
+    @inline(__always)
+    private func lendValue(
+        with key: Span<UInt8>, of statement: Statement,
+        _ body: (Span<UInt8>, Span<UInt8>) throws -> Void
+    ) throws {
+        let keyed = ValueChecksum.seed(statements.store.seed, key: key)
+        try statement.withBytes(at: 1) { stored in
+            try lend(stored, keyed: keyed) { value in try body(key, value) }
+        }
     }
 
     func close() {

@@ -29,6 +29,12 @@ import Testing
         #expect(!DocumentID(text).isValid)
     }
 
+    @Test func `an ID is copied from bytes, and what is no UTF-8 is repaired`() {
+        #expect(DocumentID(copying: Array("caf\u{E9}".utf8).span) == "caf\u{E9}")
+        let broken: [UInt8] = [0x61, 0xFF]
+        #expect(DocumentID(copying: broken.span) == "a\u{FFFD}")
+    }
+
     @Test func `design and local documents are told apart`() throws {
         #expect(try DocumentID(validating: "_design/x").isDesign)
         #expect(!DocumentID("_design/x").isLocal)

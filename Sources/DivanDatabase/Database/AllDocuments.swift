@@ -65,94 +65,49 @@ public struct DocumentRow: Sendable {
 }
 
 extension Snapshot {
-    /// Enumerates `documents` in the order of IDs, which is bytewise.
-    ///
-    /// Only conflicts are wanted: then `conflicts` is walked, and each record is looked up.
+    /// Enumerates documents in the order of IDs, which is bytewise.
     package func forEachDocument(
         _ options: AllDocumentsOptions, _ body: (DocumentRow) throws -> Void
-    )
-        throws
-    {
+    ) throws {
         try core.blaming(nil) {
-            let leading =
-                options.onlyConflicts ? core.stores.conflicts : core.stores.documents
-            let cursor = try reader.cursor(in: leading)
-            defer { cursor.close() }
             let bodies = options.includeDocuments ? try BodyCursor(self) : nil
             defer { bodies?.close() }
-            var found = try seek(cursor, options)
-            var toSkip = options.skip
-            var left = options.limit ?? .max
-            let end = options.endID.map { Array($0.text.utf8) }
-            // What the closure itself creates in a batch is not part of the enumeration: it would
-            // never end if each document made another one behind it.
-            let last = context == nil ? SequenceNumber.max : try state().lastSequence
-            let flag = CancellationFlag.current
-            while found, left > 0 {
-                try flag?.check()
-                var row: DocumentRow?
-                var isPastEnd = false
-                try cursor.withRow { key, value in
-                    if let end, isPast(key, end: end, descending: options.descending) {
-                        isPastEnd = true
-                        return
-                    }
-                    guard options.onlyConflicts else {
-                        row = try self.row(key, value, options, createdBy: last)
-                        return
-                    }
-                    _ = try reader.withValue(forKey: key, in: core.stores.documents) { value in
-                        row = try self.row(key, value, options, createdBy: last)
-                    }
-                }
-                if isPastEnd { break }
-                if var row {
-                    if toSkip > 0 {
-                        toSkip -= 1
-                    } else {
-                        left -= 1
-                        if let bodies { row.document = try bodies.document(CurrentRevision(row)) }
-                        try body(row)
-                    }
-                }
-                found = try options.descending ? cursor.previous() : cursor.next()
+            let walk = try DocumentWalk(self, options)
+            defer { walk.close() }
+            var current: CurrentRevision?
+            var isConflicted = false
+            var conflicting: [RevisionID] = []
+            while try walk.next({ key, value in
+                let id = DocumentID(copying: key)
+                let head = try core.decoding(id) { try DocumentRecord.head(value) }
+                current = CurrentRevision(
+                    id: id, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
+                    isDeleted: head.isDeleted)
+                isConflicted = head.isConflicted
+                guard isConflicted, options.showConflicts || options.onlyConflicts else { return }
+                let record = try core.decoding(id) { try DocumentRecord(value) }
+                conflicting = record.tree.leaves.filter { !$0.isTombstone }.map(\.id)
+            }) {
+                guard let current else { continue }
+                var row = DocumentRow(
+                    id: current.id, revision: current.revision, sequence: current.sequence,
+                    isDeleted: current.isDeleted, isConflicted: isConflicted,
+                    document: try bodies?.document(current))
+                if isConflicted { row.conflictingRevisions = conflicting }
+                try body(row)
             }
         }
     }
 
-    private func seek(_ cursor: any StorageCursor, _ options: AllDocumentsOptions) throws -> Bool {
-        guard let start = options.startID else {
-            return try options.descending ? cursor.seekToLast() : cursor.seekToFirst()
+    /// Lends the IDs of documents in their order, which is bytewise.
+    package func forEachDocumentID(
+        _ options: AllDocumentsOptions, _ body: (Span<UInt8>) throws -> Void
+    ) throws {
+        try core.blaming(nil) {
+            let walk = try DocumentWalk(self, options)
+            defer { walk.close() }
+            while try walk.next({ id, _ in try body(id) }) {}
         }
-        return try start.text.withSpan { key in
-            try options.descending ? cursor.seek(toAtMost: key) : cursor.seek(toAtLeast: key)
-        }
-    }
-
-    private func isPast(_ key: Span<UInt8>, end: [UInt8], descending: Bool) -> Bool {
-        for index in 0..<min(key.count, end.count) where key[index] != end[index] {
-            return (key[index] > end[index]) != descending
-        }
-        return key.count == end.count ? false : (key.count > end.count) != descending
-    }
-
-    private func row(
-        _ key: Span<UInt8>, _ value: Span<UInt8>, _ options: AllDocumentsOptions,
-        createdBy last: SequenceNumber
-    ) throws -> DocumentRow? {
-        let id = DocumentID(String(utf8: key))
-        let head = try core.decoding(id) { try DocumentRecord.head(value) }
-        if head.isDeleted && !options.includeDeleted { return nil }
-        if head.winner.id.generation == 1, head.updateSequence > last { return nil }
-        if options.onlyConflicts && !head.isConflicted { return nil }
-        var row = DocumentRow(
-            id: id, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
-            isDeleted: head.isDeleted, isConflicted: head.isConflicted)
-        if head.isConflicted && (options.showConflicts || options.onlyConflicts) {
-            let record = try core.decoding(id) { try DocumentRecord(value) }
-            row.conflictingRevisions = record.tree.leaves.filter { !$0.isTombstone }.map(\.id)
-        }
-        return row
     }
 
     /// Calls `body` with each document in conflict behind `last`, in the order of IDs, until it
@@ -167,91 +122,11 @@ extension Snapshot {
             var goesOn = true
             while found, goesOn {
                 var id: DocumentID?
-                try cursor.withKey { id = DocumentID(String(utf8: $0)) }
+                try cursor.withKey { id = DocumentID(copying: $0) }
                 if let id { goesOn = try body(id) }
                 found = try cursor.next()
             }
         }
-    }
-}
-
-/// The current revision of a document, as its record tells.
-package struct CurrentRevision {
-    /// The document's ID.
-    package let id: DocumentID
-    /// The ID of the revision.
-    package let revision: RevisionID
-    /// 0 when its body is gone.
-    package let sequence: SequenceNumber
-    /// Whether it is a tombstone.
-    package let isDeleted: Bool
-
-    /// Names the current revision of a document.
-    package init(id: DocumentID, revision: RevisionID, sequence: SequenceNumber, isDeleted: Bool) {
-        self.id = id
-        self.revision = revision
-        self.sequence = sequence
-        self.isDeleted = isDeleted
-    }
-}
-
-extension CurrentRevision {
-    fileprivate init(_ row: DocumentRow) {
-        self.init(
-            id: row.id, revision: row.revisionID, sequence: row.sequence,
-            isDeleted: row.isDeleted)
-    }
-}
-
-/// Fetches bodies by sequence for an enumeration in another order.
-///
-/// IDs are made in the order of time, so the next document's body usually lies right after the body
-/// of the last one: then a step of the cursor replaces a search.
-package final class BodyCursor {
-    private let snapshot: Snapshot
-    private let cursor: any StorageCursor
-    private var isPlaced = false
-
-    /// Opens a cursor, which ``close()`` closes.
-    package init(_ snapshot: Snapshot) throws {
-        self.snapshot = snapshot
-        cursor = try snapshot.reader.cursor(in: snapshot.core.stores.revisions)
-    }
-
-    /// Closes the cursor.
-    package func close() { cursor.close() }
-
-    /// Reads the document that a row names.
-    package func document(_ row: CurrentRevision) throws -> Document? {
-        let id = row.id
-        let key = Int64(row.sequence)
-        if !(isPlaced && cursor.integerKey == key - 1) {
-            isPlaced = try cursor.seek(toAtLeast: key)
-        } else {
-            isPlaced = try cursor.next()
-        }
-        if isPlaced && cursor.integerKey != key { isPlaced = try cursor.seek(toAtLeast: key) }
-        guard isPlaced, cursor.integerKey == key else {
-            throw DatabaseError.corrupted("The current revision", id)
-        }
-        var document: Document?
-        try snapshot.core.blaming(id) {
-            try cursor.withValue { value in
-                let content = try snapshot.core.decoding(id) { try RevisionRow.Content(value) }
-                guard content.revisionID == row.revision else {
-                    throw DatabaseError.corrupted("The current revision", id)
-                }
-                guard !content.flags.contains(.largeBody) else { return }
-                document = Document(
-                    id: id, revisionID: row.revision, sequence: row.sequence,
-                    isDeleted: row.isDeleted,
-                    body: PackedValue(copying: value.extracting(content.body)),
-                    store: snapshot.core.attachments.number)
-            }
-        }
-        if let document { return document }
-        // A large body: the ordinary way, which reads its chunks.
-        return try snapshot.document(id, revision: row.revision)
     }
 }
 
@@ -281,5 +156,28 @@ extension Database {
         _ body: (DocumentRow) throws -> Void
     ) throws {
         try read { try $0.forEachDocument(options, body) }
+    }
+
+    /// Lends `body` the ID of each document, in order, as bytes of UTF-8: nothing is made of them.
+    ///
+    /// ```swift
+    /// var sample: [DocumentID] = []
+    /// var count = 0
+    /// try database.forEachDocumentID { id in
+    ///     if count % 1_000 == 0 { sample.append(DocumentID(copying: id)) }
+    ///     count += 1
+    /// }
+    /// ```
+    ///
+    /// It takes about half the time of ``forEachDocument(_:_:)``, which gives each document's revision, too.
+    /// Of `options`, `includeDocuments` and `showConflicts` change nothing here. The bytes are lent until `body`
+    /// returns. All of it is one read, in which `body` may write only if a batch is around it.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`, and what `body` throws.
+    public func forEachDocumentID(
+        _ options: AllDocumentsOptions = AllDocumentsOptions(),
+        _ body: (_ id: Span<UInt8>) throws -> Void
+    ) throws {
+        try read { try $0.forEachDocumentID(options, body) }
     }
 }

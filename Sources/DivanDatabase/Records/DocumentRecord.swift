@@ -74,6 +74,18 @@ package struct DocumentRecord {
         return Head(flags: flags, winner: winner, updateSequence: sequence)
     }
 
+    /// Reads the first byte of a row.
+    static func flags(_ row: Span<UInt8>) throws -> Flags {
+        var reader = RowReader()
+        return try flags(row, &reader)
+    }
+
+    private static func flags(_ row: Span<UInt8>, _ reader: inout RowReader) throws -> Flags {
+        let flags = Flags(rawValue: try reader.byte(row))
+        guard flags.isSubset(of: .known) else { throw MalformedRow() }
+        return flags
+    }
+
     /// Writes the record of a new document, for which no tree need be built.
     static func encode(
         only revision: RevisionID, isTombstone: Bool, sequence: SequenceNumber,
@@ -105,8 +117,7 @@ package struct DocumentRecord {
     private static func decodePrefix(_ row: Span<UInt8>, _ reader: inout RowReader) throws
         -> (flags: Flags, sequence: SequenceNumber?, expiration: ExpirationTime?)
     {
-        let flags = Flags(rawValue: try reader.byte(row))
-        guard flags.isSubset(of: .known) else { throw MalformedRow() }
+        let flags = try flags(row, &reader)
         let sequence = flags.contains(.hasUpdateSequence) ? try reader.varint(row) : nil
         guard flags.contains(.expires) else { return (flags, sequence, nil) }
         return (flags, sequence, try ExpirationTime(stored: try reader.varint(row)))

@@ -67,6 +67,14 @@ public struct ReadTransaction: ~Copyable {
         try snapshot.forEachDocument(options, body)
     }
 
+    /// Lends `body` the ID of each document, in order, as bytes of UTF-8; see `Database.forEachDocumentID(_:_:)`.
+    public func forEachDocumentID(
+        _ options: AllDocumentsOptions = AllDocumentsOptions(),
+        _ body: (_ id: Span<UInt8>) throws -> Void
+    ) throws {
+        try snapshot.forEachDocumentID(options, body)
+    }
+
     /// Calls `body` for each live document in order of last change, without decoding it.
     public func scan(_ body: (borrowing ScannedDocument) throws -> Void) throws {
         try snapshot.scan(body)

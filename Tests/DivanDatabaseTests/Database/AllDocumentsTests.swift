@@ -77,6 +77,19 @@ import Testing
         try database.create("d")
     }
 
+    @Test func `an error from the closure ends the enumeration of IDs`() throws {
+        for id: DocumentID in ["a", "b", "c"] { try database.create(id) }
+        var seen: [UInt8] = []
+        #expect(throws: Whim()) {
+            try database.forEachDocumentID { id in
+                seen.append(id[0])
+                if seen.count == 2 { throw Whim() }
+            }
+        }
+        #expect(seen == Array("ab".utf8))
+        try database.create("d")
+    }
+
     @Test func `every combination of options equals a naive filter`() throws {
         var random = Soak.random(round: 0, salt: 21)
         var reference: [(id: String, isDeleted: Bool, isConflicted: Bool, n: Int)] = []
@@ -134,6 +147,9 @@ import Testing
                 .dropFirst(options.skip).prefix(options.limit ?? .max)
             let rows = try database.allDocuments(options)
             #expect(rows.map(\.id.text) == expected.map(\.id), "seed \(Soak.seed), round \(round)")
+            var lent: [String] = []
+            try database.forEachDocumentID(options) { lent.append(DocumentID(copying: $0).text) }
+            #expect(lent == expected.map(\.id), "seed \(Soak.seed), round \(round)")
             guard options.includeDocuments else { continue }
             for (row, expected) in zip(rows, expected) where !expected.isDeleted {
                 #expect(row.document?.int(forKey: "n") == expected.n)

@@ -30,6 +30,7 @@ import Testing
             { _ = try database.hasConflicts() },
             { _ = try database.allDocuments() },
             { try database.forEachDocument { _ in } },
+            { try database.forEachDocumentID { _ in } },
             { _ = try database.changes() },
             { _ = try database.localDocument("l") },
             { try database.putLocalDocument("l", [:]) },

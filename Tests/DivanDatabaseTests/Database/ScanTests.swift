@@ -105,4 +105,23 @@ import Testing
         }
         #expect(count == 20)
     }
+
+    @Test func `a closure that is lent IDs in a batch may write`() throws {
+        let database = try Database.inMemory()
+        for number in 0..<20 { try database.create("doc-\(number)", [:]) }
+        var seen: [DocumentID] = []
+        try database.inBatch {
+            try database.forEachDocumentID { lent in
+                let id = DocumentID(copying: lent)
+                seen.append(id)
+                try database.update(id) { $0["seen"] = true }
+                try database.save(MutableDocument(id: "\(id)-z"))
+                // The bytes are still those that were lent.
+                #expect(DocumentID(copying: lent) == id)
+            }
+        }
+        #expect(seen == (0..<20).map { "doc-\($0)" }.sorted())
+        #expect(try database.documentCount == 40)
+        #expect(try database.verify().isEmpty)
+    }
 }

@@ -240,6 +240,7 @@ import Testing
         let database = database
         let write = { try database.update("a") { $0["n"] = 2 } }
         #expect(code { try database.forEachDocument { _ in _ = try write() } } == .readOnly)
+        #expect(code { try database.forEachDocumentID { _ in _ = try write() } } == .readOnly)
         #expect(code { try database.inspect { _ in _ = try write() } } == .readOnly)
         #expect(code { try database.read { try $0.scan { _ in _ = try write() } } } == .readOnly)
         database.setFilter(named: "writing") { _, _ in
