@@ -139,6 +139,8 @@ struct Workload: Sendable {
             work("listener_bulk_docs", some, .nothing), work("listener_changes", some, .nothing),
             work("idle_longpolls", 2_000, .nothing), work("attachment_pull", 1, .nothing),
             work("attachment_push", 1, .nothing),
+            work("pull_attachments", min(10_000, count), .nothing),
+            work("push_attachments", min(10_000, count), .nothing),
         ]
     }
 

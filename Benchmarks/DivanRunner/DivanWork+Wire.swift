@@ -22,7 +22,7 @@ extension DivanWork {
 
     private static let replications: Set = [
         "pull", "push", "resync", "checkpoint_lost", "edit_latency", "attachment_pull",
-        "attachment_push",
+        "attachment_push", "pull_attachments", "push_attachments",
     ]
     private static let requests: Set = [
         "listener_get", "listener_get_awake", "listener_get_many", "listener_bulk_docs",
@@ -39,6 +39,12 @@ extension DivanWork {
             return try measuring { try Self.run(pull, at: database) }
         case "push":
             try fill(database)
+            return try measuring { try Self.run(push, at: remote.database) }
+        case "pull_attachments":
+            try fill(remote.database, attachmentSize: Self.attachmentSize)
+            return try measuring { try Self.run(pull, at: database) }
+        case "push_attachments":
+            try fill(database, attachmentSize: Self.attachmentSize)
             return try measuring { try Self.run(push, at: remote.database) }
         case "resync":
             _ = try Self.run(push, at: remote.database)
@@ -70,12 +76,23 @@ extension DivanWork {
         return try measuringOthers { try ask(work, client) }
     }
 
-    private func fill(_ database: Database) throws {
+    /// The attachment of each document, of bytes that do not compress.
+    private static let attachmentSize = 10_240
+
+    /// Fills a database; each document gets an attachment of so many bytes, or none.
+    private func fill(_ database: Database, attachmentSize: Int? = nil) throws {
+        var numbers = SeededNumbers(seed: 3)
         for start in stride(from: 0, to: operations, by: 1_000) {
             try database.write { transaction in
                 for index in start..<min(start + 1_000, operations) {
                     let document = try input.withText(index) {
                         try MutableDocument(json: $0, id: input.documentID(index))
+                    }
+                    if let attachmentSize {
+                        let bytes = (0..<attachmentSize).map { _ in UInt8(numbers.next(below: 256))
+                        }
+                        document.setAttachment(
+                            named: "a", contentType: "application/octet-stream", .bytes(bytes))
                     }
                     try transaction.save(document)
                 }
