@@ -46,32 +46,24 @@ extension RevisionContent {
         self.init(body: body, isDeleted: isDeleted)
         let given = body["_attachments"]
         guard given != nil || !following.isEmpty else { return }
-        var entries: JSONObject = [:]
-        if let given {
-            guard case .object(let object) = given.jsonValue() else {
-                throw DatabaseError.attachmentsMalformed(id)
-            }
-            entries = object
-        }
+        guard given?.isObject ?? true else { throw DatabaseError.attachmentsMalformed(id) }
         var pending = PendingAttachments()
         pending.keepsEmpty = given != nil
         var stubs: JSONObject = [:]
-        for (name, value) in entries {
-            guard case .object(let entry) = value else {
+        try given?.forEachProperty { name, value in
+            guard let entry = Self.entry(value) else {
                 throw DatabaseError.attachmentsMalformed(id)
             }
             guard
                 let (content, given) = try Self.content(
-                    entry, name, following[name], claims, id)
-            else {
-                stubs[name] = value
-                continue
-            }
+                    entry, value["data"], name, following[name], claims, id)
+            else { return stubs[name] = .object(entry) }
             pending.contents[name] = PendingAttachment(
                 content, contentType: entry["content_type"]?.string,
                 label: DatabaseError.label(ofAttachment: name), given: given)
         }
-        for (name, content) in following where entries[name] == nil {
+        for (name, content) in following
+        where stubs[name] == nil && pending.contents[name] == nil {
             pending.contents[name] = PendingAttachment(
                 content, contentType: nil, label: DatabaseError.label(ofAttachment: name))
         }
@@ -81,16 +73,26 @@ extension RevisionContent {
         }
     }
 
+    /// An entry without the content that stands in it, of which no value is made; nil for what is no object.
+    private static func entry(_ value: PackedValue) -> JSONObject? {
+        guard value.isObject else { return nil }
+        var entry: JSONObject = [:]
+        value.forEachProperty { key, value in
+            if !key.hasSameBytes(as: "data") { entry[key] = value.jsonValue() }
+        }
+        return entry
+    }
+
     /// The content of an entry, inline or following, and what else counts of the entry; nil for a stub.
     private static func content(
-        _ entry: JSONObject, _ name: String, _ following: AttachmentContent?,
-        _ claims: InlineClaims, _ id: DocumentID
+        _ entry: JSONObject, _ data: PackedValue?, _ name: String,
+        _ following: AttachmentContent?, _ claims: InlineClaims, _ id: DocumentID
     ) throws -> (AttachmentContent, JSONObject)? {
-        if let following, entry["data"] == nil || entry["follows"]?.bool == true {
+        if let following, data == nil || entry["follows"]?.bool == true {
             return (try declared(following, entry, name, id), entry)
         }
-        guard let data = entry["data"] else { return nil }
-        guard let text = data.string, let bytes = Base64.decode(text) else {
+        guard let data else { return nil }
+        guard let bytes = data.base64Bytes else {
             throw DatabaseError.attachmentMalformed(name, id, "has data that is not base64")
         }
         switch claims {

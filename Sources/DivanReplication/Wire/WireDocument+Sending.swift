@@ -60,26 +60,18 @@ extension WireDocument {
         }
         if isDeleted { text.append(ascii: #","_deleted":true"#) }
         var body = body
-        if !contents.isEmpty, case .object(var entries)? = body["_attachments"]?.jsonValue() {
-            for (name, written) in contents {
-                guard var entry = entries[name]?.object else { continue }
-                entry["stub"] = nil
-                switch written {
-                case .stored(let bytes):
-                    entry["follows"] = nil
-                    entry["data"] = .string(Base64.encode(bytes))
-                case .decoded(let bytes):
-                    entry["follows"] = nil
-                    entry["data"] = .string(Base64.encode(bytes))
-                    // The digest is that of the stored bytes, which these are not when they are coded.
-                    if entry["encoding"] != nil { entry["digest"] = nil }
-                    entry["encoding"] = nil
-                    entry["encoded_length"] = nil
-                case .follows: entry["follows"] = true
-                }
-                entries[name] = .object(entry)
+        if !contents.isEmpty, let entries = body["_attachments"], entries.isObject {
+            text.append(ascii: #","_attachments":{"#)
+            var isFirst = true
+            entries.forEachProperty { name, entry in
+                if !isFirst { text.append(ascii: ",") }
+                isFirst = false
+                text.append(jsonString: name)
+                text.append(ascii: ":")
+                Self.append(entry, contents[name], to: &text)
             }
-            body = body.replacing(["_attachments": .object(entries)])
+            text.append(ascii: "}")
+            body = body.replacing(["_attachments": JSONValue?.none])
         }
         let start = text.count
         body.appendJSON(to: &text)
@@ -89,5 +81,32 @@ extension WireDocument {
             text.removeLast(2)
             text.append(ascii: "}")
         }
+    }
+
+    /// Appends the entry of an attachment; the content that stands in it goes from bytes to text at once.
+    private static func append(_ stub: PackedValue, _ written: Written?, to text: inout [UInt8]) {
+        guard let written, var entry = stub.jsonValue().object else {
+            return stub.appendJSON(to: &text)
+        }
+        entry["stub"] = nil
+        entry["follows"] = nil
+        let bytes: [UInt8]
+        switch written {
+        case .stored(let stored): bytes = stored
+        case .decoded(let decoded):
+            bytes = decoded
+            // The digest is that of the stored bytes, which these are not when they are coded.
+            if entry["encoding"] != nil { entry["digest"] = nil }
+            entry["encoding"] = nil
+            entry["encoded_length"] = nil
+        case .follows:
+            entry["follows"] = true
+            return JSONWriter.append(.object(entry), to: &text)
+        }
+        JSONWriter.append(.object(entry), to: &text)
+        text.removeLast()
+        text.append(ascii: entry.isEmpty ? #""data":""# : #","data":""#)
+        Base64.append(bytes, to: &text)
+        text.append(ascii: #""}"#)
     }
 }

@@ -256,7 +256,7 @@ extension WireDocumentReader {
             if stub["follows"]?.bool ?? false { attachments.following.append(name) }
             return stub
         }
-        guard let text = data.string, let bytes = Base64.decode(text) else {
+        guard let bytes = data.base64Bytes else {
             throw .attachments(id, "have data that is not base64")
         }
         hasData = true

@@ -120,6 +120,21 @@ import Testing
         if lacksBulkGet { #expect(server.count("POST _bulk_get") == 1) }
     }
 
+    @Test(arguments: [false, true])
+    func `a server that has no content in a _bulk_get is asked for each document by itself`(
+        callsItselfDivan: Bool
+    ) async throws {
+        server.manner.withLock { $0.callsItselfDivan = callsItselfDivan }
+        try there.put("short", [:], parent: nil, attachments: ["a": .bytes([1, 2, 3])])
+        let reports = try await replicate(isPush: false)
+        #expect(reports.allSatisfy { $0.error == nil })
+        try expectEqual()
+        #expect(server.count("GET short") == 1)
+        // Another server is not even asked.
+        let together = server.count("POST _bulk_get?revs=true&attachments=true")
+        #expect(together == (callsItselfDivan ? 1 : 0))
+    }
+
     @Test func `of a document that changed only the changed attachments travel again`() async throws
     {
         try fill(there)

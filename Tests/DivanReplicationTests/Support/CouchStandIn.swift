@@ -14,6 +14,8 @@ final class CouchStandIn: WireConnection {
         var lacksBulkGet = false
         var lacksMultipart = false
         var answersBulkGetInParts = false
+        /// It says that it is a Divan, and has no content in a `_bulk_get` all the same.
+        var callsItselfDivan = false
         /// Of a `POST _changes` it reads the body alone, and waits for no single documents, as a Sync Gateway.
         var isSyncGateway = false
         /// It takes no `POST _changes`.
@@ -110,7 +112,11 @@ final class CouchStandIn: WireConnection {
         case "_revs_diff": return try difference(body)
         case "_bulk_get":
             if manner.lacksBulkGet { return Self.json(["error": "not_found"], 404) }
-            return try bulkGet(body, inParts: manner.answersBulkGetInParts)
+            let answer = try bulkGet(body, inParts: manner.answersBulkGetInParts)
+            guard manner.callsItselfDivan else { return answer }
+            var headers = answer.headers
+            headers["Server"] = "Divan/1"
+            return WireResponse(status: answer.status, headers: headers, body: answer.body)
         case "_bulk_docs": return try bulkDocuments(body)
         case "_ensure_full_commit": return Self.json(["ok": true], 201)
         default: break

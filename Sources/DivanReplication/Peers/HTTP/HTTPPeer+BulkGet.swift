@@ -46,10 +46,21 @@ extension HTTPPeer {
         case broken
     }
 
-    /// Asks for all at once; nil when the server cannot.
-    func together(_ asked: [Asked]) async throws -> BulkAnswer? {
+    /// Asks for all at once, with the content of attachments in place or without.
+    ///
+    /// - Parameters:
+    ///   - asked: The revisions.
+    ///   - withContents: Whether the content of attachments is to come along.
+    ///   - held: The bytes of documents that are held already, for which there is that much less room.
+    /// - Returns: What came; nil when the server cannot be asked so.
+    /// - Throws: `ReplicationError`.
+    func together(_ asked: [Asked], withContents: Bool = false, beside held: Int = 0) async throws
+        -> BulkAnswer?
+    {
         guard !asked.isEmpty else { return BulkAnswer() }
-        let response = try await connection.respond(to: request(for: asked))
+        let response = try await connection.respond(
+            to: request(for: asked, withContents: withContents))
+        noteServer(response)
         switch response.status {
         case 200...299: break
         case 400, 404, 405, 501:
@@ -66,7 +77,7 @@ extension HTTPPeer {
             throw ReplicationError(response, try await response.beginning(), "_bulk_get", at: name)
         }
         var assembler = PartAssembler(database)
-        let end = try await read(response, &assembler, asked.count)
+        let end = try await read(response, &assembler, asked.count, room: fetchBytes - held)
         var results: [DocumentID: [FetchedRevision]] = [:]
         for one in assembler.whole { results[one.id, default: []].append(one) }
         var answer = BulkAnswer(isBroken: end == .broken, byteCount: assembler.byteCount)
@@ -80,7 +91,7 @@ extension HTTPPeer {
         return answer
     }
 
-    private func request(for asked: [Asked]) -> WireRequest {
+    private func request(for asked: [Asked], withContents: Bool) -> WireRequest {
         var text = Array(#"{"docs":["#.utf8)
         for (index, one) in asked.enumerated() {
             if index > 0 { text.append(ascii: ",") }
@@ -88,22 +99,30 @@ extension HTTPPeer {
             text.append(jsonString: one.id.text)
             text.append(ascii: #","rev":"#)
             text.append(jsonString: one.revision.description)
+            if withContents, !one.known.isEmpty {
+                text.append(ascii: #","atts_since":"#)
+                JSONWriter.append(
+                    .array(one.known.map { .string($0.description) }), to: &text)
+            }
             text.append(ascii: "}")
         }
         text.append(ascii: "]}")
-        var query = [(name: "revs", value: "true"), (name: "attachments", value: "false")]
-        // Who downloads content later must know how it is coded.
-        if !feed.bringsContents { query.append(("att_encoding_info", "true")) }
+        var query = [
+            (name: "revs", value: "true"),
+            (name: "attachments", value: withContents ? "true" : "false"),
+        ]
+        // Who downloads content later must know how it is coded, and who gets it as it is kept.
+        if withContents || !feed.bringsContents { query.append(("att_encoding_info", "true")) }
         return WireRequest(.post, "_bulk_get", query: query, body: .json(text))
     }
 
     /// Reads an answer as far as it can be read, and there is room for it.
-    private func read(_ response: WireResponse, _ assembler: inout PartAssembler, _ count: Int)
-        async throws -> End
-    {
+    private func read(
+        _ response: WireResponse, _ assembler: inout PartAssembler, _ count: Int, room: Int
+    ) async throws -> End {
         func isEnough(_ assembler: PartAssembler) -> Bool {
             assembler.entryCount >= count
-                || (assembler.byteCount >= fetchBytes && !assembler.whole.isEmpty)
+                || (assembler.byteCount >= room && !assembler.whole.isEmpty)
         }
         do {
             let type = (response.headers["Content-Type"] ?? "").lowercased()

@@ -8,9 +8,9 @@ internal import Synchronization
 
 // Fetching revisions: those without attachments together, the others one by one.
 //
-//     wanted ── together ──┬─ in the answer, whole ────────────────────► fetched
-//      ▲                   ├─ its attachments are needed, too ──┐
-//      │                   ├─ not in the answer, or unreadable ─┴─ alone ──► fetched, gone, failed
+//     wanted ── together ──┬─ in the answer, whole ────────────────────────────────► fetched
+//      ▲                   ├─ its attachments are needed, too ─┬─ short: together ─► fetched
+//      │                   ├─ not in the answer, or unreadable ┴─ alone ───────────► fetched, gone, failed
 //      └── asked again ◄───┴─ behind the place where the answer was long enough
 //
 // Whatever is wrong with one document comes out where it is asked for alone, so there it is told of, by its ID.
@@ -49,32 +49,109 @@ extension HTTPPeer {
             return try await alone(asked)
         }
         var (fetched, rest): ([FetchedRevision], [Asked]) = ([], answer.rest)
+        var short: [(asked: Asked, length: Int)] = []
+        var bytes = answer.byteCount
         for (one, result) in answer.found {
-            guard case .document(let document) = result.outcome, lacksContent(document, one.known)
+            guard case .document(let document) = result.outcome,
+                let lacking = lackingContent(document, one.known)
             else {
                 fetched.append(result)
                 continue
             }
             var one = one
             one.needsContents = true
-            rest.append(one)
+            if let length = lacking.inlineLength {
+                short.append((one, document.body.byteCount + length))
+            } else {
+                rest.append(one)
+            }
         }
-        fetched += try await alone(rest)
+        let (whole, others) = try await withContents(short, beside: bytes)
+        fetched += whole
+        for case .document(let document) in whole.map(\.outcome) { bytes += document.heldBytes }
+        fetched += try await alone(rest + others)
         let came = answer.isBroken ? answer.found.count : fetched.count
         fetchSize.withLock {
-            $0.note(asked: fitting.count, came: came, bytes: answer.byteCount, of: fetchBytes)
+            $0.note(asked: fitting.count, came: came, bytes: bytes, of: fetchBytes)
         }
         return fetched
     }
 
-    /// Whether a document has attachments that cannot be here, and whose content is wanted now. That includes
-    /// content that could not be asked for later.
+    /// Fetches documents with short attachments, many with one request and their content in place.
+    ///
+    /// Only a Divan is asked so: it sends content as it keeps it, and its digest with it. CouchDB decodes what it keeps
+    /// coded, and the digest does not fit what it sends then.
+    ///
+    /// - Parameters:
+    ///   - asked: The documents, and the bytes of each with its content.
+    ///   - held: The bytes of documents that have come already.
+    /// - Returns: What came, and what is to be asked for alone. What there was no room for is in neither.
+    /// - Throws: `ReplicationError`.
+    private func withContents(_ asked: [(asked: Asked, length: Int)], beside held: Int) async throws
+        -> (whole: [FetchedRevision], others: [Asked])
+    {
+        guard lacks.withLock({ $0.isDivan }) else { return ([], asked.map(\.asked)) }
+        var whole: [FetchedRevision] = []
+        var (others, held): ([Asked], Int) = ([], held)
+        var rest = asked[...]
+        while !rest.isEmpty, held < fetchBytes {
+            var length = 0
+            let group = Array(
+                rest.prefix {
+                    length += $0.length
+                    return length == $0.length || length <= Self.bulkBytes
+                }.map(\.asked))
+            rest.removeFirst(group.count)
+            guard
+                let answer = try await together(group, withContents: true, beside: held)
+            else {
+                others += group
+                continue
+            }
+            others += answer.rest
+            held += answer.byteCount
+            for (one, result) in answer.found {
+                if case .document(let document) = result.outcome,
+                    lackingContent(document, one.known) == nil
+                {
+                    whole.append(result)
+                } else {
+                    // What it says instead, it says alone, too.
+                    others.append(one)
+                }
+            }
+        }
+        return (whole, others)
+    }
+
+    /// Content that a document was sent without.
+    private struct LackingContent {
+        /// The bytes of it, where they are known.
+        private var length: Int? = 0
+        private var longest = 0
+
+        /// The bytes of it, where they are few enough to stand inside JSON.
+        var inlineLength: Int? {
+            longest <= HTTPPeer.inlineLimit
+                ? length.flatMap { $0 <= HTTPPeer.inlineTotal ? $0 : nil } : nil
+        }
+
+        mutating func add(_ stub: PackedValue) {
+            guard let one = stub["length"]?.int64, one >= 0 else { return length = nil }
+            length = length?.addingSaturated(Int(clamping: one))
+            longest = max(longest, Int(clamping: one))
+        }
+    }
+
+    /// The content of attachments that cannot be here, and that is wanted now; nil for none. That includes content that
+    /// could not be asked for later.
     ///
     /// Where an ancestor is here its content may be the same. Only a `revpos` above the ancestor's says that it is not; of
     /// any other the target compares the digest, and asks for what it lacks then.
-    private func lacksContent(_ document: WireDocument, _ known: [RevisionID]) -> Bool {
+    private func lackingContent(_ document: WireDocument, _ known: [RevisionID]) -> LackingContent?
+    {
         let ancestor = document.history?.ids.first { known.contains($0) }?.generation
-        var isLacking = false
+        var lacking: LackingContent?
         document.body["_attachments"]?.forEachProperty { name, stub in
             guard document.inlineContents[name] == nil else { return }
             if !feed.bringsContents, let stub = stub.jsonValue().object,
@@ -82,12 +159,14 @@ extension HTTPPeer {
             {
                 return
             }
-            guard let ancestor else { return isLacking = true }
-            if let position = stub["revpos"]?.int64, position > Int64(clamping: ancestor) {
-                isLacking = true
+            if let ancestor {
+                guard let position = stub["revpos"]?.int64, position > Int64(clamping: ancestor)
+                else { return }
             }
+            lacking = lacking ?? LackingContent()
+            lacking?.add(stub)
         }
-        return isLacking
+        return lacking
     }
 
     // MARK: - Alone
@@ -129,7 +208,7 @@ extension HTTPPeer {
     private func alone(_ asked: Asked) async throws -> FetchedRevision {
         let outcome = try await outcome(of: asked)
         guard !asked.needsContents, case .document(let document) = outcome,
-            lacksContent(document, asked.known)
+            lackingContent(document, asked.known) != nil
         else { return asked.result(outcome) }
         var whole = asked
         whole.needsContents = true

@@ -28,32 +28,46 @@ extension HTTPPeer {
     ///
     /// - Throws: `ReplicationError`.
     package func put(_ documents: [WireDocument]) async throws -> [PutOutcome] {
-        var outcomes = [PutOutcome?](repeating: nil, count: documents.count)
-        var batch: [(index: Int, item: Item)] = []
+        let items = documents.map(item)
+        var outcomes = [PutOutcome?](repeating: nil, count: items.count)
         var alone: [(index: Int, item: Item)] = []
-        var bytes = 0
-        func flush() async throws {
-            let sent = try await send(batch.map(\.item))
-            for (place, outcome) in zip(batch, sent) { outcomes[place.index] = outcome }
-            batch = []
-            bytes = 0
-        }
-        for (index, document) in documents.enumerated() {
-            var item = item(document)
-            do { item.text = try await inlineText(item.document) } catch let error as DatabaseError
-            {
-                outcomes[index] = try Self.failure(error, item)
-                continue
+        // While the server stores some, the next ones are read here.
+        try await withThrowingTaskGroup(of: [(Int, PutOutcome)].self) { group in
+            var batch: [(index: Int, item: Item)] = []
+            var (bytes, index, sending) = (0, 0, 0)
+            func takeNext() async throws {
+                for (index, outcome) in try await group.next() ?? [] { outcomes[index] = outcome }
+                sending -= 1
             }
-            guard let length = item.text?.count else {
-                alone.append((index, item))
-                continue
+            func flush() async throws {
+                if sending == Self.bulks { try await takeNext() }
+                group.addTask { [batch] in
+                    Array(zip(batch.map(\.index), try await self.send(batch.map(\.item))))
+                }
+                sending += 1
+                batch = []
+                bytes = 0
             }
-            if bytes + length > Self.bulkBytes, !batch.isEmpty { try await flush() }
-            batch.append((index, item))
-            bytes += length
+            while index < items.count {
+                for text in try await texts(of: items[index...]) {
+                    var item = items[index]
+                    defer { index += 1 }
+                    do throws(DatabaseError) { item.text = try text.get() } catch {
+                        outcomes[index] = try Self.failure(error, item)
+                        continue
+                    }
+                    guard let length = item.text?.count else {
+                        alone.append((index, item))
+                        continue
+                    }
+                    if bytes + length > Self.bulkBytes, !batch.isEmpty { try await flush() }
+                    batch.append((index, item))
+                    bytes += length
+                }
+            }
+            if !batch.isEmpty { try await flush() }
+            while sending > 0 { try await takeNext() }
         }
-        try await flush()
         for (index, outcome) in try await sendAlone(alone) { outcomes[index] = outcome }
         return outcomes.compactMap { $0 }
     }
@@ -119,28 +133,49 @@ extension HTTPPeer {
         return .storedWithout(.leftOut(item.leftOut, of: item.id, at: name))
     }
 
+    /// The texts of the first of some documents, up to the bytes of one `_bulk_docs`; nil where a document's content
+    /// does not belong inside JSON.
+    private func texts(of items: ArraySlice<Item>) async throws
+        -> [Result<[UInt8]?, DatabaseError>]
+    {
+        let takesCoded = takesCoded
+        return try await database.background {
+            var texts: [Result<[UInt8]?, DatabaseError>] = []
+            var bytes = 0
+            for item in items where bytes < Self.bulkBytes {
+                do {
+                    let text = try Self.inlineText(item.document, takesCoded: takesCoded)
+                    bytes += text?.count ?? 0
+                    texts.append(.success(text))
+                } catch let error as DatabaseError { texts.append(.failure(error)) }
+            }
+            return texts
+        }
+    }
+
     /// The text of a document with all its content in it; nil where that does not belong inside JSON.
     func inlineText(_ document: WireDocument) async throws -> [UInt8]? {
-        guard !document.hasLargeContent else { return nil }
-        guard !document.inlineContents.isEmpty else {
-            var text: [UInt8] = []
-            document.appendJSON(to: &text, contents: [:])
-            return text
-        }
-        // CouchDB passes over what says how content in place is coded, and keeps it as it comes.
-        let takesCoded = lacks.withLock { $0.isDivan }
+        let takesCoded = takesCoded
         return try await database.background {
-            var contents: NameMap<WireDocument.Written> = [:]
-            let id = document.id ?? ""
-            for (name, content) in document.inlineContents {
-                contents[name] =
-                    takesCoded
-                    ? .stored(try content.storedBytes(name, of: id))
-                    : .decoded(try content.decodedBytes(name, of: id))
-            }
-            var text: [UInt8] = []
-            document.appendJSON(to: &text, contents: contents)
-            return text
+            try Self.inlineText(document, takesCoded: takesCoded)
         }
+    }
+
+    /// Whether content in place may be coded. CouchDB passes over what says how it is coded, and keeps it as it comes.
+    private var takesCoded: Bool { lacks.withLock { $0.isDivan } }
+
+    private static func inlineText(_ document: WireDocument, takesCoded: Bool) throws -> [UInt8]? {
+        guard !document.hasLargeContent else { return nil }
+        var contents: NameMap<WireDocument.Written> = [:]
+        let id = document.id ?? ""
+        for (name, content) in document.inlineContents {
+            contents[name] =
+                takesCoded
+                ? .stored(try content.storedBytes(name, of: id))
+                : .decoded(try content.decodedBytes(name, of: id))
+        }
+        var text: [UInt8] = []
+        document.appendJSON(to: &text, contents: contents)
+        return text
     }
 }

@@ -15,6 +15,7 @@ internal import Synchronization
 ///     missingRevisions   POST db/_revs_diff
 ///     revisions          POST db/_bulk_get?revs=true                       else, and with attachments:
 ///                        GET  db/doc?rev=…&revs=true&attachments=true&atts_since=[…]
+///                        POST db/_bulk_get?revs=true&attachments=true  of a Divan, short attachments
 ///     put                POST db/_bulk_docs  {"new_edits":false}           else, and with large attachments:
 ///                        PUT  db/doc?new_edits=false                       JSON or multipart/related
 ///     checkpoint, write  GET, PUT  db/_local/ID
@@ -81,6 +82,8 @@ package final class HTTPPeer: ReplicationPeer {
     static let inlineTotal = 512 * 1_024
     /// The bytes of one `_bulk_docs`.
     static let bulkBytes = 2 << 20
+    /// Such requests at a time.
+    static let bulks = 2
     /// The longest entry of an answer with many documents.
     static let longestEntry = 128 << 20
     /// The longest answer that holds no documents, and what it may take when it is parsed.
@@ -138,12 +141,16 @@ package final class HTTPPeer: ReplicationPeer {
             try await response.drain()
             return PeerInformation(exists: false)
         }
-        if response.headers["Server"]?.utf8.starts(with: "Divan/".utf8) ?? false {
-            lacks.withLock { $0.isDivan = true }
-        }
+        noteServer(response)
         let value = try await object(response, "the database")
         return PeerInformation(
             exists: true, updateSequence: RemoteSequence(value["update_seq"]?.jsonValue()))
+    }
+
+    /// Takes what an answer says of the kind of the server.
+    func noteServer(_ response: WireResponse) {
+        guard response.headers["Server"]?.hasBytePrefix("Divan/") ?? false else { return }
+        lacks.withLock { $0.isDivan = true }
     }
 
     /// Makes the database.
