@@ -202,6 +202,9 @@ public final class LMDBEngine: StorageEngine {
         }
     }
 
+    /// True: every commit forces its pages to the disk. See `StorageEngine`.
+    public var commitsWaitForDisk: Bool { true }
+
     /// Makes every commit acknowledged so far survive a power loss. See `StorageEngine`.
     public func sync() throws {
         defer { closeIfAsked() }

@@ -180,6 +180,9 @@ public final class SQLiteEngine: StorageEngine {
         writer.checkpointIfDue(busyTimeout: options.busyTimeout)
     }
 
+    /// Whether a commit waits for the disk: with durability `.full`. See `StorageEngine`.
+    public var commitsWaitForDisk: Bool { options.durability == .full && place.directory != nil }
+
     /// Makes every commit acknowledged so far survive a power loss. See `StorageEngine`.
     public func sync() throws {
         try writer.sync { writer in

@@ -79,6 +79,9 @@ public protocol StorageEngine: AnyObject, Sendable {
     ///   `.busy`, `.full`, `.io`, `.readOnly` or `.corrupted`, likewise.
     func write(durably: Bool, _ body: (any StorageWriter) throws -> Void) throws
 
+    /// Whether a commit waits for the disk, so that small writes of several threads had better share one.
+    var commitsWaitForDisk: Bool { get }
+
     /// Makes every commit acknowledged so far survive a power loss.
     func sync() throws
 
@@ -129,6 +132,9 @@ public protocol StorageEngine: AnyObject, Sendable {
 extension StorageEngine {
     /// True: most engines check what they read.
     public static var noticesDamagedStructure: Bool { true }
+
+    /// False: most engines wait only when they are asked to.
+    public var commitsWaitForDisk: Bool { false }
 
     /// Runs `body` in a snapshot and returns its result.
     @inlinable

@@ -11,6 +11,7 @@ import FoundationEssentials
 ///     DivanTestChild mapped DIRECTORY SIZE           does what lines say with a small map of LMDB's
 ///     DivanTestChild expire DIRECTORY SEED           writes documents that expire until it is killed
 ///     DivanTestChild count DIRECTORY NAME BATCHES    counts up in a document that others count in
+///     DivanTestChild crowd DIRECTORY NAME KEEPING    saves single documents on many threads until it is killed
 ///     DivanTestChild attach DIRECTORY SEED           adds, removes and sweeps attachments until it is killed
 ///     DivanTestChild large DIRECTORY MEGABYTES       streams one attachment in and out
 ///     DivanTestChild contents DIRECTORY NAME SEED ROUNDS    adds and removes ten contents that others do, too
@@ -59,6 +60,7 @@ enum DivanTestChild {
                 var writer = try ExpiringWriter(arguments)
                 try writer.run()
             case "count": try CountingWriter(arguments).run()
+            case "crowd": try CrowdWriter(arguments).run()
             case "attach":
                 var writer = try AttachmentWriter(arguments)
                 try writer.run()

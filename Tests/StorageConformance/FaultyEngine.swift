@@ -51,6 +51,9 @@ public final class FaultyEngine: StorageEngine {
         didCommit()
     }
 
+    /// True, so that writes of several threads meet the faults of a commit that they share.
+    public var commitsWaitForDisk: Bool { true }
+
     /// Makes every commit acknowledged so far survive a power loss. See `StorageEngine`.
     public func sync() throws {
         try plan.reach("sync")

@@ -18,7 +18,7 @@ internal import DivanModel
 ///
 /// 1. Runs are in order and do not overlap; neighbours of one source that touch are one run.
 /// 2. A transaction is *in flight* from before its commit can be seen until it is a run or is
-///    withdrawn. So a reader that reads first and asks here afterwards never takes a commit of this
+///    withdrawn; several are when they share a commit. So a reader that reads first and asks here afterwards never takes a commit of this
 ///    process for another's. It is in flight as far as it goes and no further: between its commit and
 ///    its becoming a run another process may have committed behind it.
 /// 3. At most `limit` runs are kept: those further back than that are forgotten, and then count as
@@ -38,19 +38,19 @@ struct CommitSources: Sendable {
 
     private let limit: Int
     private var runs: [Run] = []
-    private var inFlight: Run?
+    private var inFlight: [Run] = []
 
     init(limit: Int = 4_096) { self.limit = limit }
 
-    /// Notes a transaction that is about to commit.
-    mutating func begin(_ commit: Commit) { inFlight = Run(commit) }
+    /// Notes a transaction that is about to commit, with those that are in flight already.
+    mutating func begin(_ commit: Commit) { inFlight.append(Run(commit)) }
 
-    /// Notes that the transaction in flight was rolled back.
-    mutating func withdraw() { inFlight = nil }
+    /// Notes that the last transaction in flight was rolled back.
+    mutating func withdraw() { _ = inFlight.popLast() }
 
-    /// Notes that the transaction in flight is committed.
+    /// Notes that the first transaction in flight is committed.
     mutating func add(_ commit: Commit) {
-        inFlight = nil
+        if !inFlight.isEmpty { inFlight.removeFirst() }
         if let last = runs.last, last.end == commit.begin, last.source == commit.source {
             runs[runs.count - 1].end = commit.end
             return
@@ -70,7 +70,7 @@ struct CommitSources: Sendable {
     private func source(of number: UInt64, _ counter: KeyPath<DatabaseMark, UInt64>)
         -> ChangeSource
     {
-        if let inFlight, inFlight.holds(number, of: counter) { return inFlight.source }
+        if let run = inFlight.first(where: { $0.holds(number, of: counter) }) { return run.source }
         // The first run that does not end before the number.
         var (low, high) = (0, runs.count)
         while low < high {
@@ -89,8 +89,9 @@ struct CommitSources: Sendable {
             precondition(run.end.isReached(by: next.begin), "invariant 1")
             precondition(run.end != next.begin || run.source != next.source, "invariant 1")
         }
-        if let inFlight, let last = runs.last {
-            precondition(last.end.isReached(by: inFlight.begin), "invariant 2")
+        let last = runs.suffix(1) + inFlight
+        for (run, next) in zip(last, last.dropFirst()) {
+            precondition(run.end.isReached(by: next.begin), "invariant 2")
         }
         precondition(runs.count <= limit, "invariant 3")
     }

@@ -55,7 +55,7 @@ extension Database {
     {
         let isStaged = try stage(document)
         defer { if isStaged { document.releaseContent() } }
-        return try operation { try $0.save(document, control) }
+        return try jointOperation { try $0.save(document, control) }
     }
 
     /// Reads the content of added attachments before waiting for the writer.
@@ -123,7 +123,9 @@ extension Database {
     /// - Throws: `DatabaseError` with code `.documentNotFound` when there never was such a document,
     ///   or as `write(_:)`.
     @discardableResult
-    public func delete(_ id: DocumentID) throws -> Document { try operation { try $0.delete(id) } }
+    public func delete(_ id: DocumentID) throws -> Document {
+        try jointOperation { try $0.delete(id) }
+    }
 
     /// Deletes a document as it was read.
     ///
@@ -132,7 +134,7 @@ extension Database {
     public func delete(_ document: Document, _ control: ConcurrencyControl = .lastWriteWins)
         throws -> Document
     {
-        try operation { try $0.delete(document, control) }
+        try jointOperation { try $0.delete(document, control) }
     }
 
     /// Removes a document without a trace: all revisions, here only.
@@ -142,7 +144,7 @@ extension Database {
     ///
     /// - Returns: Whether there was such a document.
     @discardableResult
-    public func purge(_ id: DocumentID) throws -> Bool { try operation { try $0.purge(id) } }
+    public func purge(_ id: DocumentID) throws -> Bool { try jointOperation { try $0.purge(id) } }
 
     /// Removes a document without a trace, whatever has become of it since it was read.
     ///
@@ -155,6 +157,6 @@ extension Database {
     /// - Returns: The revisions removed; those that are no leaves are left alone.
     @discardableResult
     public func purge(_ id: DocumentID, revisions: [RevisionID]) throws -> [RevisionID] {
-        try operation { try $0.purge(id, revisions: revisions) }
+        try jointOperation { try $0.purge(id, revisions: revisions) }
     }
 }

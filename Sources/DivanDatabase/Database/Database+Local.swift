@@ -18,12 +18,12 @@ extension Database {
 
     /// Replaces a local document. There are no conflicts: the last one to write wins.
     public func putLocalDocument(_ id: DocumentID, _ properties: JSONObject) throws {
-        try operation { try $0.putLocalDocument(id, properties) }
+        try jointOperation { try $0.putLocalDocument(id, properties) }
     }
 
     /// Removes a local document; a missing one is fine.
     public func deleteLocalDocument(_ id: DocumentID) throws {
-        try operation { try $0.deleteLocalDocument(id) }
+        try jointOperation { try $0.deleteLocalDocument(id) }
     }
 }
 

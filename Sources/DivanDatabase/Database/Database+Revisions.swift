@@ -32,7 +32,7 @@ extension Database {
         let content = try WriteTransaction.content(
             id, properties, options.contains(.tombstone), attachments, .passedOver)
         try stage(content, for: id)
-        return try operation {
+        return try jointOperation {
             try $0.put(
                 id, content, parent: parent, allowConflict: options.contains(.allowConflict))
         }
@@ -60,7 +60,7 @@ extension Database {
         let content = try WriteTransaction.content(
             id, properties, isDeleted, attachments, .verified)
         try stage(content, for: id)
-        return try operation { try $0.putExistingRevision(id, content, history: history) }
+        return try jointOperation { try $0.putExistingRevision(id, content, history: history) }
     }
 
     /// Reads the content of attachments before waiting for the writer.

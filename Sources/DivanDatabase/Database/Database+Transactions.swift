@@ -50,4 +50,11 @@ extension Database {
         try checkWritable()
         return try core.write { try WriteTransaction.lend($0, to: body) }
     }
+
+    /// The same, by one commit with the operations of other threads where that is better. Another thread may run `body`:
+    /// see `DatabaseCore.writeTogether`.
+    func jointOperation<T>(_ body: (borrowing WriteTransaction) throws -> T) throws -> T {
+        try checkWritable()
+        return try core.writeTogether { try WriteTransaction.lend($0, to: body) }
+    }
 }

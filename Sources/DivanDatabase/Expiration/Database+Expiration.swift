@@ -35,7 +35,7 @@ extension Database {
     ///   - date: When it expires; nil when it does not.
     /// - Throws: `DatabaseError` with code `.documentNotFound`, or as `write(_:)`.
     public func setExpiration(of id: DocumentID, at date: Date?) throws {
-        try operation { try $0.setExpiration(of: id, at: date) }
+        try jointOperation { try $0.setExpiration(of: id, at: date) }
     }
 
     /// Lets a document expire after a time from now.

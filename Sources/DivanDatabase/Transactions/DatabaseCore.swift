@@ -19,6 +19,7 @@ internal import Synchronization
 ///
 /// State, and what guards it:
 /// - `writer`: a `ConnectionQueue`; its `WriteContext` is touched only by the thread that owns it.
+/// - `sharedCommits`: its own mutex; see `SharedCommits`.
 /// - `closed`: atomic; closing refuses new work, then waits for what is running.
 /// - `suspension`: its own mutex; see `Suspension`.
 /// - `changesFile`: its mutex, under which the file is written, so that a closed file's number is never
@@ -54,6 +55,7 @@ package final class DatabaseCore: Sendable {
     /// Purges documents whose time has come.
     package let expirationTimer: ExpirationTimer
     let writer: ConnectionQueue<WriteContext>
+    let sharedCommits = SharedCommits()
     let suspension = Suspension()
     private let closed = Atomic<Bool>(false)
     private let damageMet = Atomic<Int>(0)
@@ -281,7 +283,71 @@ package final class DatabaseCore: Sendable {
         try perform { context in try context.enter { try body(context) } }
     }
 
-    private func perform<T>(_ body: (WriteContext) throws -> T) throws -> T {
+    /// Runs an operation of Divan's own as `write(_:)` does, by one commit with those of other threads where
+    /// commits wait for the disk.
+    ///
+    /// Another thread may run `body`. So it calls no code of the app's, does not depend on its thread, writes
+    /// what concerns one document, and needs no commit to be durable before its own.
+    package func writeTogether<T>(_ body: (WriteContext) throws -> T) throws -> T {
+        // Validation functions are code of the app's.
+        guard engine.commitsWaitForDisk, !writer.isOwnedByCurrentThread, validations.isEmpty else {
+            return try write(body)
+        }
+        if sharedCommits.lead() { return try lead(body) }
+        var result: T?
+        let isDone = try withoutActuallyEscaping({ result = try body($0) }) {
+            (work: @escaping (WriteContext) throws -> Void) in try join(work)
+        }
+        guard isDone else { return try lead(body) }
+        guard let result else { throw DatabaseError.closed(name) }
+        return result
+    }
+
+    /// Waits until another thread has done and committed `work`.
+    ///
+    /// - Returns: Whether it has; if not, this thread leads.
+    private func join(_ work: @escaping (WriteContext) throws -> Void) throws -> Bool {
+        guard !options.readOnly else { throw DatabaseError.readOnly(name) }
+        try checkMayWrite()
+        let write = JoiningWrite(work)
+        if sharedCommits.leadOrEnlist(write) { return false }
+        let wait = waits.begin()
+        let pause = BlockingThreads.beginWait()
+        let mustLead = write.waitForOutcome()
+        pause?.end()
+        waits.end(wait)
+        if let error = write.error { throw error }
+        return !mustLead
+    }
+
+    /// Runs `body` and what other threads ask for meanwhile in one transaction.
+    private func lead<T>(_ body: (WriteContext) throws -> T) throws -> T {
+        var commit = SharedCommit(leading: sharedCommits)
+        do {
+            let result = try perform(joinedBy: { context in
+                try CancellationFlag.withoutCurrent {
+                    try commit.joinAll { write in
+                        do { try context.join { try write.perform(context) } } catch {
+                            throw self.reported(error)
+                        }
+                    } mustStop: {
+                        context.failure
+                    }
+                }
+            }) { context in try context.enter { try body(context) } }
+            commit.end(nil)
+            return result
+        } catch {
+            commit.end(error)
+            throw error
+        }
+    }
+
+    /// Runs `body` in the write transaction, and then `others` if the transaction is a new one.
+    private func perform<T>(
+        joinedBy others: ((WriteContext) throws -> Void)? = nil,
+        _ body: (WriteContext) throws -> T
+    ) throws -> T {
         guard !options.readOnly else { throw DatabaseError.readOnly(name) }
         try checkMayWrite()
         let wait = beginWait()
@@ -300,7 +366,7 @@ package final class DatabaseCore: Sendable {
                     throw DatabaseError(error, documentID: nil)
                 }
             }
-            return try transaction(context, body)
+            return try transaction(context, joinedBy: others, body)
         }
     }
 
@@ -362,9 +428,10 @@ package final class DatabaseCore: Sendable {
         try await BlockingWork.run { [self] in try read(body) }
     }
 
-    private func transaction<T>(_ context: WriteContext, _ body: (WriteContext) throws -> T) throws
-        -> T
-    {
+    private func transaction<T>(
+        _ context: WriteContext, joinedBy others: ((WriteContext) throws -> Void)?,
+        _ body: (WriteContext) throws -> T
+    ) throws -> T {
         guard !isClosed else { throw DatabaseError.closed(name) }
         try suspension.check(name)
         let started = ContinuousClock.now
@@ -381,6 +448,8 @@ package final class DatabaseCore: Sendable {
                 try context.begin(storage, core: self)
                 result = try body(context)
                 if let failure = context.failure { throw failure }
+                try context.closePart()
+                try others?(context)
                 try context.prepareCommit()
             }
         } catch {
@@ -388,23 +457,20 @@ package final class DatabaseCore: Sendable {
             throw reported(error)
         }
         let expiration = context.earliestExpiration
-        let commit = context.finish()
-        if let commit { announce(commit) }
-        if let expiration {
-            // The timers of other processes must be told, though no document has changed.
-            if commit == nil {
-                ring(
-                    lastSequence: context.state.lastSequence, lastPurge: context.state.lastPurge)
-            }
-            expirationTimer.noteExpiration(expiration)
+        let (earlier, last) = context.finish()
+        for commit in earlier { announce(commit) }
+        if let last { announce(last) }
+        // The timers of other processes must be told of a date, even when no document has changed.
+        if last != nil || !earlier.isEmpty || expiration != nil {
+            ring(lastSequence: context.state.lastSequence, lastPurge: context.state.lastPurge)
         }
+        if let expiration { expirationTimer.noteExpiration(expiration) }
         guard let result else { throw DatabaseError.closed(name) }
         return result
     }
 
     private func announce(_ commit: Commit) {
         live.committed(commit)
-        ring(lastSequence: commit.end.sequence, lastPurge: commit.end.purge)
         hub.publish(commit)
     }
 

@@ -52,6 +52,10 @@ package final class WriteContext {
     var views: [DocumentID: LiveSnapshot] = [:]
 
     private var stateAtBegin = DatabaseState()
+    /// What the transactions have changed that this one has joined, in their order.
+    private var earlier: [Part] = []
+    /// Where the database stood when the first of these began.
+    private var markAtFirst: DatabaseMark?
     /// The counters after this process's last transaction; nil before the first.
     private var stateAtEnd: DatabaseState?
     /// The documents changed so far; nil when they are too many or there is no follower.
@@ -62,7 +66,7 @@ package final class WriteContext {
     private var depth = 0
 
     /// Where the database stood when the transaction began, as all other threads still see it.
-    var markAtBegin: DatabaseMark { stateAtBegin.mark }
+    var markAtBegin: DatabaseMark { markAtFirst ?? stateAtBegin.mark }
 
     /// Whether an operation or a batch is open, so that another batch is a savepoint.
     var isNested: Bool { depth > 0 }
@@ -83,13 +87,14 @@ package final class WriteContext {
         current = Open(storage, core: core, context: self)
     }
 
-    /// Writes the counters and syncs the names of attachments; called last before the commit.
+    /// Syncs the names of attachments; called last before the commit.
     func prepareCommit() throws {
-        if hasPlacedAttachments, let open = current {
-            do { try open.core.attachments.synchronise() } catch {
-                throw DatabaseError.io(error)
-            }
-        }
+        guard hasPlacedAttachments, let open = current else { return }
+        do { try open.core.attachments.synchronise() } catch { throw DatabaseError.io(error) }
+    }
+
+    /// Writes the counters after the work of a transaction, and of one that joins it.
+    func closePart() throws {
         guard state != stateAtBegin, let open = current else { return }
         if state.mark != stateAtBegin.mark {
             isCommitting = true
@@ -103,13 +108,14 @@ package final class WriteContext {
         }
     }
 
-    /// Ends a committed transaction and tells what it changed; nil when it changed no document.
-    func finish() -> Commit? {
+    /// Ends a committed transaction and tells what it changed, and before that what those changed that it
+    /// has joined; nothing for one that changed no document.
+    func finish() -> (earlier: [Commit], last: Commit?) {
         defer { reset() }
+        for part in earlier { part.outcome.keep() }
         outcome.keep()
         stateAtEnd = state
-        guard isCommitting else { return nil }
-        return commit
+        return (earlier.compactMap(\.commit), isCommitting ? commit : nil)
     }
 
     /// What the transaction changed so far.
@@ -119,9 +125,18 @@ package final class WriteContext {
 
     /// Ends a transaction that was rolled back.
     func abandon() {
-        if isCommitting { current?.core.hub.withdrawCommit() }
+        withdrawCommit()
         outcome.undo()
+        while let part = earlier.popLast() {
+            if part.commit != nil { current?.core.hub.withdrawCommit() }
+            part.outcome.undo()
+        }
         reset()
+    }
+
+    private func withdrawCommit() {
+        if isCommitting { current?.core.hub.withdrawCommit() }
+        isCommitting = false
     }
 
     private func reset() {
@@ -132,9 +147,49 @@ package final class WriteContext {
         outcome = BatchOutcome()
         touched = nil
         isCommitting = false
+        earlier = []
+        markAtFirst = nil
         source = .local
         earliestExpiration = nil
         views = [:]
+    }
+
+    /// One of the transactions that share a commit.
+    private struct Part {
+        var commit: Commit?
+        var outcome: BatchOutcome
+    }
+
+    /// Runs a transaction after the one that is open, to be committed with it.
+    ///
+    /// When it throws, only its work is undone. After a failure of the storage it is not known what is
+    /// undone, so none of them may commit: `failure` stays.
+    func join(_ body: () throws -> Void) throws {
+        let open = try openTransaction()
+        if markAtFirst == nil { markAtFirst = stateAtBegin.mark }
+        earlier.append(Part(commit: isCommitting ? commit : nil, outcome: outcome))
+        stateAtBegin = state
+        isCommitting = false
+        outcome = BatchOutcome()
+        touched = open.core.hub.isFollowed ? [] : nil
+        source = .local
+        views = [:]
+        do {
+            try open.writer.savepoint {
+                try enter(body)
+                if let failure { throw failure }
+                try closePart()
+            }
+        } catch {
+            withdrawCommit()
+            state = stateAtBegin
+            touched = nil
+            views = [:]
+            outcome.undo()
+            outcome = BatchOutcome()
+            failure = failure as? StorageError ?? error as? StorageError
+            throw error
+        }
     }
 
     // MARK: - Operations

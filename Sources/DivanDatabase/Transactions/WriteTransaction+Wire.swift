@@ -80,7 +80,7 @@ extension Database {
         let content = try RevisionContent.ofClient(
             body, isDeleted: isDeleted, following: attachments, id: id.checked())
         try stage(content, for: id)
-        return try operation {
+        return try jointOperation {
             try $0.put(
                 id, content, parent: parent, allowConflict: false, repetition: .conflicts)
         }
@@ -97,7 +97,7 @@ extension Database {
         let content = try RevisionContent.ofClient(
             body, isDeleted: isDeleted, following: attachments, id: id.checked())
         try stage(content, for: id)
-        return try operation { try $0.putExistingRevision(id, content, history: history) }
+        return try jointOperation { try $0.putExistingRevision(id, content, history: history) }
     }
 
     /// Calls a closure after each commit, of whatever process, and when the database is closed.

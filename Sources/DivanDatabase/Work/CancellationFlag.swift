@@ -54,6 +54,11 @@ package final class CancellationFlag: Sendable {
         defer { thread.store(0, ordering: .relaxed) }
         return try Self.$carried.withValue(self) { try work() }
     }
+
+    /// Runs work that is not that of the calling thread's task.
+    static func withoutCurrent<T>(_ work: () throws -> T) rethrows -> T {
+        try $carried.withValue(nil) { try work() }
+    }
 }
 
 extension Optional where Wrapped == ProgressHandler {

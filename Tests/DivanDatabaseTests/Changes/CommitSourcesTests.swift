@@ -42,6 +42,23 @@ import Testing
         #expect(sources.source(ofSequence: 5) == .otherProcess)
     }
 
+    @Test func `transactions that share a commit are in flight together`() {
+        var sources = CommitSources()
+        sources.begin(Self.commit((0, 0), (2, 0)))
+        sources.begin(Self.commit((2, 0), (3, 0), .replication("r")))
+        sources.begin(Self.commit((3, 0), (4, 0)))
+        // The last one is refused.
+        sources.withdraw()
+        sources.checkInvariants()
+        let expected: [ChangeSource] = [.local, .local, .replication("r"), .otherProcess]
+        #expect((1...4).map { sources.source(ofSequence: $0) } == expected)
+        sources.add(Self.commit((0, 0), (2, 0)))
+        #expect((1...4).map { sources.source(ofSequence: $0) } == expected)
+        sources.add(Self.commit((2, 0), (3, 0), .replication("r")))
+        sources.checkInvariants()
+        #expect((1...4).map { sources.source(ofSequence: $0) } == expected)
+    }
+
     @Test func `random histories give every number its maker`() {
         for round in Soak.rounds(test: 300, soak: 20_000) {
             var random = Soak.random(round: round)
