@@ -16,7 +16,9 @@ let package = Package(
         .library(name: "DivanListener", targets: ["DivanListener"]),
         .library(name: "DivanDiscovery", targets: ["DivanDiscovery"]),
         .library(name: "DivanPeers", targets: ["DivanPeers"]),
+        .library(name: "DivanJavaScript", targets: ["DivanJavaScript"]),
         .executable(name: "divan", targets: ["DivanCommand"]),
+        .executable(name: "divan-javascript", targets: ["DivanJavaScriptWorker"]),
     ],
     targets: [
         // C modules. Each shows a system library behind opaque types. Most have only shims; CChecksum, CSQLite,
@@ -50,6 +52,9 @@ let package = Package(
         .target(name: "CMulticast"),
         // It loads the library of the system's DNS-SD when that is first used, and links none.
         .target(name: "CDNSSD"),
+        // It loads the engine when that is asked for, too. The prelude is a part of its source.
+        .target(name: "CJavaScriptCore", exclude: ["prelude.js"]),
+        .target(name: "CSandbox"),
         // The system's C library, whose name differs between systems.
         .target(name: "CLibrary"),
 
@@ -74,6 +79,13 @@ let package = Package(
 
         // Services on the local network: multicast DNS.
         .target(name: "DivanDiscovery", dependencies: ["CDNSSD", "CMulticast"]),
+
+        // Scripts in processes of their own: the program that runs them, and the side that starts it.
+        .executableTarget(
+            name: "DivanJavaScriptWorker",
+            dependencies: ["CJavaScriptCore", "CSandbox", "CLibrary", "DivanSystem"]
+        ),
+        .target(name: "DivanJavaScript", dependencies: ["DivanJSON", "DivanSystem"]),
 
         // 2: the engines.
         .target(
@@ -256,6 +268,13 @@ let package = Package(
             dependencies: [
                 "Divan", "DivanDiscovery", "DivanHTTP", "DivanListener", "DivanPeers",
                 "DivanPlatform",
+                "DivanTestSupport",
+            ]
+        ),
+        .testTarget(
+            name: "DivanJavaScriptTests",
+            dependencies: [
+                "DivanJavaScript", "DivanJavaScriptWorker", "DivanJSON", "DivanSystem",
                 "DivanTestSupport",
             ]
         ),

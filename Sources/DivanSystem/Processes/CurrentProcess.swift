@@ -15,6 +15,17 @@ package enum CurrentProcess {
         kill(number, 0) == 0 || errno == EPERM
     }
 
+    /// The folder that the program lies in, as far as the system or its own name tells.
+    package static var folder: String {
+        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+        // SAFETY: the buffer has the room that is said.
+        let count = unsafe readlink("/proc/self/exe", &path, path.count)
+        let link = path.prefix(max(count, 0)).map(UInt8.init(bitPattern:))
+        let own = link.isEmpty ? CommandLine.arguments[0] : String(decoding: link, as: UTF8.self)
+        guard let slash = own.lastIndex(of: "/") else { return "." }
+        return String(own[..<slash])
+    }
+
     /// The value of a variable of the environment.
     ///
     /// - Parameter name: Its name.

@@ -9,6 +9,8 @@ package enum Signals {
     package static let interrupt = SIGINT
     /// What a service is told to end by.
     package static let termination = SIGTERM
+    /// What the system ends a process by that has computed for too long.
+    package static let timeExhausted = SIGXCPU
 
     private struct Watch {
         /// What to do at each signal that is watched.

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "CJavaScriptCore.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+static const char prelude[] = {
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc23-extensions"
+#embed "prelude.js"
+#pragma clang diagnostic pop
+    , 0};
+
+// MARK: The library
+
+// The interface as far as it is used (JSBase.h, JSValueRef.h, JSObjectRef.h, JSStringRef.h, JSContextRef.h).
+typedef const struct opaque_group *group_ref;
+typedef struct opaque_context *context_ref;
+typedef const struct opaque_value *value_ref;
+typedef struct opaque_value *object_ref;
+typedef struct opaque_string *string_ref;
+typedef struct opaque_class *class_ref;
+typedef value_ref function_callback(
+    context_ref, object_ref function, object_ref this, size_t count, const value_ref arguments[], value_ref *exception);
+
+// JSClassDefinition: none of its members but the name is set.
+struct class_definition {
+    int version;
+    unsigned attributes;
+    const char *name;
+    void *members[14];
+};
+
+static struct {
+    group_ref (*make_group)(void);
+    context_ref (*make_context)(group_ref, class_ref);
+    void (*release_context)(context_ref);
+    void (*collect)(context_ref);
+    class_ref (*make_class)(const struct class_definition *);
+    string_ref (*make_string)(const char *);
+    void (*release_string)(string_ref);
+    size_t (*most_bytes)(string_ref);
+    size_t (*get_bytes)(string_ref, char *, size_t);
+    value_ref (*evaluate)(context_ref, string_ref, object_ref, string_ref, int, value_ref *);
+    value_ref (*string_value)(context_ref, string_ref);
+    string_ref (*string_of)(context_ref, value_ref, value_ref *);
+    int (*boolean_of)(context_ref, value_ref);
+    void (*protect)(context_ref, value_ref);
+    object_ref (*make_function)(context_ref, string_ref, function_callback *);
+    object_ref (*object_of)(context_ref, value_ref, value_ref *);
+    value_ref (*call)(context_ref, object_ref, object_ref, size_t, const value_ref[], value_ref *);
+    group_ref group;
+    class_ref class;
+} engine;
+
+// One library by the names of its ABIs in Debian: with libsoup 3, 2, and GTK 4.
+static void *open_library(void) {
+#ifdef __APPLE__
+    return dlopen("/System/Library/Frameworks/JavaScriptCore.framework/JavaScriptCore", RTLD_NOW | RTLD_LOCAL);
+#else
+    static const char *const names[] = {
+        "libjavascriptcoregtk-4.1.so.0", "libjavascriptcoregtk-6.0.so.1", "libjavascriptcoregtk-4.0.so.18"};
+    void *handle = NULL;
+    for (size_t index = 0; !handle && index < sizeof names / sizeof names[0]; index++) handle = dlopen(names[index], RTLD_NOW | RTLD_LOCAL);
+    return handle;
+#endif
+}
+
+int divan_javascript_load(void) {
+    void *handle = open_library();
+    if (!handle) return DIVAN_JAVASCRIPT_MISSING;
+    struct {
+        void **place;
+        const char *name;
+    } symbols[] = {
+        {(void **)&engine.make_group, "JSContextGroupCreate"},
+        {(void **)&engine.make_context, "JSGlobalContextCreateInGroup"},
+        {(void **)&engine.release_context, "JSGlobalContextRelease"},
+        {(void **)&engine.collect, "JSGarbageCollect"},
+        {(void **)&engine.make_class, "JSClassCreate"},
+        {(void **)&engine.make_string, "JSStringCreateWithUTF8CString"},
+        {(void **)&engine.release_string, "JSStringRelease"},
+        {(void **)&engine.most_bytes, "JSStringGetMaximumUTF8CStringSize"},
+        {(void **)&engine.get_bytes, "JSStringGetUTF8CString"},
+        {(void **)&engine.evaluate, "JSEvaluateScript"},
+        {(void **)&engine.string_value, "JSValueMakeString"},
+        {(void **)&engine.string_of, "JSValueToStringCopy"},
+        {(void **)&engine.boolean_of, "JSValueToBoolean"},
+        {(void **)&engine.protect, "JSValueProtect"},
+        {(void **)&engine.make_function, "JSObjectMakeFunctionWithCallback"},
+        {(void **)&engine.object_of, "JSValueToObject"},
+        {(void **)&engine.call, "JSObjectCallAsFunction"},
+    };
+    for (size_t index = 0; index < sizeof symbols / sizeof symbols[0]; index++) {
+        *symbols[index].place = dlsym(handle, symbols[index].name);
+        if (!*symbols[index].place) return DIVAN_JAVASCRIPT_BROKEN;
+    }
+    // A global object of a class has a prototype of its own, which the prelude needs.
+    static const struct class_definition definition = {.name = "Global"};
+    engine.group = engine.make_group();
+    engine.class = engine.make_class(&definition);
+    return engine.group && engine.class ? 0 : DIVAN_JAVASCRIPT_BROKEN;
+}
+
+// MARK: Contexts
+
+struct divan_javascript {
+    context_ref context;
+    object_ref answer;
+};
+
+// The functions of I/O, which are those of the context that runs: one thread uses all contexts, and none calls another.
+static divan_javascript_exchange *exchange_lines;
+static void *exchange_owner;
+
+static value_ref value_of(context_ref context, const char *text) {
+    string_ref string = engine.make_string(text);
+    value_ref value = engine.string_value(context, string);
+    engine.release_string(string);
+    return value;
+}
+
+// The text of a value, allocated by malloc; NULL when the value has none, or memory is not enough.
+static char *text_of(context_ref context, value_ref value, size_t *count) {
+    value_ref exception = NULL;
+    string_ref string = value ? engine.string_of(context, value, &exception) : NULL;
+    if (!string) return NULL;
+    size_t most = engine.most_bytes(string);
+    char *text = malloc(most);
+    size_t written = text ? engine.get_bytes(string, text, most) : 0;
+    engine.release_string(string);
+    // The zero at the end is counted.
+    *count = written > 0 ? written - 1 : 0;
+    return text;
+}
+
+static value_ref run_exchange(
+    context_ref context, object_ref function, object_ref this, size_t count, const value_ref arguments[], value_ref *exception) {
+    (void)function, (void)this;
+    size_t length = 0;
+    char *text = count > 0 ? text_of(context, arguments[0], &length) : NULL;
+    if (!text) {
+        *exception = value_of(context, "There is no memory for the line.");
+        return NULL;
+    }
+    int is_last = count > 1 && engine.boolean_of(context, arguments[1]);
+    char *line = exchange_lines(text, length, is_last, exchange_owner);
+    free(text);
+    value_ref value = value_of(context, line);
+    free(line);
+    return value;
+}
+
+struct divan_javascript *divan_javascript_make(divan_javascript_exchange *exchange, void *owner) {
+    struct divan_javascript *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    exchange_lines = exchange;
+    exchange_owner = owner;
+    made->context = engine.make_context(engine.group, engine.class);
+    string_ref source = engine.make_string(prelude);
+    string_ref name = engine.make_string("prelude.js");
+    value_ref exception = NULL;
+    value_ref maker = engine.evaluate(made->context, source, NULL, name, 1, &exception);
+    engine.release_string(source);
+    engine.release_string(name);
+    object_ref function = maker ? engine.object_of(made->context, maker, &exception) : NULL;
+    value_ref argument = engine.make_function(made->context, NULL, run_exchange);
+    value_ref answer = function ? engine.call(made->context, function, NULL, 1, &argument, &exception) : NULL;
+    made->answer = answer ? engine.object_of(made->context, answer, &exception) : NULL;
+    if (!made->answer) {
+        divan_javascript_release(made);
+        return NULL;
+    }
+    engine.protect(made->context, made->answer);
+    return made;
+}
+
+void divan_javascript_release(struct divan_javascript *context) {
+    engine.collect(context->context);
+    engine.release_context(context->context);
+    free(context);
+}
+
+char *divan_javascript_answer(struct divan_javascript *context, const char *line, size_t *count) {
+    value_ref exception = NULL;
+    value_ref argument = value_of(context->context, line);
+    value_ref answer = engine.call(context->context, context->answer, NULL, 1, &argument, &exception);
+    return text_of(context->context, answer, count);
+}

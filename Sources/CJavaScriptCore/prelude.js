@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every context begins with: the functions that scripts of design documents call, and the commands of CouchDB's
+// query-server protocol.
+//
+//      command line ──► answer(line) ──► one line, or several: log lines first, the answer last
+//                          │
+//                          ├─ a call begins: all that scripts may change is made anew
+//                          ├─ the script runs: emit, log, send … write into the call; only getRow does I/O
+//                          └─ the call ends: what scripts have made is forgotten
+//
+// Nothing passes from one call to the next:
+// - All objects of the language are frozen, and so is the global object. A variable that a script does not declare goes to
+//   the call: the prototype of the global object is a proxy that keeps it there.
+// - The text of a function is compiled once, and evaluated anew by every call. So no variable that its text declares
+//   outlives a call, nor does a module.
+// - What could carry state past a call is removed: RegExp.$1 and its like, WeakRef, Atomics.
+// - As in CouchDB, a script compiles no further scripts: eval and Function refuse.
+//
+// It is one expression, a function of `exchange(text, isLast)`, which writes lines and returns the next one that is read. When
+// `isLast` is true, it ends the process instead of returning.
+(function (exchange) {
+    "use strict";
+
+    const { parse, stringify } = JSON;
+    const Compiled = Function;
+    const root = globalThis;
+    const scope = Object.getPrototypeOf(root);
+
+    // MARK: The call
+
+    let call = null;
+
+    // The call in progress. Callbacks that a script leaves behind run after it, and find none.
+    function current() {
+        if (call === null) throw new Error("The function has returned.");
+        return call;
+    }
+
+    function begin() {
+        call = {
+            globals: null, logs: [], rows: [], hasEmitted: false, modules: new Map(),
+            chunks: [], head: {}, hasHead: false, hasRows: false, isAtEnd: false,
+            offers: [], types: null, names: null, contentType: null,
+        };
+    }
+
+    // MARK: What scripts call
+
+    function text(value) {
+        return typeof value === "string" ? value : String(stringify(value));
+    }
+
+    const scriptFunctions = {
+        emit(key, value) {
+            current().rows.push([key, value]);
+            call.hasEmitted = true;
+        },
+        sum(values) {
+            let total = 0;
+            for (const index in values) total += values[index];
+            return total;
+        },
+        log(message) {
+            current().logs.push(stringify(["log", text(message)]));
+        },
+        toJSON: (value) => stringify(value),
+        isArray: (value) => Array.isArray(value),
+        provides(name, producer) {
+            current().offers.push([name, producer]);
+        },
+        registerType(name, ...types) {
+            current();
+            call.types ??= new Map(knownTypes);
+            call.names ??= new Map(knownNames);
+            register(call.types, call.names, name, types);
+        },
+        start(head) {
+            current().head = head || {};
+            call.hasHead = true;
+        },
+        send(chunk) {
+            current().chunks.push(String(chunk));
+        },
+        getRow,
+    };
+
+    // MARK: Errors
+
+    // An error that ends the command. A script may throw arrays of the same form, as CouchDB's may.
+    function refuse(name, reason) {
+        throw ["error", name, reason];
+    }
+
+    // What an exception says; a script may have thrown anything, and its getters may throw, too.
+    function description(error) {
+        try {
+            if (typeof error === "object" && error !== null && !(error instanceof Error)) return String(stringify(error));
+            return String(error);
+        } catch {
+            return "an exception that cannot be shown";
+        }
+    }
+
+    // The answer to a command that threw: ["error", name, reason]. CouchDB ends the process after ["fatal", …].
+    function failure(error) {
+        let parts;
+        let isFatal = false;
+        try {
+            if (Array.isArray(error) && (error[0] === "error" || error[0] === "fatal")) {
+                isFatal = error[0] === "fatal";
+                parts = [error[1], error[2]];
+            } else if (typeof error === "object" && error !== null && error.error && error.reason) {
+                parts = [error.error, error.reason];
+            } else if (typeof error === "object" && error !== null && error.name) {
+                parts = [error.name, description(error)];
+            }
+            if (parts) parts = [text(parts[0]), text(parts[1])];
+        } catch {
+            parts = undefined;
+        }
+        const line = stringify(["error", ...(parts ?? ["unnamed_error", description(error)])]);
+        if (isFatal) exchange([...(call?.logs ?? []), line].join("\n"), true);
+        return line;
+    }
+
+    // MARK: Functions and modules
+
+    // Functions by their texts and, in a design document, their modules.
+    const compiled = new Map();
+    const MOST_COMPILED = 256;
+
+    function compile(parameters, source) {
+        try {
+            return Compiled(parameters, `return (\n${source}\n)`);
+        } catch (error) {
+            // A semicolon after the function, or a second function.
+            try {
+                return Compiled(parameters, `return ${source.trimStart()}`);
+            } catch {
+                throw error;
+            }
+        }
+    }
+
+    // The text as an error quotes it.
+    function shown(source) {
+        return source.length > 1000 ? `${source.slice(0, 1000)}…` : source;
+    }
+
+    // Makes the function of a text anew, with `require` of a tree of modules.
+    function functionOf(source, tree, name) {
+        if (typeof source !== "string" || source === "") refuse("not_found", "missing function");
+        let make = compiled.get(source);
+        let result;
+        try {
+            if (make === undefined) {
+                make = compile("require", source);
+                if (compiled.size >= MOST_COMPILED) compiled.clear();
+                compiled.set(source, make);
+            }
+            result = make(tree === null ? undefined : (path) => moduleAt(path, [], tree));
+        } catch (error) {
+            if (Array.isArray(error) && error[0] === "error") throw error;
+            refuse("compilation_error", `${description(error)} (${shown(source)})`);
+        }
+        if (typeof result !== "function") {
+            refuse("compilation_error", `Expression does not eval to a function. (${shown(source)})`);
+        }
+        return result;
+    }
+
+    // The exports of a module: `path` is seen from the module in `place`, an array of names.
+    function moduleAt(path, place, tree) {
+        const names = String(path).split("/");
+        const isRelative = names[0] === "." || names[0] === "..";
+        const full = isRelative ? place.slice(0, -1) : [];
+        if (isRelative && place.length === 0) refuse("invalid_require_path", `Object has no parent: ${path}`);
+        for (const name of names) {
+            if (name === ".") continue;
+            if (name !== "..") full.push(name);
+            else if (full.length === 0) refuse("invalid_require_path", `Object has no parent: ${path}`);
+            else full.pop();
+        }
+        let source = tree;
+        for (const name of full) {
+            if (typeof source !== "object" || source === null || !Object.hasOwn(source, name)) {
+                refuse("invalid_require_path", `Object has no property "${name}": ${path}`);
+            }
+            source = source[name];
+        }
+        if (typeof source !== "string") {
+            refuse("invalid_require_path", `Must require a JavaScript string, not: ${typeof source}`);
+        }
+        return exportsOf(source, full, tree, path);
+    }
+
+    function exportsOf(source, place, tree, path) {
+        const id = place.join("/");
+        const known = current().modules.get(id);
+        if (known) return known.exports;
+        const module = { id, exports: {} };
+        // Before it is evaluated, so that modules may require each other.
+        call.modules.set(id, module);
+        try {
+            let make = compiled.get(`module ${id}`);
+            if (make === undefined) {
+                make = Compiled("module", "exports", "require", source);
+                compiled.set(`module ${id}`, make);
+            }
+            make.call(module.exports, module, module.exports, (name) => moduleAt(name, place, tree));
+        } catch (error) {
+            if (Array.isArray(error) && error[0] === "error") throw error;
+            refuse("compilation_error", `Module require('${path}') raised error ${description(error)}`);
+        }
+        return module.exports;
+    }
+
+    // MARK: Views
+
+    const views = { sources: [], tree: null, config: {} };
+
+    // A view's function that throws emits nothing, and the log says so; unless it threw what ends the command.
+    function endViewError(error, id) {
+        if (error === "fatal_error") refuse("map_runtime_error", "function raised 'fatal_error'");
+        let isFatal = false;
+        try {
+            isFatal = Array.isArray(error) && error[0] === "fatal";
+        } catch {}
+        if (isFatal) throw error;
+        const document = id === undefined ? "" : ` with doc._id ${description(id)}`;
+        scriptFunctions.log(`function raised exception ${description(error)}${document}`);
+    }
+
+    function mapDocument(document, line) {
+        const id = document?._id;
+        const answers = [];
+        for (const [index, source] of views.sources.entries()) {
+            call.rows = [];
+            call.globals = null;
+            call.modules.clear();
+            try {
+                // Each function has a document of its own, since the one before may have changed it.
+                functionOf(source, views.tree)(index === 0 ? document : parse(line)[1]);
+                answers.push(stringify(call.rows));
+            } catch (error) {
+                endViewError(error, id);
+                answers.push("[]");
+            }
+        }
+        return `[${answers.join(",")}]`;
+    }
+
+    function reduce(sources, keys, values, isRereduce, inputLength) {
+        const answers = sources.map((source, index) => {
+            const isLast = index + 1 === sources.length;
+            call.globals = null;
+            try {
+                const copies = isLast ? [keys, values] : parse(stringify([keys, values]));
+                return stringify(functionOf(source, null)(copies[0], copies[1], isRereduce)) ?? "null";
+            } catch (error) {
+                if (Array.isArray(error) && error[1] === "compilation_error") throw error;
+                endViewError(error);
+                return "null";
+            }
+        });
+        const output = `[${answers.join(",")}]`;
+        const limit = views.config?.reduce_limit;
+        const codeLength = sources.reduce((total, source) => total + String(source).length, 0);
+        if (limit && output.length > 4096 && output.length * 2 > inputLength - codeLength) {
+            const reason = "Reduce output must shrink more rapidly: "
+                + `input size: ${inputLength - codeLength} output size: ${output.length}`;
+            if (limit !== "log") refuse("reduce_overflow_error", reason);
+            scriptFunctions.log(`reduce_overflow_error: ${reason}`);
+        }
+        return `[true,${output}]`;
+    }
+
+    // MARK: Types of content
+
+    const knownTypes = new Map();
+    const knownNames = new Map();
+
+    function register(types, names, name, list) {
+        types.set(name, list);
+        for (const type of list) names.set(type, name);
+    }
+
+    for (const [name, ...types] of [
+        ["all", "*/*"],
+        ["text", "text/plain; charset=utf-8", "txt"],
+        ["html", "text/html; charset=utf-8"],
+        ["xhtml", "application/xhtml+xml", "xhtml"],
+        ["xml", "application/xml", "text/xml", "application/x-xml"],
+        ["js", "text/javascript", "application/javascript", "application/x-javascript"],
+        ["css", "text/css"],
+        ["ics", "text/calendar"],
+        ["csv", "text/csv"],
+        ["rss", "application/rss+xml"],
+        ["atom", "application/atom+xml"],
+        ["yaml", "application/x-yaml", "text/yaml"],
+        ["multipart_form", "multipart/form-data"],
+        ["url_encoded_form", "application/x-www-form-urlencoded"],
+        ["json", "application/json", "text/x-json"],
+    ]) register(knownTypes, knownNames, name, types);
+
+    // The parts of "text/html;level=1;q=0.5".
+    function mediaRange(value) {
+        const [full, ...rest] = value.split(";").map((part) => part.trim());
+        const [type, subtype = "*"] = (full === "*" ? "*/*" : full).split("/");
+        const parameters = new Map(rest.map((part) => part.split("=").map((word) => word.trim())));
+        const quality = Number.parseFloat(parameters.get("q") ?? "1");
+        return { type, subtype, parameters, quality: quality >= 0 && quality <= 1 ? quality : 1 };
+    }
+
+    // How well a range of an Accept header fits a type: more parts that are equal fit better; -1 when it does not.
+    function fitness(type, range) {
+        const isFitting = (mine, theirs) => mine === theirs || mine === "*" || theirs === "*";
+        if (!isFitting(type.type, range.type) || !isFitting(type.subtype, range.subtype)) return -1;
+        let score = (type.type === range.type ? 100 : 0) + (type.subtype === range.subtype ? 10 : 0);
+        for (const [name, value] of type.parameters) if (name !== "q" && range.parameters.get(name) === value) score++;
+        return score;
+    }
+
+    // The type that an Accept header likes best; the first of equals.
+    function bestType(types, accept) {
+        const ranges = accept.split(",").map(mediaRange);
+        let best = { score: -1, quality: 0, type: null };
+        for (const type of types) {
+            const parsed = mediaRange(type);
+            for (const range of ranges) {
+                const score = fitness(parsed, range);
+                if (score > best.score || score === best.score && score >= 0 && range.quality > best.quality) {
+                    best = { score, quality: range.quality, type };
+                }
+            }
+        }
+        return best.quality > 0 ? best.type : null;
+    }
+
+    // Runs the function that was given for the type that the client asks for.
+    function produce(request, designDocument) {
+        const types = call.types ?? knownTypes;
+        const names = call.names ?? knownNames;
+        const accept = request?.headers?.Accept;
+        const offered = call.offers.map(([name]) => types.get(name) ?? []);
+        let name = null;
+        if (request?.query?.format) {
+            name = request.query.format;
+            call.contentType = types.get(name)?.[0] ?? null;
+        } else if (accept) {
+            call.contentType = bestType(offered.flat(), String(accept));
+            name = names.get(call.contentType) ?? null;
+        } else {
+            name = call.offers[0][0];
+            call.contentType = offered[0][0] ?? null;
+        }
+        const offer = call.offers.find(([offeredName]) => offeredName === name);
+        if (offer) return offer[1].call(designDocument);
+        const list = call.offers.map(([offeredName], index) => offered[index].join(", ") || offeredName).join(", ");
+        return refuse("not_acceptable", `Content-Type ${accept || name} not supported, try one of: ${list}`);
+    }
+
+    // MARK: Shows, lists, updates
+
+    function wrapped(response) {
+        return typeof response === "string" ? { body: response } : response;
+    }
+
+    function isResponse(response) {
+        return typeof response === "object" && response !== null && !Array.isArray(response);
+    }
+
+    function withContentType(response) {
+        response.headers = response.headers || {};
+        if (call.contentType) response.headers["Content-Type"] = response.headers["Content-Type"] || call.contentType;
+        return response;
+    }
+
+    function exchangeRow(label, head) {
+        const line = stringify(head === undefined ? [label, call.chunks] : [label, call.chunks, head]);
+        const lines = [...call.logs, line].join("\n");
+        call.logs = [];
+        call.chunks = [];
+        call.hasHead = false;
+        return parse(exchange(lines));
+    }
+
+    function getRow() {
+        if (current().isAtEnd) return null;
+        let row;
+        if (!call.hasRows) {
+            call.hasRows = true;
+            row = exchangeRow("start", withContentType(call.head));
+        } else {
+            row = exchangeRow("chunks", call.hasHead ? call.head : undefined);
+        }
+        if (row[0] === "list_end") {
+            call.isAtEnd = true;
+            return null;
+        }
+        if (row[0] !== "list_row") throw ["fatal", "list_error", `not a row '${description(row[0])}'`];
+        return row[1];
+    }
+
+    // An error of a function that renders; those that have CouchDB's form are what they are.
+    function endRenderError(error) {
+        let hasForm = false;
+        try {
+            hasForm = Array.isArray(error) && (error[0] === "error" || error[0] === "fatal")
+                || isResponse(error) && Boolean(error.error && error.reason);
+        } catch {}
+        if (hasForm) throw error;
+        let stack = "";
+        try {
+            if (error instanceof Error) stack = ` \nstacktrace: ${error.stack}`;
+        } catch {}
+        const message = `function raised error: ${description(error)}${stack}`;
+        scriptFunctions.log(message);
+        refuse("render_error", message);
+    }
+
+    function runShow(script, designDocument, args) {
+        try {
+            let response = wrapped(script.apply(designDocument, args) || {});
+            if (call.chunks.length > 0) {
+                response.headers = response.headers || {};
+                Object.assign(response.headers, call.head.headers);
+                response.body = call.chunks.join("") + (response.body || "");
+                call.chunks = [];
+            }
+            if (call.offers.length > 0) {
+                const provided = wrapped(produce(args[1], designDocument) || {});
+                const body = (response.body || "") + call.chunks.join("") + (provided.body || "");
+                response = withContentType({ ...response, ...provided, body });
+            }
+            if (!isResponse(response)) refuse("render_error", "undefined response from show function");
+            return stringify(["resp", response]);
+        } catch (error) {
+            if (args[0] === null && args[1]?.path?.length > 5) refuse("not_found", "document not found");
+            return endRenderError(error);
+        }
+    }
+
+    function runUpdate(script, designDocument, args) {
+        try {
+            if (args[1]?.method === "GET") refuse("method_not_allowed", "Update functions do not allow GET");
+            const [document, answered] = script.apply(designDocument, args);
+            const response = wrapped(answered);
+            if (!isResponse(response)) refuse("render_error", "undefined response from update function");
+            return stringify(["up", document, response]);
+        } catch (error) {
+            return endRenderError(error);
+        }
+    }
+
+    function runList(script, designDocument, args) {
+        try {
+            let tail = script.apply(designDocument, args);
+            if (call.offers.length > 0) tail = produce(args[1], designDocument);
+            if (!call.hasRows) getRow();
+            if (tail !== undefined) call.chunks.push(tail);
+            return stringify(call.hasHead ? ["end", call.chunks, call.head] : ["end", call.chunks]);
+        } catch (error) {
+            return endRenderError(error);
+        }
+    }
+
+    // MARK: Filters, validation, rewriting
+
+    // The function is made anew for each document, as it is for a map.
+    function filterEach(make, documents, isPassing) {
+        const answers = documents.map((document) => {
+            call.hasEmitted = false;
+            call.globals = null;
+            call.modules.clear();
+            return Boolean(isPassing(make(), document));
+        });
+        return stringify([true, answers]);
+    }
+
+    function runValidation(script, designDocument, args) {
+        try {
+            script.apply(designDocument, args);
+            return "1";
+        } catch (error) {
+            if (error instanceof Error || Array.isArray(error)) throw error;
+            return stringify(error) ?? refuse("unnamed_error", description(error));
+        }
+    }
+
+    function runRewrite(script, designDocument, args) {
+        try {
+            const result = script.apply(designDocument, args);
+            if (!result) return stringify(["no_dispatch_rule"]);
+            return stringify(["ok", typeof result === "string" ? { path: result, method: args[0]?.method } : result]);
+        } catch (error) {
+            return endRenderError(error);
+        }
+    }
+
+    const kinds = {
+        shows: (make, document, args) => runShow(make(), document, args),
+        lists: (make, document, args) => runList(make(), document, args),
+        updates: (make, document, args) => runUpdate(make(), document, args),
+        validate_doc_update: (make, document, args) => runValidation(make(), document, args),
+        rewrites: (make, document, args) => runRewrite(make(), document, args),
+        filters: (make, document, args) =>
+            filterEach(make, args[0], (script, one) => script.call(document, one, args[1])),
+        views: (make, document, args) =>
+            filterEach(make, args[0], (script, one) => {
+                script.call(undefined, one);
+                return call.hasEmitted;
+            }),
+    };
+
+    // MARK: Commands
+
+    let designDocument = null;
+
+    function frozen(value) {
+        if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+            Object.freeze(value);
+            for (const name of Object.keys(value)) frozen(value[name]);
+        }
+        return value;
+    }
+
+    function runDesignFunction(id, path, args) {
+        if (designDocument === null) throw ["fatal", "query_protocol_error", `uncached design doc: ${id}`];
+        if (!Object.hasOwn(kinds, path[0])) {
+            throw ["fatal", "unknown_command", `unknown ddoc command '${description(path[0])}'`];
+        }
+        let source = designDocument;
+        for (const name of path) {
+            if (typeof source !== "object" || source === null || !Object.hasOwn(source, name)) {
+                refuse("not_found", `missing ${path[0]} function ${path.at(-1)} on design doc ${id}`);
+            }
+            source = source[name];
+        }
+        return kinds[path[0]](() => functionOf(source, designDocument), designDocument, args);
+    }
+
+    const commands = {
+        reset(line, config) {
+            compiled.clear();
+            Object.assign(views, { sources: [], tree: null, config: config ?? {} });
+            return "true";
+        },
+        add_lib(line, library) {
+            views.tree = frozen({ views: { lib: library } });
+            return "true";
+        },
+        add_fun(line, source) {
+            functionOf(source, views.tree);
+            views.sources.push(source);
+            return "true";
+        },
+        map_doc: (line, document) => mapDocument(document, line),
+        reduce: (line, sources, rows) =>
+            reduce(sources, rows.map((row) => row[0]), rows.map((row) => row[1]), false, line.length),
+        rereduce: (line, sources, values) => reduce(sources, null, values, true, line.length),
+        ddoc(line, id, ...rest) {
+            if (id !== "new") return runDesignFunction(id, rest[0], rest[1]);
+            compiled.clear();
+            designDocument = frozen(rest[1]);
+            return "true";
+        },
+    };
+
+    function answer(line) {
+        begin();
+        let result;
+        try {
+            const [name, ...args] = parse(line);
+            if (!Object.hasOwn(commands, name)) throw ["fatal", "unknown_command", `unknown command '${description(name)}'`];
+            result = commands[name](line, ...args);
+        } catch (error) {
+            result = failure(error);
+        }
+        const { logs } = call;
+        call = null;
+        return logs.length === 0 ? result : `${logs.join("\n")}\n${result}`;
+    }
+
+    // MARK: Sealing
+
+    for (const [name, value] of Object.entries(scriptFunctions)) {
+        Object.defineProperty(root, name, { value, configurable: true });
+    }
+    for (const name of ["Atomics", "FinalizationRegistry", "SharedArrayBuffer", "WeakRef", "WebAssembly", "console"]) {
+        delete root[name];
+    }
+    // RegExp.$1, RegExp.input, …: what the last match found, in whichever script.
+    for (const name of Object.getOwnPropertyNames(RegExp)) {
+        if (!["prototype", "length", "name", "escape"].includes(name)) delete RegExp[name];
+    }
+    const syntaxes = [function () {}, function* () {}, async function () {}, async function* () {}];
+    for (const one of syntaxes) {
+        const prototype = Object.getPrototypeOf(one);
+        const refuses = function () {
+            throw new EvalError("Scripts of design documents cannot compile scripts.");
+        };
+        refuses.prototype = prototype;
+        Object.defineProperty(prototype, "constructor", { value: refuses, configurable: true });
+        if (prototype === Function.prototype) Object.defineProperty(root, "Function", { value: refuses, configurable: true });
+    }
+    Object.defineProperty(root, "eval", {
+        value() {
+            throw new EvalError("Scripts of design documents cannot compile scripts.");
+        },
+        configurable: true,
+    });
+
+    // Once a prototype is frozen, an assignment to a property of that name on an object that inherits from it would fail, too.
+    // As an accessor it makes the object's own property, as scripts expect.
+    const OVERRIDDEN = ["constructor", "toString", "toLocaleString", "valueOf", "toJSON", "name", "message"];
+
+    function letOverride(prototype, name) {
+        const known = Object.getOwnPropertyDescriptor(prototype, name);
+        if (!known?.configurable || !("value" in known)) return;
+        Object.defineProperty(prototype, name, {
+            get: () => known.value,
+            set(value) {
+                if (this === prototype) throw new TypeError(`${name} is read-only.`);
+                Object.defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true });
+            },
+            enumerable: false,
+            configurable: false,
+        });
+    }
+
+    const seen = new Set();
+
+    function seal(value) {
+        if ((typeof value !== "object" && typeof value !== "function") || value === null || seen.has(value)) return;
+        seen.add(value);
+        const names = Reflect.ownKeys(value);
+        // Objects with a constructor are prototypes.
+        if (Object.hasOwn(value, "constructor")) {
+            for (const name of value === Object.prototype ? names : OVERRIDDEN) letOverride(value, name);
+        }
+        if (value !== root && value !== scope) Object.freeze(value);
+        seal(Object.getPrototypeOf(value));
+        for (const name of names) {
+            const property = Object.getOwnPropertyDescriptor(value, name);
+            seal(property.value);
+            seal(property.get);
+            seal(property.set);
+        }
+    }
+
+    const hidden = [
+        [].values(), new Map().entries(), new Set().values(), ""[Symbol.iterator](), "".matchAll(/x/g),
+        [].values().map?.((item) => item), root.Iterator?.from?.({ next() {} }), (function* () {})(), (async function* () {})(),
+        new Intl.Segmenter().segment("a"), new Intl.Segmenter().segment("a")[Symbol.iterator](),
+    ];
+    for (const one of [root, ...syntaxes, ...hidden]) seal(one);
+
+    // Variables that a script does not declare belong to the call.
+    const undeclared = new Proxy(Object.create(null), {
+        has: (target, name) => (call?.globals?.has(name) ?? false) || name in Object.prototype,
+        get: (target, name) => (call?.globals?.has(name) ? call.globals.get(name) : Object.prototype[name]),
+        set(target, name, value) {
+            current().globals ??= new Map();
+            call.globals.set(name, value);
+            return true;
+        },
+        deleteProperty: (target, name) => call?.globals?.delete(name) ?? true,
+        getPrototypeOf: () => null,
+        setPrototypeOf: () => false,
+        defineProperty: () => false,
+        getOwnPropertyDescriptor: () => undefined,
+        ownKeys: () => [],
+    });
+    // The global object itself keeps its prototype for good; it was made with one of its own, which does not.
+    Object.setPrototypeOf(scope, undeclared);
+    Object.freeze(scope);
+    Object.freeze(root);
+    if (!Object.isFrozen(root)) throw new Error("The global object cannot be frozen.");
+
+    return answer;
+})

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+internal import DivanSystem
+internal import Synchronization
+
+/// A process that runs scripts, and the conversation with it: a command goes out, an answer comes back.
+///
+///     ask ──► send ⇄ receive ──► a line that is no log line: the answer
+///               │
+///               ├─ the deadline passes              the process is killed, timeLimit
+///               ├─ every 20 ms: too much memory?    the process is killed, memoryLimit
+///               ├─ more bytes than allowed          the process is killed, answerLimit
+///               └─ the process ended                what its end says
+///
+/// After any of these the worker is over, and another one takes its place. An error that a script makes is an answer: the worker goes on.
+///
+/// State: the bytes that were received and not looked at, guarded by the mutex, which is held during a command.
+package final class JavaScriptWorker: Sendable {
+    /// How often memory is looked at. A script allocates some 50 MB in this time.
+    private static let watch = Duration.milliseconds(20)
+
+    private struct State {
+        var unread: [UInt8] = []
+        /// How many of them have no end of a line.
+        var looked = 0
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        var lookedAt = ContinuousClock.now
+        var isOver = false
+
+        /// Takes the next line, without its end; nil when it is not whole yet.
+        mutating func nextLine() -> [UInt8]? {
+            guard let end = unread[looked...].firstIndex(of: UInt8(ascii: "\n")) else {
+                looked = unread.count
+                return nil
+            }
+            let line = Array(unread[..<end])
+            unread.removeFirst(end + 1)
+            looked = 0
+            return line
+        }
+    }
+
+    private let process: PairedProcess
+    private let limits: JavaScriptLimits
+    /// What the process may have of memory: what the engine takes, and what scripts may.
+    private let mostMemory: Int
+    private let state = Mutex(State())
+
+    /// Starts a worker.
+    ///
+    /// - Parameters:
+    ///   - program: The path of `divan-javascript`.
+    ///   - limits: What scripts may take.
+    /// - Throws: `JavaScriptError.Code.unavailable` when the program does not start.
+    package init(program: String, limits: JavaScriptLimits) throws(JavaScriptError) {
+        let seconds = min(max(limits.time.components.seconds, 1), 86_400)
+        let arguments = ["--memory", "\(limits.megabytes)", "--time", "\(seconds)"]
+        do {
+            // A process that crashes, as one without memory does, is not to spend time on showing where.
+            process = try PairedProcess(
+                program, arguments + (limits.usesJIT ? ["--jit"] : []),
+                environment: ["SWIFT_BACKTRACE=enable=no"])
+        } catch {
+            throw .noProgram(program)
+        }
+        self.limits = limits
+        mostMemory = (limits.megabytes + 24) << 20
+    }
+
+    /// The number of the process.
+    package var processNumber: Int32 { process.number }
+
+    /// Whether the process has ended, or is to be used no more.
+    package var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// Ends the process.
+    package func end() {
+        process.end()
+        state.withLock { $0.isOver = true }
+    }
+
+    /// Sends a command and waits for the answer.
+    ///
+    /// - Parameter command: JSON in one line, such as `["map_doc",{"_id":"a"}]`.
+    /// - Returns: The answer, and what the script logged.
+    /// - Throws: `JavaScriptError`. Its code is `script` for an answer that is an error, and the worker goes on then.
+    package func ask(_ command: [UInt8]) throws(JavaScriptError) -> JavaScriptAnswer {
+        try state.withLock { state throws(JavaScriptError) in
+            guard !state.isOver else { throw .workerFailed }
+            do throws(JavaScriptError) {
+                return try converse(command, &state)
+            } catch  where error.code == .script {
+                throw error
+            } catch {
+                state.isOver = true
+                process.end()
+                throw error
+            }
+        }
+    }
+
+    private func converse(
+        _ command: [UInt8], _ state: inout State
+    ) throws(JavaScriptError) -> JavaScriptAnswer {
+        let line = command + [UInt8(ascii: "\n")]
+        let deadline = ContinuousClock.now + limits.time
+        var answer = JavaScriptAnswer()
+        var sent = 0
+        var received = state.unread.count
+        while true {
+            while let text = state.nextLine() {
+                if try answer.take(text) { return answer }
+            }
+            guard received <= limits.answer else { throw .answerLimit(limits.answer) }
+            try wait(until: deadline, orRoom: sent < line.count, &state)
+            if sent < line.count { sent += send(line.span.extracting(droppingFirst: sent)) }
+            received += try receive(&state)
+        }
+    }
+
+    /// Sends what there is room for. To a process that has ended nothing can be sent; what it said before is still to be received,
+    /// and then its end.
+    private func send(_ bytes: Span<UInt8>) -> Int {
+        do {
+            return try process.send(bytes)
+        } catch {
+            return bytes.count
+        }
+    }
+
+    /// Waits until the process has something to say or takes more; looks at its memory from time to time.
+    private func wait(
+        until deadline: ContinuousClock.Instant, orRoom: Bool, _ state: inout State
+    ) throws(JavaScriptError) {
+        while true {
+            let now = ContinuousClock.now
+            guard now < deadline else { throw .timeLimit(limits.time) }
+            if now - state.lookedAt >= Self.watch {
+                state.lookedAt = now
+                if let memory = process.ownMemory, memory > mostMemory {
+                    throw .memoryLimit(limits.megabytes)
+                }
+            }
+            let pause = min(deadline - now, Self.watch)
+            // Rounded up, so that it does not spin in the last millisecond.
+            let milliseconds = Int(pause / .milliseconds(1)) + 1
+            if process.wait(orRoom: orRoom, milliseconds: milliseconds) { return }
+        }
+    }
+
+    /// Takes what has come; throws when the process has ended.
+    private func receive(_ state: inout State) throws(JavaScriptError) -> Int {
+        let count: Int?
+        do {
+            count = try process.receive(into: &state.piece)
+        } catch {
+            throw reasonOfEnd()
+        }
+        guard let count else { return 0 }
+        guard count > 0 else { throw reasonOfEnd() }
+        state.unread += state.piece[..<count]
+        return count
+    }
+
+    /// What the end of a process says. An engine that finds no memory ends it by one of several signals.
+    private func reasonOfEnd() -> JavaScriptError {
+        switch process.ended() {
+        case .exit(2): .noEngine
+        case .exit(3): .memoryLimit(limits.megabytes)
+        case .exit: .workerFailed
+        case .signal(Signals.timeExhausted): .timeLimit(limits.time)
+        case .signal: .memoryLimit(limits.megabytes)
+        }
+    }
+}

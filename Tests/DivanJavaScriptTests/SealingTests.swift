@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanJSON
+import DivanJavaScript
+import DivanTestSupport
+import Foundation
+import Testing
+
+/// What a script leaves behind, and what it can reach: nothing.
+@Suite(.enabled(if: Engine.isHere, Engine.need), .timeLimit(.minutes(5)))
+struct SealingTests {
+    /// What a second call sees of the first.
+    private func second(_ source: String) throws -> String {
+        let worker = try Worker()
+        try worker.add(source)
+        try worker.ask(#"["map_doc",{"_id":"a","is_first":true}]"#)
+        return try worker.ask(#"["map_doc",{"_id":"b"}]"#)
+    }
+
+    @Test(arguments: [
+        "function(doc) { if (doc.is_first) leak = 1; emit(typeof leak, 1) }",
+        "function(doc) { if (doc.is_first) this.leak = 1; emit(typeof leak, 1) }",
+        "function(doc) { if (doc.is_first) globalThis.leak = 1; emit(typeof globalThis.leak, 1) }",
+        "function(doc) { if (doc.is_first) try { Object.defineProperty(globalThis, 'leak', {value: 1}) } catch {}; emit(typeof leak, 1) }",
+        "function(doc) { if (doc.is_first) Array.prototype.leak = 1; emit(typeof [].leak, 1) }",
+        "function(doc) { if (doc.is_first) ({}).__proto__.leak = 1; emit(typeof ({}).leak, 1) }",
+        "function(doc) { if (doc.is_first) Object.getPrototypeOf(function*() {}()).leak = 1; emit(typeof function*() {}().leak, 1) }",
+        "function(doc) { if (doc.is_first) emit.leak = 1; emit(typeof emit.leak, 1) }",
+        "function(doc) { if (doc.is_first) JSON.leak = Math.leak = 1; emit(typeof (JSON.leak || Math.leak), 1) }",
+        "function(doc) { if (doc.is_first) Object.setPrototypeOf(globalThis, {leak: 1}); emit(typeof leak, 1) }",
+        "(function() { var leak; return function(doc) { emit(typeof leak, 1); leak = 1 } })()",
+        "function f(doc) { emit(typeof f.leak, 1); f.leak = 1 }",
+        "function(doc) { if (doc.is_first) /a(b)/.test('ab'); emit(typeof (RegExp.$1 || RegExp.lastMatch || RegExp.input || undefined), 1) }",
+        "function(doc) { if (doc.is_first) (async function() { await 1; leak = 1; emit(2, 2) })(); emit(typeof leak, 1) }",
+        "function(doc) { if (doc.is_first) require('views/lib/x'); emit('undefined', 1) }",
+    ])
+    func `nothing passes from one document to the next`(source: String) throws {
+        #expect(try second(source) == #"[[["undefined",1]]]"#)
+    }
+
+    @Test func `a module is made anew for each document`() throws {
+        let worker = try Worker()
+        try worker.ask(#"["add_lib",{"m":"var n = 0; exports.next = function() { return ++n }"}]"#)
+        try worker.add(
+            "function(doc) { require('views/lib/m').next(); emit(require('views/lib/m').next(), 1) }"
+        )
+        #expect(try worker.ask(#"["map_doc",{}]"#) == "[[[2,1]]]")
+        #expect(try worker.ask(#"["map_doc",{}]"#) == "[[[2,1]]]")
+    }
+
+    @Test func `functions do not change each other's documents`() throws {
+        let worker = try Worker()
+        try worker.add("function(doc) { doc.n = 2; doc.a.push(1); emit(doc.n, doc.a) }")
+        try worker.add("function(doc) { emit(doc.n, doc.a) }")
+        #expect(try worker.ask(#"["map_doc",{"n":1,"a":[]}]"#) == "[[[2,[1]]],[[1,[]]]]")
+        let reduce =
+            #"["reduce",["function(k,v){v[0].push(1);return v}","function(k,v){return v}"],[[null,[]]]]"#
+        #expect(try worker.ask(reduce) == "[true,[[[1]],[[]]]]")
+    }
+
+    @Test func `a design document does not change, and does not see others`() throws {
+        let worker = try Worker()
+        let show =
+            #"{"shows":{"s":"function() { this.n = (this.n || 0) + 1; leak = 1; return String(this.n) + typeof globalThis.x }"}}"#
+        try worker.learn(show)
+        try worker.ask(#"["ddoc","new","_design/e",\#(show)]"#)
+        for id in ["_design/d", "_design/d", "_design/e"] {
+            #expect(
+                try worker.ask(#"["ddoc","\#(id)",["shows","s"],[{},{}]]"#)
+                    == #"["resp",{"body":"undefinedundefined"}]"#)
+        }
+    }
+
+    @Test func `objects of a script's own may have any member`() throws {
+        let worker = try Worker()
+        try worker.add(
+            """
+            function(doc) {
+                function Point() {}
+                Point.prototype.toString = function() { return 'point' };
+                Point.prototype.constructor = Point;
+                var own = {}; own.hasOwnProperty = 1; own.valueOf = 2; own.__proto__ = null;
+                var error = new Error('a'); error.name = 'Mine'; error.message = 'b';
+                emit(String(new Point()), [own.hasOwnProperty, String(error)]);
+            }
+            """)
+        #expect(try worker.ask(#"["map_doc",{}]"#) == #"[[["point",[1,"Mine: b"]]]]"#)
+    }
+
+    @Test func `variables that a script does not declare work within a call`() throws {
+        let worker = try Worker()
+        try worker.add(
+            "function(doc) { for (i = 0; i < 2; i++) { n = i * 2; emit(i, n) } emit(typeof n, typeof i) }"
+        )
+        #expect(try worker.ask(#"["map_doc",{}]"#) == #"[[[0,0],[1,2],["number","number"]]]"#)
+    }
+
+    @Test func `times are those of UTC`() throws {
+        let worker = try Worker()
+        try worker.add(
+            "function(doc) { emit(new Date(0).getHours(), new Date(2020, 0, 1).toISOString()) }")
+        #expect(try worker.ask(#"["map_doc",{}]"#) == #"[[[0,"2020-01-01T00:00:00.000Z"]]]"#)
+    }
+
+    @Test(.enabled(if: Machine.has("/proc/self/status"), "It needs /proc."))
+    func `the process is bounded and filtered`() throws {
+        let worker = try Worker()
+        try worker.ask(#"["reset"]"#)
+        let folder = "/proc/\(worker.worker.processNumber)"
+        let status = try String(contentsOfFile: folder + "/status", encoding: .utf8)
+        #if arch(x86_64) || arch(arm64)
+        #expect(status.contains("\nSeccomp:\t2\n"))
+        #endif
+        #expect(status.contains("\nNoNewPrivs:\t1\n"))
+        let limits = try String(contentsOfFile: folder + "/limits", encoding: .utf8)
+        for name in ["Max cpu time", "Max address space", "Max core file size"] {
+            let line = limits.split(separator: "\n").first { $0.hasPrefix(name) }
+            #expect(
+                line?.dropFirst(name.count).trimmingCharacters(in: .whitespaces).hasPrefix(
+                    "unlimited") == false, "\(name)")
+        }
+        // The socket, nothing, and what the engine opens: its memory and its chance, which it reads, and an event.
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder + "/fd") {
+            let target = try FileManager.default.destinationOfSymbolicLink(
+                atPath: folder + "/fd/" + name)
+            #expect(
+                ["socket:", "/dev/null", "/dev/urandom", "/proc/", "anon_inode:"].contains {
+                    target.hasPrefix($0)
+                }, "\(target)")
+        }
+    }
+}
