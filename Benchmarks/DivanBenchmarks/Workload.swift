@@ -88,12 +88,22 @@ struct Workload: Sendable {
                     name: "read_under_writes", work: "read_under_writes", ids: .generated,
                     operations: min(count, 50_000), start: .copy, floors: .none),
             ]
+            + writers(count)
             + json(count)
             + conflicts(min(10_000, count))
             + indexes(count)
             + lives(count)
             + keys(count)
             + wire(count)
+    }
+
+    /// Durable commits of one document, by as many threads at once; the floor's one thread does as many.
+    private static func writers(_ count: Int) -> [Workload] {
+        [1, 2, 4, 8, 16, 32, 64].map { threads in
+            Workload(
+                name: "write_many_\(threads)", work: "write_many_\(threads)", ids: .generated,
+                operations: min(4096, count), start: .nothing, floors: .plain)
+        }
     }
 
     /// Live documents, notifications, attachments, compaction and expiration.

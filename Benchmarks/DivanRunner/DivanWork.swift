@@ -25,8 +25,11 @@ struct DivanWork {
         options.create = true
         options.storageEngine = storageEngine
         options.encryptionKey = key
+        let writers = writers(of: work)
+        if writers != nil { options.durability = .full }
         let database = try Database.open(at: directory, options: options)
         defer { database.close() }
+        if let writers { return try writeMany(database, writers) }
         switch work {
         case "insert_batch":
             return try measuring { try insert(into: database, Self.documentsPerTransaction) }

@@ -14,6 +14,15 @@ struct Latencies {
         values.append(Double(seconds) * 1e3 + Double(attoseconds) / 1e15)
     }
 
+    mutating func add(_ other: Latencies) { values += other.values }
+
+    /// Adds how long `work` takes.
+    mutating func measure(_ work: () throws -> Void) rethrows {
+        let start = ContinuousClock.now
+        try work()
+        add(ContinuousClock.now - start)
+    }
+
     /// The value that a share of all does not exceed.
     func percentile(_ share: Double) -> Double {
         guard !values.isEmpty else { return 0 }

@@ -52,6 +52,8 @@ typedef struct {
     const Input *input;
     uint64_t operations;
     uint64_t per_transaction;
+    // Whether each commit waits until it would survive a power loss.
+    bool is_durable;
 } Work;
 
 // Each function does `work->operations` operations and returns a number that depends on all of them,

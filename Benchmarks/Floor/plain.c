@@ -10,6 +10,7 @@ static sqlite3 *database;
 
 static void open_plain(const Work *work) {
     database = sql_open(work->directory, "", "");
+    if (work->is_durable) sql_run(database, "PRAGMA synchronous = FULL");
     sql_run(database, "CREATE TABLE IF NOT EXISTS docs (docid TEXT PRIMARY KEY, body BLOB)");
 }
 

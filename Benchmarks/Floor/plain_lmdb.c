@@ -35,8 +35,9 @@ static void open_lmdb(const Work *work) {
     snprintf(path, sizeof path, "%s/floor.mdb", work->directory);
     check(mdb_env_create(&env), "create");
     check(mdb_env_set_mapsize(env, (size_t)16 << 30), "map");
-    check(mdb_env_open(env, path, MDB_NOSUBDIR | MDB_NOTLS | MDB_NOMETASYNC | MDB_NORDAHEAD, 0644),
-          path);
+    unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD;
+    if (!work->is_durable) flags |= MDB_NOMETASYNC;
+    check(mdb_env_open(env, path, flags, 0644), path);
     MDB_txn *txn = begin(0);
     check(mdb_dbi_open(txn, NULL, 0, &docs), "docs");
     check(mdb_txn_commit(txn), "commit");
