@@ -20,7 +20,7 @@ package struct RememberedSequences {
     private static let mostMisses = 16
 
     private let snapshot: Snapshot
-    /// The sequences among which the superseded ones are, once it is asked for; empty when there are none.
+    /// The sequences among which the superseded ones are, once it is asked for; nil when there are none.
     private lazy var superseded = Result { try snapshot.superseded() }
     private var hits = 0
     private var misses = 0
@@ -60,7 +60,7 @@ package struct RememberedSequences {
         let (snapshot, core) = (snapshot, snapshot.core)
         let superseded = try superseded.get()
         return try core.blaming(id) {
-            if superseded.contains(key),
+            if let superseded, superseded.contains(key),
                 try snapshot.reader.contains(key: key, in: core.stores.superseded)
             {
                 return nil
@@ -85,16 +85,15 @@ package struct RememberedSequences {
 
 extension Snapshot {
     /// The sequences among which the superseded ones are.
-    fileprivate func superseded() throws -> Range<Int64> {
+    fileprivate func superseded() throws -> ClosedRange<Int64>? {
         // In a batch, a document may be superseded at any time.
-        guard context == nil else { return 0..<Int64.max }
+        guard context == nil else { return 0 ... .max }
         return try core.blaming(nil) {
             let cursor = try reader.cursor(in: core.stores.superseded)
             defer { cursor.close() }
-            guard try cursor.seekToFirst() else { return 0..<0 }
+            guard try cursor.seekToFirst() else { return nil }
             let first = cursor.integerKey
-            guard try cursor.seekToLast(), first <= cursor.integerKey else { return 0..<Int64.max }
-            return first..<cursor.integerKey &+ 1
+            return try cursor.seekToLast() ? first...max(first, cursor.integerKey) : nil
         }
     }
 }

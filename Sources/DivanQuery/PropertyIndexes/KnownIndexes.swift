@@ -4,7 +4,7 @@ internal import DivanDatabase
 internal import DivanJSON
 internal import Synchronization
 
-/// The indexes on properties as queries have found them declared, so that the next query need not read their
+/// The indexes on properties as queries have found them declared, so that the next query need not parse their
 /// definitions again.
 ///
 /// What is kept counts only for the very bytes that it was made from: a snapshot always reads these.
@@ -25,7 +25,7 @@ final class KnownIndexes: ModuleState {
 
     func note(_ record: KnownIndexRecord, of name: IndexName) {
         kept.withLock { kept in
-            if kept.records.count >= Self.mostIndexes { kept = Kept() }
+            if kept.records.count >= Self.mostIndexes, kept.records[name] == nil { kept = Kept() }
             kept.records[name] = record
         }
     }

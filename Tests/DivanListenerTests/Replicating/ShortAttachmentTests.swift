@@ -154,6 +154,23 @@ import Testing
         #expect(try here.document(withID: "d29")?.attachment(named: "a")?.content().count == 60_000)
     }
 
+    @Test(arguments: [1, 12])
+    func `documents that alone fill the room come all the same`(count: Int) async throws {
+        defer { listener.stop() }
+        let text = JSONValue.string(String(repeating: "a long body ", count: 5_000))
+        for n in 0..<count {
+            try there.put(
+                "d\(n)", ["text": text], parent: nil, attachments: ["a": .bytes(Self.content(n))])
+        }
+        let peer = HTTPPeer(connection, for: here, fetchBytes: 50_000)
+        var missing = try (0..<count).map { try wanted("d\($0)") }
+        while !missing.isEmpty {
+            try #require(try await bring(missing, by: peer) > 0)
+            missing = try missing.filter { try !here.contains($0.id) }
+        }
+        #expect(connection.count("GET d") == 0)
+    }
+
     @Test func `a document whose content is not there is told of, and the others come`()
         async throws
     {

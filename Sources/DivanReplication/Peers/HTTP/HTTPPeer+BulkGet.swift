@@ -69,8 +69,8 @@ extension HTTPPeer {
                 throw ReplicationError(response, body, "_bulk_get", at: name)
             }
             return nil
-        // Some document is too much for the server; the others are not.
-        case 500:
+        // Some document is too much for the server, or for something before it; the others are not.
+        case let status where status == 500 || withContents && [413, 502, 504].contains(status):
             try await response.drain()
             return BulkAnswer(rest: asked, isBroken: true)
         default:

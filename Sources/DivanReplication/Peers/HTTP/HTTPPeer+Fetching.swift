@@ -50,11 +50,14 @@ extension HTTPPeer {
         }
         var (fetched, rest): ([FetchedRevision], [Asked]) = ([], answer.rest)
         var short: [(asked: Asked, length: Int)] = []
-        var bytes = answer.byteCount
-        for (one, result) in answer.found {
+        let (isBroken, found) = (answer.isBroken, answer.found)
+        // What is asked for again is not held any longer, and takes no room from that.
+        var bytes = 0
+        for (one, result) in found {
             guard case .document(let document) = result.outcome,
                 let lacking = lackingContent(document, one.known)
             else {
+                if case .document(let document) = result.outcome { bytes += document.heldBytes }
                 fetched.append(result)
                 continue
             }
@@ -70,7 +73,7 @@ extension HTTPPeer {
         fetched += whole
         for case .document(let document) in whole.map(\.outcome) { bytes += document.heldBytes }
         fetched += try await alone(rest + others)
-        let came = answer.isBroken ? answer.found.count : fetched.count
+        let came = isBroken ? found.count : fetched.count
         fetchSize.withLock {
             $0.note(asked: fitting.count, came: came, bytes: bytes, of: fetchBytes)
         }
@@ -90,7 +93,9 @@ extension HTTPPeer {
     private func withContents(_ asked: [(asked: Asked, length: Int)], beside held: Int) async throws
         -> (whole: [FetchedRevision], others: [Asked])
     {
-        guard lacks.withLock({ $0.isDivan }) else { return ([], asked.map(\.asked)) }
+        guard lacks.withLock({ $0.isDivan && !$0.contents }) else {
+            return ([], asked.map(\.asked))
+        }
         var whole: [FetchedRevision] = []
         var (others, held): ([Asked], Int) = ([], held)
         var rest = asked[...]
@@ -105,8 +110,8 @@ extension HTTPPeer {
             guard
                 let answer = try await together(group, withContents: true, beside: held)
             else {
-                others += group
-                continue
+                lacks.withLock { $0.contents = true }
+                return (whole, others + group + rest.map(\.asked))
             }
             others += answer.rest
             held += answer.byteCount

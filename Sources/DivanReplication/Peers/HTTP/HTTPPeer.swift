@@ -41,6 +41,8 @@ package final class HTTPPeer: ReplicationPeer {
         var isSyncGateway = false
         /// Whether it is a Divan, as far as it has said.
         var isDivan = false
+        /// Whether it answers no `_bulk_get` that asks for the content of attachments.
+        var contents = false
     }
 
     /// What is wanted of the changes feed besides its place.
