@@ -290,7 +290,7 @@ package final class DatabaseCore: Sendable {
     /// what concerns one document, and needs no commit to be durable before its own.
     package func writeTogether<T>(_ body: (WriteContext) throws -> T) throws -> T {
         // Validation functions are code of the app's.
-        guard engine.commitsWaitForDisk, !writer.isOwnedByCurrentThread, validations.isEmpty else {
+        guard engine.commitsWaitForDisk, !writer.hasTurn, validations.isEmpty else {
             return try write(body)
         }
         if sharedCommits.lead() { return try lead(body) }
@@ -325,8 +325,12 @@ package final class DatabaseCore: Sendable {
         var commit = SharedCommit(leading: sharedCommits)
         do {
             let result = try perform(joinedBy: { context in
+                let end = ContinuousClock.now + SharedCommits.longest
                 try CancellationFlag.withoutCurrent {
-                    try commit.joinAll { write in
+                    // A validation function that was set meanwhile runs on the thread that saves.
+                    try commit.joinAll {
+                        self.validations.isEmpty && ContinuousClock.now < end
+                    } perform: { write in
                         do { try context.join { try write.perform(context) } } catch {
                             throw self.reported(error)
                         }

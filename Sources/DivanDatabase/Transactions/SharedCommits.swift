@@ -34,6 +34,8 @@ internal import Synchronization
 final class SharedCommits: Sendable {
     /// The most writes of one commit, so that the first does not wait for ever more of them.
     static let largest = 128
+    /// How long the first waits for others to be done at most, but for the last one of them.
+    static let longest = Duration.milliseconds(50)
 
     private struct State {
         var isLed = false
@@ -95,14 +97,17 @@ struct SharedCommit {
     /// Does the writes that wait, one after the other; called after the thread's own, before the commit.
     ///
     /// - Parameters:
+    ///   - goesOn: Asked before each one.
     ///   - perform: Does one, in a savepoint. What it throws is that write's outcome.
     ///   - mustStop: Asked after each one.
     /// - Throws: what `mustStop` returns after one of them: the transaction must not commit.
     mutating func joinAll(
-        _ perform: (JoiningWrite) throws -> Void, mustStop: () -> (any Error)?
+        while goesOn: () -> Bool, perform: (JoiningWrite) throws -> Void,
+        mustStop: () -> (any Error)?
     ) throws {
         defer { close() }
-        while joined.count < SharedCommits.largest, let write = commits.next() {
+        // The thread's own write is one of them.
+        while joined.count < SharedCommits.largest - 1, goesOn(), let write = commits.next() {
             joined.append(write)
             do { try perform(write) } catch { write.error = error }
             if let error = mustStop() { throw error }

@@ -66,6 +66,12 @@ public final class ConnectionQueue<Resource>: Sendable {
         owner.load(ordering: .relaxed) == ThreadIdentity.current
     }
 
+    /// Whether it is the calling thread's turn: it is inside a body, or in what Dispatch still releases after one.
+    public var hasTurn: Bool {
+        isOwnedByCurrentThread
+            || DispatchQueue.getSpecific(key: turnKey) == ObjectIdentifier(turns)
+    }
+
     /// Whether some thread is inside a body; by the time the caller knows, it may have left.
     public var isInUse: Bool { owner.load(ordering: .relaxed) != 0 }
 
@@ -77,9 +83,7 @@ public final class ConnectionQueue<Resource>: Sendable {
         }
         // Dispatch releases what a suspending call's body held after the body, but still in its turn.
         // If that were the last reference to something that closes itself here, it would wait for itself.
-        if DispatchQueue.getSpecific(key: turnKey) == ObjectIdentifier(turns) {
-            return try takeTurn(body)
-        }
+        if hasTurn { return try takeTurn(body) }
         return try turns.sync { try takeTurn(body) }
     }
 
@@ -108,7 +112,6 @@ public final class ConnectionQueue<Resource>: Sendable {
 
     /// Stops the program where an invariant does not hold; for tests, inside a body and outside.
     package func checkInvariants() {
-        let hasTurn = DispatchQueue.getSpecific(key: turnKey) == ObjectIdentifier(turns)
         precondition(isOwnedByCurrentThread || !hasTurn, "invariant 2")
     }
 
