@@ -40,7 +40,7 @@
     function begin() {
         call = {
             globals: null, logs: [], rows: [], hasEmitted: false, modules: new Map(),
-            chunks: [], head: {}, hasHead: false, hasRows: false, isAtEnd: false,
+            chunks: [], head: {}, hasHead: false, isList: false, hasRows: false, isAtEnd: false,
             offers: [], types: null, names: null, contentType: null,
         };
     }
@@ -126,9 +126,19 @@
 
     // MARK: Functions and modules
 
-    // Functions by their texts and, in a design document, their modules.
+    // Functions and modules by their texts.
     const compiled = new Map();
+    const compiledModules = new Map();
     const MOST_COMPILED = 256;
+
+    // Keeps what was compiled. A script can reach it by `arguments.callee`, so it is frozen.
+    function keep(made, source, all) {
+        Object.freeze(made);
+        Object.freeze(made.prototype);
+        if (all.size >= MOST_COMPILED) all.clear();
+        all.set(source, made);
+        return made;
+    }
 
     function compile(parameters, source) {
         try {
@@ -155,9 +165,7 @@
         let result;
         try {
             if (make === undefined) {
-                make = compile("require", source);
-                if (compiled.size >= MOST_COMPILED) compiled.clear();
-                compiled.set(source, make);
+                make = keep(compile("require", source), source, compiled);
             }
             result = make(tree === null ? undefined : (path) => moduleAt(path, [], tree));
         } catch (error) {
@@ -203,11 +211,8 @@
         // Before it is evaluated, so that modules may require each other.
         call.modules.set(id, module);
         try {
-            let make = compiled.get(`module ${id}`);
-            if (make === undefined) {
-                make = Compiled("module", "exports", "require", source);
-                compiled.set(`module ${id}`, make);
-            }
+            const make = compiledModules.get(source)
+                ?? keep(Compiled("module", "exports", "require", source), source, compiledModules);
             make.call(module.exports, module, module.exports, (name) => moduleAt(name, place, tree));
         } catch (error) {
             if (Array.isArray(error) && error[0] === "error") throw error;
@@ -383,23 +388,30 @@
         call.logs = [];
         call.chunks = [];
         call.hasHead = false;
-        return parse(exchange(lines));
+        return exchange(lines);
     }
 
+    // Only a list may read: what stands behind any other command is the next one.
     function getRow() {
-        if (current().isAtEnd) return null;
-        let row;
+        if (!current().isList) throw new Error("getRow is for lists alone.");
+        if (call.isAtEnd) return null;
+        let line;
         if (!call.hasRows) {
             call.hasRows = true;
-            row = exchangeRow("start", withContentType(call.head));
+            line = exchangeRow("start", withContentType(call.head));
         } else {
-            row = exchangeRow("chunks", call.hasHead ? call.head : undefined);
+            line = exchangeRow("chunks", call.hasHead ? call.head : undefined);
         }
-        if (row[0] === "list_end") {
+        let row = [];
+        try {
+            row = parse(line);
+        } catch {}
+        if (row?.[0] === "list_end") {
             call.isAtEnd = true;
             return null;
         }
-        if (row[0] !== "list_row") throw ["fatal", "list_error", `not a row '${description(row[0])}'`];
+        // At once: a script could catch an error, and go on with what is another command's.
+        if (row?.[0] !== "list_row") exchange(stringify(["error", "list_error", "not a row"]), true);
         return row[1];
     }
 
@@ -455,6 +467,7 @@
     }
 
     function runList(script, designDocument, args) {
+        call.isList = true;
         try {
             let tail = script.apply(designDocument, args);
             if (call.offers.length > 0) tail = produce(args[1], designDocument);
@@ -485,7 +498,10 @@
             return "1";
         } catch (error) {
             if (error instanceof Error || Array.isArray(error)) throw error;
-            return stringify(error) ?? refuse("unnamed_error", description(error));
+            const line = stringify(error);
+            // What it becomes may be another thing, such as the answer of a validation that has passed.
+            if (line?.startsWith("{") || line?.startsWith('"')) return line;
+            return refuse("unnamed_error", description(error));
         }
     }
 
@@ -505,8 +521,11 @@
         updates: (make, document, args) => runUpdate(make(), document, args),
         validate_doc_update: (make, document, args) => runValidation(make(), document, args),
         rewrites: (make, document, args) => runRewrite(make(), document, args),
-        filters: (make, document, args) =>
-            filterEach(make, args[0], (script, one) => script.call(document, one, args[1])),
+        filters(make, document, args) {
+            // Each document has a request of its own, since the filter of the one before may have changed it.
+            const request = stringify(args[1] ?? null);
+            return filterEach(make, args[0], (script, one) => script.call(document, one, parse(request)));
+        },
         views: (make, document, args) =>
             filterEach(make, args[0], (script, one) => {
                 script.call(undefined, one);
@@ -544,6 +563,7 @@
     const commands = {
         reset(line, config) {
             compiled.clear();
+            compiledModules.clear();
             Object.assign(views, { sources: [], tree: null, config: config ?? {} });
             return "true";
         },
@@ -563,6 +583,7 @@
         ddoc(line, id, ...rest) {
             if (id !== "new") return runDesignFunction(id, rest[0], rest[1]);
             compiled.clear();
+            compiledModules.clear();
             designDocument = frozen(rest[1]);
             return "true";
         },
@@ -619,6 +640,8 @@
     function letOverride(prototype, name) {
         const known = Object.getOwnPropertyDescriptor(prototype, name);
         if (!known?.configurable || !("value" in known)) return;
+        // Behind the accessor nothing else would find it.
+        seal(known.value);
         Object.defineProperty(prototype, name, {
             get: () => known.value,
             set(value) {
@@ -669,6 +692,7 @@
         deleteProperty: (target, name) => call?.globals?.delete(name) ?? true,
         getPrototypeOf: () => null,
         setPrototypeOf: () => false,
+        preventExtensions: () => false,
         defineProperty: () => false,
         getOwnPropertyDescriptor: () => undefined,
         ownKeys: () => [],

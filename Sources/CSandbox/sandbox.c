@@ -94,6 +94,11 @@ void divan_sandbox_limit_time(unsigned int seconds) {
 #define ALLOW_WITH(call, index, bits) \
     IF_EQUAL(__NR_##call, 0, 4), LOAD_ARGUMENT(index), IF_ANY_BIT((bits), 0, 1), END(SECCOMP_RET_ALLOW), END(REFUSED)
 
+// The limits of this process alone: the number of another one would limit that.
+#define ALLOW_OWN_LIMIT(resource) \
+    IF_EQUAL(__NR_prlimit64, 0, 6), LOAD_ARGUMENT(0), IF_EQUAL(0, 0, 3), LOAD_ARGUMENT(1), IF_EQUAL((resource), 0, 1), \
+        END(SECCOMP_RET_ALLOW), END(REFUSED)
+
 int divan_sandbox_filter(int allows_execution) {
     const unsigned int process = (unsigned int)getpid();
     const unsigned int forbidden = allows_execution ? 0 : PROT_EXEC;
@@ -111,14 +116,19 @@ int divan_sandbox_filter(int allows_execution) {
         // Time, chance, signals of its own, its end.
         ALLOW(clock_gettime), ALLOW(gettimeofday), ALLOW(getrandom), ALLOW(getrusage), ALLOW(sysinfo),
         ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn), ALLOW(rt_sigsuspend), ALLOW(sigaltstack), ALLOW(restart_syscall),
-        ALLOW_IF_EQUAL(prlimit64, 1, RLIMIT_CPU), ALLOW(exit), ALLOW(exit_group),
+        ALLOW_OWN_LIMIT(RLIMIT_CPU), ALLOW(exit), ALLOW(exit_group),
         END(REFUSED),
     };
     const struct sock_fprog filter = {.len = sizeof program / sizeof program[0], .filter = program};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0) return 0;
-    // A kernel without filters.
-    return errno == ENOSYS || errno == EINVAL ? 0 : errno;
+    const unsigned int action = SECCOMP_RET_ERRNO;
+    const int has_filters = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+    const long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
+    if (result == 0) return 0;
+    // The number of a thread that cannot have the filter.
+    if (result > 0) return EBUSY;
+    // A kernel without filters goes on without.
+    return !has_filters && (errno == ENOSYS || errno == EINVAL) ? 0 : errno;
 }
 
 #else

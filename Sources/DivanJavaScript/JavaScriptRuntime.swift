@@ -96,7 +96,10 @@ public final class JavaScriptRuntime: Sendable {
             switch state.withLock({ turn(for: program, &$0) }) {
             case .leave: throw .closed
             case .wait(let semaphore): semaphore.wait()
-            case .use(let worker): return worker
+            case .use(let worker):
+                if worker.isReady { return worker }
+                worker.end()
+                giveBack(nil, program)
             case .start(let victim):
                 victim?.end()
                 do throws(JavaScriptError) {

@@ -54,7 +54,8 @@ package final class JavaScriptWorker: Sendable {
     ///   - limits: What scripts may take.
     /// - Throws: `JavaScriptError.Code.unavailable` when the program does not start.
     package init(program: String, limits: JavaScriptLimits) throws(JavaScriptError) {
-        let seconds = min(max(limits.time.components.seconds, 1), 86_400)
+        // The last resort: rounded up, and doubled, since the threads of the engine count, too.
+        let seconds = 2 * min(max(limits.time.components.seconds + 1, 1), 43_200)
         let arguments = ["--memory", "\(limits.megabytes)", "--time", "\(seconds)"]
         do {
             // A process that crashes, as one without memory does, is not to spend time on showing where.
@@ -71,8 +72,11 @@ package final class JavaScriptWorker: Sendable {
     /// The number of the process.
     package var processNumber: Int32 { process.number }
 
-    /// Whether the process has ended, or is to be used no more.
+    /// Whether the process is to be used no more.
     package var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// Whether it waits for a command: one that says something now, or has ended, is of no use.
+    package var isReady: Bool { !isOver && !process.wait(orRoom: false, milliseconds: 0) }
 
     /// Ends the process.
     package func end() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CSandbox
 internal import DivanSystem
 
 /// The lines of standard input and output.
@@ -9,9 +10,21 @@ final class StandardLines {
     private var unread: [UInt8] = []
     private var start = 0
     private var piece = [UInt8](repeating: 0, count: 1 << 16)
+    private let seconds: UInt32
+
+    /// Reads lines, for each of which the process may compute so long.
+    init(seconds: UInt32) { self.seconds = seconds }
 
     /// The next line, with a zero in place of its end; nil at the end of the input.
+    ///
+    /// From now on the time for it counts, be it a command or a row of a list.
     func next() -> [UInt8]? {
+        guard let line = read() else { return nil }
+        divan_sandbox_limit_time(seconds)
+        return line
+    }
+
+    private func read() -> [UInt8]? {
         var looked = start
         while true {
             if let end = unread[looked...].firstIndex(of: UInt8(ascii: "\n")) {

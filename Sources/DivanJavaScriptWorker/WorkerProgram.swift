@@ -40,14 +40,13 @@ enum WorkerProgram {
                 Status.engineMissing,
                 "The library JavaScriptCore is not here; scripts/bootstrap says its package.")
         }
-        let lines = StandardLines()
+        let lines = StandardLines(seconds: options.seconds)
         var contexts = WorkerContexts(lines)
         guard contexts.begin() else {
             end(Status.engineMissing, "This JavaScriptCore cannot run the prelude.")
         }
         seal(options)
         while let line = lines.next() {
-            divan_sandbox_limit_time(options.seconds)
             guard let answer = contexts.answer(line) else {
                 end(Status.memoryExhausted, "The memory is not enough for an answer.")
             }

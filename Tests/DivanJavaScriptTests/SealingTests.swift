@@ -32,10 +32,77 @@ struct SealingTests {
         "function f(doc) { emit(typeof f.leak, 1); f.leak = 1 }",
         "function(doc) { if (doc.is_first) /a(b)/.test('ab'); emit(typeof (RegExp.$1 || RegExp.lastMatch || RegExp.input || undefined), 1) }",
         "function(doc) { if (doc.is_first) (async function() { await 1; leak = 1; emit(2, 2) })(); emit(typeof leak, 1) }",
-        "function(doc) { if (doc.is_first) require('views/lib/x'); emit('undefined', 1) }",
+        "(doc) => { emit(typeof arguments.callee.leak, 1); arguments.callee.leak = 1 }",
+        "function(doc) { var f = ({}).hasOwnProperty; emit(typeof f.leak, 1); f.leak = 1 }",
+        "function(doc) { var f = [].toString; emit(typeof f.leak, 1); f.leak = 1 }",
+        "function(doc) { try { Object.preventExtensions(Object.getPrototypeOf(Object.getPrototypeOf(globalThis))) } catch {}; emit(typeof leak, 1); leak = 1 }",
     ])
     func `nothing passes from one document to the next`(source: String) throws {
         #expect(try second(source) == #"[[["undefined",1]]]"#)
+    }
+
+    @Test func `all that scripts reach is frozen`() throws {
+        let worker = try Worker()
+        let walk = """
+            function(doc) {
+                var seen = new Set([Object.getPrototypeOf(Object.getPrototypeOf(globalThis))]), open = [];
+                function visit(value, name) {
+                    if (value === null || typeof value !== 'object' && typeof value !== 'function' || seen.has(value)) return;
+                    seen.add(value);
+                    if (!Object.isFrozen(value)) open.push(name);
+                    visit(Object.getPrototypeOf(value), name + '.__proto__');
+                    Reflect.ownKeys(value).forEach(function(key) {
+                        var property = Object.getOwnPropertyDescriptor(value, key), at = name + '.' + String(key);
+                        visit(property.value, at); visit(property.get, at + '<get>'); visit(property.set, at + '<set>');
+                        try { if (property.get) visit(property.get.call(value), at) } catch {}
+                    });
+                }
+                visit(globalThis, 'global');
+                [function*(){}, async function(){}, async function*(){}, function(){}].forEach(function(f) {
+                    visit(Object.getPrototypeOf(f), f.constructor.name);
+                });
+                emit(seen.size > 500, open);
+            }
+            """
+        try worker.add(walk)
+        #expect(try worker.ask(#"["map_doc",{}]"#) == "[[[true,[]]]]")
+    }
+
+    @Test func `a filter has a request of its own for each document`() throws {
+        let worker = try Worker()
+        try worker.learn(
+            #"{"filters":{"f":"function(doc, req) { req.n = (req.n || 0) + 1; return req.n > 1 }"}}"#
+        )
+        #expect(
+            try worker.ask(#"["ddoc","_design/d",["filters","f"],[[{},{},{}],{}]]"#)
+                == "[true,[false,false,false]]")
+    }
+
+    @Test func `no function but a list reads what comes next`() throws {
+        let worker = try Worker()
+        try worker.add(
+            "function(doc) { try { start({}); getRow() } catch(e) {} emit(doc._id, 1) }")
+        for id in ["a", "b", "c"] {
+            #expect(try worker.ask(#"["map_doc",{"_id":"\#(id)"}]"#) == #"[[["\#(id)",1]]]"#)
+        }
+    }
+
+    @Test func `a validation cannot make up another answer`() throws {
+        let worker = try Worker()
+        try worker.learn(
+            #"{"validate_doc_update":"function() { throw {toJSON: function() { return ['log', 'x'] }} }"}"#
+        )
+        let error = worker.error(#"["ddoc","_design/d",["validate_doc_update"],[{},null,{},{}]]"#)
+        #expect(error?.code == .script && error?.name == "unnamed_error")
+    }
+
+    @Test func `a library that takes the place of another is used`() throws {
+        let worker = try Worker()
+        try worker.ask(#"["add_lib",{"m":"exports.n = 1"}]"#)
+        try worker.add("function(doc) { emit(require('views/lib/m').n, 1) }")
+        #expect(try worker.ask(#"["map_doc",{}]"#) == "[[[1,1]]]")
+        try worker.ask(#"["add_lib",{"m":"exports.n = 2"}]"#)
+        #expect(try worker.ask(#"["map_doc",{}]"#) == "[[[2,1]]]")
     }
 
     @Test func `a module is made anew for each document`() throws {
