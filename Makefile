@@ -7,6 +7,8 @@
 #   make soak       the full counts with fresh seeds, in slices that can be resumed
 #   make bench      Divan against two floors in C, interleaved, in CPU time
 #   make sanitize   the tests under the thread and the address sanitizer
+#   make package    a Debian package, a tarball and an OCI image, for machines without Swift
+#   make try-package  installs the package in a fresh Debian and follows the guide of servers there; as root
 #   make docs       the DocC site, into .build/docs
 #   make format     rewrites the sources in the house format
 #   make help       this list
@@ -14,7 +16,7 @@
 # Each begins with scripts/bootstrap, which installs the system packages that are missing and is
 # instant when none is.
 
-.PHONY: bootstrap bootstrap-tests test test-one-core demo check soak bench sanitize docs format help
+.PHONY: bootstrap bootstrap-tests bootstrap-package test test-one-core demo check soak bench sanitize package try-package docs format help
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -47,6 +49,15 @@ bench: bootstrap
 
 sanitize: bootstrap-tests
 	@scripts/sanitize
+
+bootstrap-package:
+	@scripts/bootstrap --package
+
+package: bootstrap-package
+	@scripts/package $(FOLDER)
+
+try-package: bootstrap-package
+	@scripts/try-package $(FOLDER)
 
 docs: bootstrap
 	@scripts/docs

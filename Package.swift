@@ -55,6 +55,13 @@ let package = Package(
         // It loads the engine when that is asked for, too. The prelude is a part of its source.
         .target(name: "CJavaScriptCore", exclude: ["prelude.js"]),
         .target(name: "CSandbox"),
+        // scripts/package says which commit it builds from.
+        .target(
+            name: "CBuildInformation",
+            cSettings: Context.environment["DIVAN_COMMIT"].map {
+                [.define("DIVAN_COMMIT", to: "\"\($0)\"")]
+            }
+        ),
         // The system's C library, whose name differs between systems.
         .target(name: "CLibrary"),
 
@@ -80,13 +87,11 @@ let package = Package(
         // Services on the local network: multicast DNS.
         .target(name: "DivanDiscovery", dependencies: ["CDNSSD", "CMulticast"]),
 
-        // Scripts in processes of their own: the program that runs them, and the side that starts it.
+        // The program that runs scripts of design documents.
         .executableTarget(
             name: "DivanJavaScriptWorker",
             dependencies: ["CJavaScriptCore", "CSandbox", "CLibrary", "DivanSystem"]
         ),
-        .target(name: "DivanJavaScript", dependencies: ["DivanJSON", "DivanSystem"]),
-
         // 2: the engines.
         .target(
             name: "DivanSQLite",
@@ -124,6 +129,14 @@ let package = Package(
                 "DivanSQLite", "DivanStorage", "DivanSystem",
             ]
         ),
+        // Design documents and their functions; what runs these stands above.
+        .target(
+            name: "DivanDesign",
+            dependencies: [
+                "DivanQuery", "DivanDatabase", "DivanModel", "DivanPlatform", "DivanJSON",
+                "DivanLogging",
+            ]
+        ),
         .target(
             name: "DivanReplication",
             dependencies: [
@@ -132,20 +145,28 @@ let package = Package(
             ]
         ),
 
+        // Scripts in processes of their own: the side that starts them.
+        .target(
+            name: "DivanJavaScript", dependencies: ["DivanDesign", "DivanJSON", "DivanSystem"]
+        ),
+
         // 6: one import for apps, and the server.
         .target(
             name: "Divan",
             dependencies: [
-                "DivanMaintenance", "DivanQuery", "DivanReplication", "DivanDatabase", "DivanModel",
-                "DivanJSON", "DivanLogging", "DivanStorage",
+                "DivanDesign", "DivanMaintenance", "DivanQuery", "DivanReplication",
+                "DivanDatabase",
+                "DivanModel", "DivanJSON", "DivanLogging", "DivanStorage",
             ]
         ),
 
         .target(
             name: "DivanListener",
             dependencies: [
-                "DivanReplication", "DivanMaintenance", "DivanQuery", "DivanDatabase", "DivanHTTP",
-                "DivanJSON", "DivanLogging", "DivanModel", "DivanSystem", "CMicroHTTPD",
+                "DivanDesign", "DivanReplication", "DivanMaintenance", "DivanQuery",
+                "DivanDatabase",
+                "DivanHTTP", "DivanJSON", "DivanLogging", "DivanModel", "DivanSystem",
+                "CMicroHTTPD",
                 "COpenSSL",
             ]
         ),
@@ -163,9 +184,10 @@ let package = Package(
         .executableTarget(
             name: "DivanCommand",
             dependencies: [
-                "DivanPeers", "DivanListener", "Divan", "DivanHTTP", "DivanLMDB", "DivanModel",
+                "DivanPeers", "DivanListener", "DivanJavaScript", "Divan", "DivanHTTP", "DivanLMDB",
+                "DivanModel",
                 "DivanJSON",
-                "DivanStorage", "DivanSystem",
+                "DivanStorage", "DivanSystem", "CBuildInformation",
             ]
         ),
 
@@ -274,7 +296,8 @@ let package = Package(
         .testTarget(
             name: "DivanJavaScriptTests",
             dependencies: [
-                "DivanJavaScript", "DivanJavaScriptWorker", "DivanJSON", "DivanSystem",
+                "Divan", "DivanDesign", "DivanJavaScript", "DivanJavaScriptWorker", "DivanJSON",
+                "DivanSystem",
                 "DivanTestSupport",
             ]
         ),
@@ -326,15 +349,16 @@ let package = Package(
         .testTarget(
             name: "DivanListenerTests",
             dependencies: [
-                "DivanListener", "Divan", "DivanDatabase", "DivanQuery", "DivanHTTP",
-                "DivanLogging", "DivanSystem", "DivanTestSupport", "DivanInterop",
+                "DivanListener", "Divan", "DivanDatabase", "DivanDesign", "DivanQuery", "DivanHTTP",
+                "DivanJavaScript", "DivanJavaScriptWorker", "DivanLogging", "DivanSystem",
+                "DivanTestSupport", "DivanInterop",
             ]
         ),
         .testTarget(
             name: "DivanCommandTests",
             dependencies: [
-                "DivanCommand", "DivanGettingStarted", "DivanListener", "Divan", "DivanHTTP",
-                "DivanSystem", "DivanTestSupport", "DivanTestChild",
+                "DivanCommand", "DivanJavaScript", "DivanGettingStarted", "DivanListener", "Divan",
+                "DivanHTTP", "DivanSystem", "DivanTestSupport", "DivanTestChild",
             ]
         ),
         .testTarget(

@@ -25,6 +25,7 @@ let package = Package(
                 "BenchmarkInput", .product(name: "Divan", package: "Divan"),
                 .product(name: "DivanListener", package: "Divan"),
                 .product(name: "DivanLMDB", package: "Divan"),
+                .product(name: "DivanJavaScript", package: "Divan"),
             ],
             path: "DivanRunner"
         ),

@@ -163,6 +163,8 @@ struct Workload: Sendable {
         }
         return [
             work("index_map", count, .plain), work("index_map_ten", count),
+            work("index_javascript", count), work("index_javascript_ten", count),
+            work("index_javascript_jit", count),
             work("index_tenth", count), work("index_tenth_ten", count),
             work("index_update", 20, .plain), work("index_update_sum", 20),
             work("index_update_reduce", 20),

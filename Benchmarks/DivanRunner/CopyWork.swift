@@ -12,13 +12,13 @@ struct CopyWork {
         guard work.hasPrefix("attachment_") else { throw DivanWork.UnknownWork(name: work) }
         let file = try ContentFile.make(in: directory)
         let copy = file.appendingPathExtension("copy")
-        let before = Self.childSeconds()
+        let before = childSeconds()
         var timing = try measuring {
             let status = try Self.run("/bin/cp", ["--reflink=never", file.path, copy.path])
             guard status == 0, work == "attachment_write" else { return status }
             return try Self.run("/bin/sync", [copy.path])
         }
-        timing.cpu = Self.childSeconds() - before
+        timing.cpu = childSeconds() - before
         timing.units = ContentFile.size
         return timing
     }
@@ -30,14 +30,6 @@ struct CopyWork {
         try process.run()
         process.waitUntilExit()
         return Int(process.terminationStatus)
-    }
-
-    /// User and system time of the processes that have ended.
-    private static func childSeconds() -> Double {
-        var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
-        let (user, system) = (usage.ru_utime, usage.ru_stime)
-        return Double(user.tv_sec + system.tv_sec) + Double(user.tv_usec + system.tv_usec) / 1e6
     }
 }
 

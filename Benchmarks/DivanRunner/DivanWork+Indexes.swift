@@ -2,6 +2,8 @@
 
 import BenchmarkInput
 import Divan
+import DivanJavaScript
+import Foundation
 
 /// The workloads on views. All but the builds make their index before the clock starts.
 extension DivanWork {
@@ -13,6 +15,9 @@ extension DivanWork {
         switch work {
         case "index_map": return try buildViews(database, count: 1)
         case "index_map_ten": return try buildViews(database, count: 10)
+        case "index_javascript": return try buildScripts(database, count: 1)
+        case "index_javascript_ten": return try buildScripts(database, count: 10)
+        case "index_javascript_jit": return try buildScripts(database, count: 1, usesJIT: true)
         case "index_tenth": return try buildViews(database, count: 1, ofTenths: true)
         case "index_tenth_ten": return try buildViews(database, count: 10, ofTenths: true)
         case "index_update": return try update(byEmail(database), of: database)
@@ -47,6 +52,32 @@ extension DivanWork {
         return try measuring {
             try views[0].updateIndex()
             return try views.reduce(0) { try $0 + $1.totalRows }
+        }
+    }
+
+    /// The same views in JavaScript, in one design document. The processes that run it have ended before the clock stops, so that
+    /// their CPU time counts. The program is `divan-javascript` beside this one, or what `DIVAN_JAVASCRIPT` names.
+    private func buildScripts(
+        _ database: Database, count: Int, usesJIT: Bool = false
+    ) throws -> Timing {
+        var limits = JavaScriptLimits()
+        limits.usesJIT = usesJIT
+        let runtime = JavaScriptRuntime(
+            program: ProcessInfo.processInfo.environment["DIVAN_JAVASCRIPT"], limits: limits)
+        var views: JSONObject = [:]
+        for number in 0..<count {
+            views["v\(number)"] = [
+                "map": .string(
+                    "function(doc) { emit(doc.email\(number == 0 ? "" : " + \(number)"), null) }")
+            ]
+        }
+        try database.save(MutableDocument(["views": .object(views)], id: "_design/bench"))
+        database.designDocuments.enable(runtime)
+        let view = try database.designDocuments.view("bench/v0")
+        return try measuringWithChildren {
+            try view.updateIndex()
+            runtime.close()
+            return try view.totalRows
         }
     }
 

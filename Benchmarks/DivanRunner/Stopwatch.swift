@@ -41,6 +41,22 @@ func measuring(_ work: () throws -> Int) rethrows -> Timing {
         result: result)
 }
 
+/// Measures `work`, with the processes that it starts and that end meanwhile.
+func measuringWithChildren(_ work: () throws -> Int) rethrows -> Timing {
+    let children = childSeconds()
+    var timing = try measuring(work)
+    timing.cpu += childSeconds() - children
+    return timing
+}
+
+/// User and system time of the processes that have ended.
+func childSeconds() -> Double {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
+    let (user, system) = (usage.ru_utime, usage.ru_stime)
+    return Double(user.tv_sec + system.tv_sec) + Double(user.tv_usec + system.tv_usec) / 1e6
+}
+
 /// Measures what `work` has other threads do: the process's CPU time without that of this thread.
 func measuringOthers(_ work: () throws -> Int) rethrows -> Timing {
     let own = cpuSeconds(CLOCK_THREAD_CPUTIME_ID)

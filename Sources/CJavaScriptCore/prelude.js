@@ -39,9 +39,9 @@
 
     function begin() {
         call = {
-            globals: null, logs: [], rows: [], hasEmitted: false, modules: new Map(),
+            globals: null, logs: [], rows: [], hasEmitted: false, modules: null,
             chunks: [], head: {}, hasHead: false, isList: false, hasRows: false, isAtEnd: false,
-            offers: [], types: null, names: null, contentType: null,
+            offers: [], types: null, names: null, contentType: null, service: null,
         };
     }
 
@@ -62,7 +62,7 @@
             return total;
         },
         log(message) {
-            current().logs.push(stringify(["log", text(message)]));
+            current().logs.push(wellFormed(stringify(["log", text(message)])));
         },
         toJSON: (value) => stringify(value),
         isArray: (value) => Array.isArray(value),
@@ -84,6 +84,54 @@
         },
         getRow,
     };
+
+    // MARK: Search indexes
+
+    function checkType(what, value, type) {
+        if (typeof value !== type) throw new TypeError(`${what} must be a ${type} not ${typeof value}`);
+    }
+
+    function checkName(name) {
+        checkType("name", name, "string");
+        if (name.startsWith("_")) throw { name: "ReservedName", message: "name must not start with an underscore" };
+    }
+
+    // index("name", value, options), of `_search`
+    function searchField(name, value, options) {
+        checkName(name);
+        if (!["string", "number", "boolean"].includes(typeof value)) {
+            throw new TypeError(`value must be a string, a number or boolean not ${typeof value}`);
+        }
+        if (options) checkType("options", options, "object");
+        return [name, value, options || {}];
+    }
+
+    // index("type", "name", value, options), of `_nouveau`
+    function nouveauField(type, name, value, options) {
+        checkType("type", type, "string");
+        checkName(name);
+        if (type === "stored") {
+            if (typeof value !== "string" && typeof value !== "number") {
+                throw new TypeError("a stored value must be a string or number");
+            }
+        } else if (["text", "string", "double"].includes(type)) {
+            checkType("value", value, type === "double" ? "number" : "string");
+        } else {
+            throw new TypeError(`${type} not supported`);
+        }
+        return { "@type": type, name, value, store: options?.store };
+    }
+
+    // What functions of search indexes call. To all others `index` is a name like any other, which they may give a variable.
+    const searchFunctions = {
+        search: (...args) => void current().rows.push(searchField(...args)),
+        nouveau: (...args) => void current().rows.push(nouveauField(...args)),
+    };
+
+    // What a function finds beside what all do.
+    function ownGlobals() {
+        return call.service === null ? null : new Map([["index", searchFunctions[call.service]]]);
+    }
 
     // MARK: Errors
 
@@ -205,7 +253,8 @@
 
     function exportsOf(source, place, tree, path) {
         const id = place.join("/");
-        const known = current().modules.get(id);
+        current().modules ??= new Map();
+        const known = call.modules.get(id);
         if (known) return known.exports;
         const module = { id, exports: {} };
         // Before it is evaluated, so that modules may require each other.
@@ -240,13 +289,15 @@
     function mapDocument(document, line) {
         const id = document?._id;
         const answers = [];
-        for (const [index, source] of views.sources.entries()) {
+        const { sources } = views;
+        // An iterator would take longer than a short function.
+        for (let index = 0; index < sources.length; index++) {
             call.rows = [];
-            call.globals = null;
-            call.modules.clear();
+            call.globals = ownGlobals();
+            call.modules = null;
             try {
                 // Each function has a document of its own, since the one before may have changed it.
-                functionOf(source, views.tree)(index === 0 ? document : parse(line)[1]);
+                functionOf(sources[index], views.tree)(index === 0 ? document : parse(line)[1]);
                 answers.push(stringify(call.rows));
             } catch (error) {
                 endViewError(error, id);
@@ -383,7 +434,7 @@
     }
 
     function exchangeRow(label, head) {
-        const line = stringify(head === undefined ? [label, call.chunks] : [label, call.chunks, head]);
+        const line = wellFormed(stringify(head === undefined ? [label, call.chunks] : [label, call.chunks, head]));
         const lines = [...call.logs, line].join("\n");
         call.logs = [];
         call.chunks = [];
@@ -437,7 +488,8 @@
             let response = wrapped(script.apply(designDocument, args) || {});
             if (call.chunks.length > 0) {
                 response.headers = response.headers || {};
-                Object.assign(response.headers, call.head.headers);
+                // CouchDB's shows start with header fields themselves, its lists with an object that has them.
+                Object.assign(response.headers, call.head.headers ?? call.head);
                 response.body = call.chunks.join("") + (response.body || "");
                 call.chunks = [];
             }
@@ -486,7 +538,7 @@
         const answers = documents.map((document) => {
             call.hasEmitted = false;
             call.globals = null;
-            call.modules.clear();
+            call.modules = null;
             return Boolean(isPassing(make(), document));
         });
         return stringify([true, answers]);
@@ -560,27 +612,43 @@
         return kinds[path[0]](() => functionOf(source, designDocument), designDocument, args);
     }
 
+    // Half a character, as a script makes when it cuts a text inside one, stands in no text that others read.
+    function wellFormed(line) {
+        if (!line.includes("\\ud")) return line;
+        return line.replace(/\\(?:\\|ud[89a-f][0-9a-f]{2})/g, (found) => (found === "\\\\" ? found : "\\ufffd"));
+    }
+
+    // Each gets the whole command, an array that begins with its name, and its line.
     const commands = {
-        reset(line, config) {
+        reset(command) {
             compiled.clear();
             compiledModules.clear();
-            Object.assign(views, { sources: [], tree: null, config: config ?? {} });
+            Object.assign(views, { sources: [], tree: null, config: command[1] ?? {} });
             return "true";
         },
-        add_lib(line, library) {
-            views.tree = frozen({ views: { lib: library } });
+        add_lib(command) {
+            views.tree = frozen({ views: { lib: command[1] } });
             return "true";
         },
-        add_fun(line, source) {
-            functionOf(source, views.tree);
-            views.sources.push(source);
+        add_fun(command) {
+            functionOf(command[1], views.tree);
+            views.sources.push(command[1]);
             return "true";
         },
-        map_doc: (line, document) => mapDocument(document, line),
-        reduce: (line, sources, rows) =>
-            reduce(sources, rows.map((row) => row[0]), rows.map((row) => row[1]), false, line.length),
-        rereduce: (line, sources, values) => reduce(sources, null, values, true, line.length),
-        ddoc(line, id, ...rest) {
+        map_doc: (command, line) => mapDocument(command[1], line),
+        index_doc(command, line) {
+            call.service = "search";
+            return mapDocument(command[1], line);
+        },
+        nouveau_index_doc(command, line) {
+            call.service = "nouveau";
+            return mapDocument(command[1], line);
+        },
+        reduce([, sources, rows], line) {
+            return reduce(sources, rows.map((row) => row[0]), rows.map((row) => row[1]), false, line.length);
+        },
+        rereduce: ([, sources, values], line) => reduce(sources, null, values, true, line.length),
+        ddoc([, id, ...rest]) {
             if (id !== "new") return runDesignFunction(id, rest[0], rest[1]);
             compiled.clear();
             compiledModules.clear();
@@ -593,14 +661,16 @@
         begin();
         let result;
         try {
-            const [name, ...args] = parse(line);
+            const command = parse(line);
+            const name = command[0];
             if (!Object.hasOwn(commands, name)) throw ["fatal", "unknown_command", `unknown command '${description(name)}'`];
-            result = commands[name](line, ...args);
+            result = commands[name](command, line);
         } catch (error) {
             result = failure(error);
         }
         const { logs } = call;
         call = null;
+        result = wellFormed(result);
         return logs.length === 0 ? result : `${logs.join("\n")}\n${result}`;
     }
 
@@ -678,7 +748,7 @@
         [].values().map?.((item) => item), root.Iterator?.from?.({ next() {} }), (function* () {})(), (async function* () {})(),
         new Intl.Segmenter().segment("a"), new Intl.Segmenter().segment("a")[Symbol.iterator](),
     ];
-    for (const one of [root, ...syntaxes, ...hidden]) seal(one);
+    for (const one of [root, searchFunctions, ...syntaxes, ...hidden]) seal(one);
 
     // Variables that a script does not declare belong to the call.
     const undeclared = new Proxy(Object.create(null), {

@@ -88,6 +88,28 @@ int divan_identity_create(
     return done;
 }
 
+/// Gives no password: nothing is asked at a terminal.
+static int no_password(char *buffer, int size, int writes, void *context) {
+    (void)buffer;
+    (void)size;
+    (void)writes;
+    (void)context;
+    return -1;
+}
+
+int divan_identity_fits(const char *keyPEM, const char *certificatePEM) {
+    BIO *keyText = BIO_new_mem_buf(keyPEM, -1);
+    BIO *certificateText = BIO_new_mem_buf(certificatePEM, -1);
+    EVP_PKEY *key = keyText ? PEM_read_bio_PrivateKey(keyText, NULL, no_password, NULL) : NULL;
+    X509 *certificate = certificateText ? PEM_read_bio_X509(certificateText, NULL, no_password, NULL) : NULL;
+    int fits = key && certificate && X509_check_private_key(certificate, key) == 1;
+    EVP_PKEY_free(key);
+    X509_free(certificate);
+    BIO_free(keyText);
+    BIO_free(certificateText);
+    return fits;
+}
+
 /// The SHA-256 of the `SubjectPublicKeyInfo`.
 static int digest_key(X509 *certificate, uint8_t digest[32]) {
     unsigned char *bytes = NULL;

@@ -4,6 +4,7 @@
 // IDs, revision trees), JSON values, the log and replications. The modules below stay separate so that the layering is
 // checked by the compiler; nothing is declared here.
 @_exported public import DivanDatabase
+@_exported public import DivanDesign
 @_exported public import DivanJSON
 @_exported public import DivanLogging
 @_exported public import DivanMaintenance

@@ -6,6 +6,8 @@ internal import Divan
 struct Tool: Sendable {
     /// The version that `divan --version` prints.
     static let version = Manager.version
+    /// The commit that a package was built from, as `divan --version` prints it; empty for other builds.
+    static let commit = BuildInformation.commit.isEmpty ? "" : " (\(BuildInformation.commit))"
 
     var environment: EnvironmentVariables = [:]
     var interruption = Interruption()
@@ -22,7 +24,7 @@ struct Tool: Sendable {
         let rest = Array(words.dropFirst())
         switch name {
         case "--version":
-            return print("divan \(Self.version)\n", plainOutput)
+            return print("divan \(Self.version)\(Self.commit)\n", plainOutput)
         case "--help", "-h":
             return print(overview, plainOutput)
         case "help":
@@ -44,12 +46,13 @@ struct Tool: Sendable {
     private func run(_ command: Command, _ words: [String]) async -> ExitCode {
         var output = makeOutput(nil)
         do {
-            let arguments = try CommandLineParser.parse(words, by: command.schema)
-            output = makeOutput(arguments)
-            if arguments.flag("help") {
+            let typed = try CommandLineParser.parse(words, by: command.schema)
+            output = makeOutput(typed)
+            if typed.flag("help") {
                 return print(HelpText.page(for: command.schema), output)
             }
-            let log = try CommandLog(arguments)
+            let arguments = try OptionsFile.completing(typed, command.schema)
+            let log = try CommandLog(arguments, environment)
             defer { log.end() }
             let key =
                 command.schema.opensDatabase
@@ -57,9 +60,8 @@ struct Tool: Sendable {
                     arguments, environment, isNew: command.schema.name == "create") : nil
             try await command.run(
                 Invocation(
-                    arguments: arguments, output: output, environment: environment,
-                    interruption: interruption,
-                    key: key))
+                    arguments: arguments, typed: typed, output: output,
+                    environment: environment, interruption: interruption, log: log, key: key))
             try output.out.flush()
             return .success
         } catch let error as UsageError {

@@ -19,12 +19,12 @@ extension IndexReader {
         var builder = PartialBuilder(seed: seed, reducer: reducer)
         var rows = 0
         try forEachRow { key, value in
-            builder.add(key: key, value: value)
+            try builder.add(key: key, value: value)
             rows += 1
             if rows.isMultiple(of: 4_096) { try check(rows) }
             return true
         }
-        return ComputedPartials(builder)
+        return try ComputedPartials(builder)
     }
 }
 
@@ -34,9 +34,9 @@ package struct ComputedPartials {
     private(set) var nodes: [(key: [UInt8], value: [UInt8])] = []
 
     /// Makes them of a builder that has all rows.
-    init(_ builder: PartialBuilder) {
+    init(_ builder: PartialBuilder) throws {
         var builder = builder
-        builder.finish()
+        try builder.finish()
         nodes = builder.nodes.map { ($0.key, $0.node.bytes) }
         nodes.sort { $0.key.precedes($1.key) }
     }

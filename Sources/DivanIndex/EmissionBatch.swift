@@ -39,6 +39,10 @@ package struct EmissionBatch: Sendable {
     private var sequence: SequenceNumber?
     /// Where its rows and their bytes begin; nil between documents.
     private var begun: (row: Int, start: Int)?
+    /// Whether rows begin with the partition of their document; see ``RowPartition``.
+    package var leadsWithPartition = false
+    /// What the rows of the document that is being mapped begin with.
+    private var lead: [UInt8] = []
     /// How the numbers of the last key are written.
     private var forms = NumberForms()
 
@@ -64,7 +68,7 @@ package struct EmissionBatch: Sendable {
         self.id.removeAll(keepingCapacity: true)
         RowDocumentID.append(id, to: &self.id)
         sequence = nil
-        begun = (rows.count, bytes.count)
+        beginRows()
     }
 
     /// Begins the next document.
@@ -76,7 +80,15 @@ package struct EmissionBatch: Sendable {
         self.id.removeAll(keepingCapacity: true)
         self.id.append(copying: id)
         self.sequence = sequence
+        beginRows()
+    }
+
+    private mutating func beginRows() {
         begun = (rows.count, bytes.count)
+        guard leadsWithPartition else { return }
+        let id = id
+        lead.removeAll(keepingCapacity: true)
+        RowPartition.append(of: id.span, to: &lead)
     }
 
     /// Adds a row of the document that was begun.
@@ -90,6 +102,7 @@ package struct EmissionBatch: Sendable {
         guard begun != nil else { return }
         let start = bytes.count
         forms.removeAll()
+        bytes.append(contentsOf: lead)
         do { try key(&bytes, &forms) } catch {
             bytes.removeLast(bytes.count - start)
             throw error

@@ -148,7 +148,7 @@ package struct IndexReader {
             }
             return true
         }
-        switch reduction.finish() {
+        switch try reduction.finish() {
         case .none: return (nil, count)
         case .value(let value): return (value, count)
         case .failure(let failure): throw failure

@@ -34,7 +34,8 @@ extension IndexWriter {
             var builder = PartialBuilder(seed: seed, reducer: reducer)
             let bytes = batch.bytes.span
             for edit in rows.edits {
-                builder.add(key: bytes.extracting(edit.key), value: bytes.extracting(edit.value))
+                try builder.add(
+                    key: bytes.extracting(edit.key), value: bytes.extracting(edit.value))
             }
             try ComputedPartials(builder).packed().write(to: stores.partials, writer)
             changes.reducing = ContinuousClock.now - began

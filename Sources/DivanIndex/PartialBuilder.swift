@@ -30,11 +30,11 @@ struct PartialBuilder {
     }
 
     /// Takes the next row.
-    mutating func add(key: Span<UInt8>, value: Span<UInt8>) {
+    mutating func add(key: Span<UInt8>, value: Span<UInt8>) throws {
         let rank = RowRank.rank(of: key, seed: seed)
         if rank > 0 {
             let copy = [UInt8](copying: key)
-            for level in 1...rank { close(level, openingAt: copy) }
+            for level in 1...rank { try close(level, openingAt: copy) }
         }
         openNodes[1].count += 1
         guard reducer != nil else { return }
@@ -42,13 +42,14 @@ struct PartialBuilder {
     }
 
     /// Closes all nodes.
-    mutating func finish() {
-        for level in 1...RowRank.highest { close(level, openingAt: []) }
+    mutating func finish() throws {
+        for level in 1...RowRank.highest { try close(level, openingAt: []) }
     }
 
-    private mutating func close(_ level: Int, openingAt key: [UInt8]) {
+    private mutating func close(_ level: Int, openingAt key: [UInt8]) throws {
         let node = Partials.Node(
-            count: openNodes[level].count, reduced: openNodes[level].reduction?.finish() ?? .none)
+            count: openNodes[level].count,
+            reduced: try openNodes[level].reduction?.finish() ?? .none)
         nodes.append((Partials.key(level: level, openNodes[level].key), node))
         if level < RowRank.highest {
             openNodes[level + 1].count += node.count

@@ -243,7 +243,7 @@ private struct Below {
             guard isInside else { break }
             found = try rows.next()
         }
-        return Partials.Node(count: count, reduced: reduction?.finish() ?? .none)
+        return Partials.Node(count: count, reduced: try reduction?.finish() ?? .none)
     }
 
     private func reduce(_ nodes: LevelCursor, from start: [UInt8], to end: [UInt8]?) throws
@@ -258,6 +258,6 @@ private struct Below {
             reduction?.add(node.reduced)
             key = try nodes.next()
         }
-        return Partials.Node(count: count, reduced: reduction?.finish() ?? .none)
+        return Partials.Node(count: count, reduced: try reduction?.finish() ?? .none)
     }
 }

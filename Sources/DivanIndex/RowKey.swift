@@ -15,6 +15,9 @@ internal import DivanStorage
 ///     1 … 9  the ordinal: how many rows of this key the document emitted before
 ///        …  how the key's numbers are written (`NumberForms`), if not in the plainest way
 ///
+/// In an index that is made for partitions, the name of the document's partition and a zero stand before all that
+/// (``RowPartition``), so that the rows of a partition are one range.
+///
 /// So rows sort by key and then by the UTF-8 of the document's ID, a shorter ID first. Rows of one
 /// document whose keys collate as equal come in the order in which it emitted them.
 ///
@@ -74,7 +77,7 @@ package enum RowKey {
         in key: Span<UInt8>, _ coder: RowKeyCoder
     ) throws(IndexCorruption) -> JSONValue {
         do throws(RowKeyCoder.Failure) {
-            var offset = 0
+            var offset = coder.start(in: key)
             let value = try coder.decode(key, at: &offset)
             offset = key.firstZero(from: offset)
             guard offset + 1 < key.count else { return value }

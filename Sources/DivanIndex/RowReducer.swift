@@ -15,7 +15,8 @@ package protocol RowReducer: Sendable {
     ///   - keys: The whole keys of the rows: see ``RowKey``. None unless ``readsKeys``.
     ///   - values: The emitted values, as many as keys.
     /// - Returns: The value that stands for all of them.
-    /// - Throws: An error whose text is kept and thrown by every query that has one of these rows.
+    /// - Throws: An error whose text is kept and thrown by every query that has one of these rows;
+    ///   ``InterruptedReduction`` when there is no result now, and may be one another time.
     func reduce(keys: [[UInt8]], values: [PackedValue]) throws -> PackedValue
 
     /// Folds values that ``reduce(keys:values:)`` or this function gave, in the order of their rows.
@@ -47,6 +48,15 @@ package protocol AddingReducer: RowReducer {
     func reduced(total: Int128) -> PackedValue
 }
 
+/// A reducer could not do its work this time: nothing is kept of that, and what asked it fails.
+package struct InterruptedReduction: Error {
+    /// Why.
+    package var cause: any Error
+
+    /// Makes one.
+    package init(_ cause: any Error) { self.cause = cause }
+}
+
 /// What a reducer threw, kept in place of a value.
 package struct ReductionFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// The text of the error.
@@ -64,6 +74,7 @@ struct Reduction {
     private var values: [PackedValue] = []
     private var partials: [PackedValue] = []
     private var failure: ReductionFailure?
+    private var interruption: InterruptedReduction?
 
     init(_ reducer: any RowReducer) {
         self.reducer = reducer
@@ -72,7 +83,7 @@ struct Reduction {
 
     /// Adds a row.
     mutating func add(key: Span<UInt8>, value: PackedValue) {
-        guard failure == nil else { return }
+        guard !isOver else { return }
         if readsKeys { keys.append([UInt8](copying: key)) }
         values.append(value)
         if values.count == Partials.largestStep { foldRows() }
@@ -84,30 +95,34 @@ struct Reduction {
         case .none: break
         case .failure(let failure): self.failure = self.failure ?? failure
         case .value(let value):
-            guard failure == nil else { return }
+            guard !isOver else { return }
             // Rows collected before come before it.
             foldRows()
             append(value)
         }
     }
 
+    /// Whether nothing more needs to be folded.
+    private var isOver: Bool { failure != nil || interruption != nil }
+
     /// Folds what is left; `.none` when nothing was added.
-    mutating func finish() -> Partials.Node.Reduced {
+    ///
+    /// - Throws: `InterruptedReduction`.
+    mutating func finish() throws(InterruptedReduction) -> Partials.Node.Reduced {
         foldRows()
         if partials.count > 1 { foldPartials() }
+        if let interruption { throw interruption }
         if let failure { return .failure(failure) }
         return partials.first.map { .value($0) } ?? .none
     }
 
     private mutating func foldRows() {
-        guard !values.isEmpty, failure == nil else { return }
+        guard !values.isEmpty, !isOver else { return }
         defer {
             keys.removeAll(keepingCapacity: true)
             values.removeAll(keepingCapacity: true)
         }
-        do { append(try reducer.reduce(keys: keys, values: values)) } catch {
-            failure = ReductionFailure("\(error)")
-        }
+        do { append(try reducer.reduce(keys: keys, values: values)) } catch { note(error) }
     }
 
     private mutating func append(_ partial: PackedValue) {
@@ -116,8 +131,14 @@ struct Reduction {
     }
 
     private mutating func foldPartials() {
-        guard failure == nil else { return }
-        do { partials = [try reducer.rereduce(partials)] } catch {
+        guard !isOver else { return }
+        do { partials = [try reducer.rereduce(partials)] } catch { note(error) }
+    }
+
+    private mutating func note(_ error: any Error) {
+        if let error = error as? InterruptedReduction {
+            interruption = error
+        } else {
             failure = ReductionFailure("\(error)")
         }
     }

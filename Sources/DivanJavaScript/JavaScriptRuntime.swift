@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import DivanDesign
+public import DivanJSON
 internal import DivanSystem
 internal import Dispatch
 internal import Synchronization
@@ -18,23 +20,34 @@ internal import Synchronization
 /// A process is started when a design document first needs one, and kept for it. When all are busy, a caller waits.
 ///
 /// State: which workers are idle, oldest first, how many are busy by program, and the callers that wait, guarded by the mutex.
-public final class JavaScriptRuntime: Sendable {
+public final class JavaScriptRuntime: ScriptRuntime, ScriptProcesses {
     private struct State {
-        var idle: [(program: JavaScriptProgram, worker: JavaScriptWorker)] = []
-        var busy: [JavaScriptProgram: Int] = [:]
-        var waiting: [DispatchSemaphore] = []
+        var idle: [(program: ScriptProgram, worker: JavaScriptWorker)] = []
+        var busy: [ScriptProgram: Int] = [:]
+        var waiting: [Waiter] = []
         var isClosed = false
 
         var count: Int { idle.count + busy.values.reduce(0, +) }
     }
 
-    /// What a caller that asks for a worker does next.
+    /// What a caller that asks for a worker does.
     private enum Turn {
         case use(JavaScriptWorker)
         case start(ending: JavaScriptWorker?)
-        case wait(DispatchSemaphore)
         case leave
     }
+
+    /// A caller that waits; what it does is set before it is woken.
+    private final class Waiter: Sendable {
+        let program: ScriptProgram
+        let semaphore = DispatchSemaphore(value: 0)
+        let turn = Mutex<Turn>(.leave)
+
+        init(_ program: ScriptProgram) { self.program = program }
+    }
+
+    /// How many more processes urgent programs may have.
+    private static let urgentProcesses = 2
 
     private let path: String
     private let limits: JavaScriptLimits
@@ -52,10 +65,16 @@ public final class JavaScriptRuntime: Sendable {
 
     deinit { close() }
 
+    /// `javascript`.
+    public var languages: NameSet { ["javascript"] }
+
+    /// What Divan asks.
+    public var server: ScriptServer { ScriptServer(self) }
+
     /// Finds out whether scripts run here, by starting a process and ending it.
     ///
-    /// - Throws: ``JavaScriptError`` with code `unavailable` when the program or the library is not here.
-    public func verify() throws(JavaScriptError) {
+    /// - Throws: ``ScriptError`` with code `unavailable` when the program or the library is not here.
+    public func verify() throws(ScriptError) {
         let worker = try JavaScriptWorker(program: path, limits: limits)
         _ = try worker.ask(Array(#"["reset",{}]"#.utf8))
     }
@@ -67,7 +86,7 @@ public final class JavaScriptRuntime: Sendable {
             return (state.idle, state.waiting)
         }
         for entry in idle { entry.worker.end() }
-        for semaphore in waiting { semaphore.signal() }
+        for waiter in waiting { waiter.semaphore.signal() }
     }
 
     /// Lends a worker that knows a program, and waits for one while all that it may have are busy.
@@ -78,31 +97,38 @@ public final class JavaScriptRuntime: Sendable {
     ///   - program: The scripts.
     ///   - body: What to ask. It may ask several times: another caller gets the worker afterwards.
     /// - Returns: What the body returns.
-    /// - Throws: What the body throws, and `JavaScriptError` when a worker cannot be started or does not learn the program.
+    /// - Throws: What the body throws, and `ScriptError` when a worker cannot be started or does not learn the program.
     package func withWorker<Result>(
-        for program: JavaScriptProgram,
-        _ body: (JavaScriptWorker) throws(JavaScriptError) -> Result
-    ) throws(JavaScriptError) -> Result {
+        for program: ScriptProgram,
+        _ body: (JavaScriptWorker) throws(ScriptError) -> Result
+    ) throws(ScriptError) -> Result {
         let worker = try take(program)
         defer { giveBack(worker, program) }
         return try body(worker)
     }
 
+    /// Lends a worker as a process.
+    package func withProcess<Result>(
+        for program: ScriptProgram,
+        _ body: (any ScriptProcess) throws(ScriptError) -> Result
+    ) throws(ScriptError) -> Result {
+        try withWorker(for: program) { worker throws(ScriptError) in try body(worker) }
+    }
+
     /// How many processes run.
     package var processCount: Int { state.withLock { $0.count } }
 
-    private func take(_ program: JavaScriptProgram) throws(JavaScriptError) -> JavaScriptWorker {
+    private func take(_ program: ScriptProgram) throws(ScriptError) -> JavaScriptWorker {
         while true {
-            switch state.withLock({ turn(for: program, &$0) }) {
+            switch nextTurn(for: program) {
             case .leave: throw .closed
-            case .wait(let semaphore): semaphore.wait()
             case .use(let worker):
                 if worker.isReady { return worker }
                 worker.end()
                 giveBack(nil, program)
             case .start(let victim):
                 victim?.end()
-                do throws(JavaScriptError) {
+                do throws(ScriptError) {
                     let worker = try JavaScriptWorker(program: path, limits: limits)
                     for command in program.commands { _ = try worker.ask(command) }
                     return worker
@@ -114,36 +140,53 @@ public final class JavaScriptRuntime: Sendable {
         }
     }
 
-    private func turn(for program: JavaScriptProgram, _ state: inout State) -> Turn {
-        guard !state.isClosed else { return .leave }
-        let busy = state.busy[program, default: 0]
-        if busy < max(limits.processesPerScript, 1) {
-            if let index = state.idle.lastIndex(where: { $0.program == program }) {
-                state.busy[program] = busy + 1
-                return .use(state.idle.remove(at: index).worker)
-            }
-            let isFull = state.count >= max(limits.processes, 1)
-            if !isFull || !state.idle.isEmpty {
-                state.busy[program] = busy + 1
-                return .start(ending: isFull ? state.idle.removeFirst().worker : nil)
-            }
+    /// What a caller does, after it has waited for its turn if it must.
+    private func nextTurn(for program: ScriptProgram) -> Turn {
+        let waiter = Waiter(program)
+        let turn = state.withLock { state -> Turn? in
+            if let turn = self.turn(for: program, &state) { return turn }
+            state.waiting.append(waiter)
+            return nil
         }
-        let semaphore = DispatchSemaphore(value: 0)
-        state.waiting.append(semaphore)
-        return .wait(semaphore)
+        if let turn { return turn }
+        waiter.semaphore.wait()
+        return waiter.turn.withLock { $0 }
     }
 
-    /// Takes a worker back, and lets those that wait look again.
-    private func giveBack(_ worker: JavaScriptWorker?, _ program: JavaScriptProgram) {
-        let (waiting, isEnded) = state.withLock { state in
+    /// What a caller may do now; nil when it must wait.
+    private func turn(for program: ScriptProgram, _ state: inout State) -> Turn? {
+        guard !state.isClosed else { return .leave }
+        let busy = state.busy[program, default: 0]
+        guard busy < max(limits.processesPerScript, 1) else { return nil }
+        if let index = state.idle.lastIndex(where: { $0.program == program }) {
+            state.busy[program] = busy + 1
+            return .use(state.idle.remove(at: index).worker)
+        }
+        let most = max(limits.processes, 1) + (program.isUrgent ? Self.urgentProcesses : 0)
+        let isFull = state.count >= most
+        guard !isFull || !state.idle.isEmpty else { return nil }
+        state.busy[program] = busy + 1
+        return .start(ending: isFull ? state.idle.removeFirst().worker : nil)
+    }
+
+    /// Takes a worker back, and gives those that wait their turn, in the order in which they came.
+    private func giveBack(_ worker: JavaScriptWorker?, _ program: ScriptProgram) {
+        let (woken, isEnded) = state.withLock { state in
             let busy = state.busy[program, default: 1] - 1
             state.busy[program] = busy == 0 ? nil : busy
-            let isEnded = state.isClosed || worker?.isOver ?? true
+            let isEnded =
+                state.isClosed || program.endsAfterUse || worker?.isOver ?? true
             if let worker, !isEnded { state.idle.append((program, worker)) }
-            defer { state.waiting = [] }
-            return (state.waiting, isEnded)
+            var woken: [Waiter] = []
+            for waiter in state.waiting {
+                guard let turn = self.turn(for: waiter.program, &state) else { continue }
+                waiter.turn.withLock { $0 = turn }
+                woken.append(waiter)
+            }
+            state.waiting.removeAll { waiter in woken.contains { $0 === waiter } }
+            return (woken, isEnded)
         }
         if isEnded { worker?.end() }
-        for semaphore in waiting { semaphore.signal() }
+        for waiter in woken { waiter.semaphore.signal() }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import DivanDesign
 internal import DivanJSON
 internal import DivanSystem
 internal import Synchronization
@@ -16,13 +17,15 @@ internal import Synchronization
 /// After any of these the worker is over, and another one takes its place. An error that a script makes is an answer: the worker goes on.
 ///
 /// State: the bytes that were received and not looked at, guarded by the mutex, which is held during a command.
-package final class JavaScriptWorker: Sendable {
+package final class JavaScriptWorker: ScriptProcess {
     /// How often memory is looked at. A script allocates some 50 MB in this time.
     private static let watch = Duration.milliseconds(20)
 
     private struct State {
         var unread: [UInt8] = []
-        /// How many of them have no end of a line.
+        /// How many of them have been taken.
+        var taken = 0
+        /// How many of them have been taken, or have no end of a line.
         var looked = 0
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         var lookedAt = ContinuousClock.now
@@ -31,13 +34,12 @@ package final class JavaScriptWorker: Sendable {
         /// Takes the next line, without its end; nil when it is not whole yet.
         mutating func nextLine() -> [UInt8]? {
             guard let end = unread[looked...].firstIndex(of: UInt8(ascii: "\n")) else {
-                looked = unread.count
+                unread.removeFirst(taken)
+                (taken, looked) = (0, unread.count)
                 return nil
             }
-            let line = Array(unread[..<end])
-            unread.removeFirst(end + 1)
-            looked = 0
-            return line
+            defer { (taken, looked) = (end + 1, end + 1) }
+            return Array(unread[taken..<end])
         }
     }
 
@@ -52,8 +54,8 @@ package final class JavaScriptWorker: Sendable {
     /// - Parameters:
     ///   - program: The path of `divan-javascript`.
     ///   - limits: What scripts may take.
-    /// - Throws: `JavaScriptError.Code.unavailable` when the program does not start.
-    package init(program: String, limits: JavaScriptLimits) throws(JavaScriptError) {
+    /// - Throws: `ScriptError.Code.unavailable` when the program does not start.
+    package init(program: String, limits: JavaScriptLimits) throws(ScriptError) {
         // The last resort: rounded up, and doubled, since the threads of the engine count, too.
         let seconds = 2 * min(max(limits.time.components.seconds + 1, 1), 43_200)
         let arguments = ["--memory", "\(limits.megabytes)", "--time", "\(seconds)"]
@@ -84,19 +86,18 @@ package final class JavaScriptWorker: Sendable {
         state.withLock { $0.isOver = true }
     }
 
-    /// Sends a command and waits for the answer.
+    /// Sends commands and waits for the answers; see ``ScriptProcess``.
     ///
-    /// - Parameter command: JSON in one line, such as `["map_doc",{"_id":"a"}]`.
-    /// - Returns: The answer, and what the script logged.
-    /// - Throws: `JavaScriptError`. Its code is `script` for an answer that is an error, and the worker goes on then.
-    package func ask(_ command: [UInt8]) throws(JavaScriptError) -> JavaScriptAnswer {
-        try state.withLock { state throws(JavaScriptError) in
+    /// Each answer has the whole time of a command, and all together may have as many bytes as one may.
+    package func ask(_ lines: [UInt8], count: Int) throws(ScriptError) -> [ScriptAnswer] {
+        try state.withLock { state throws(ScriptError) in
             guard !state.isOver else { throw .workerFailed }
-            do throws(JavaScriptError) {
-                return try converse(command, &state)
-            } catch  where error.code == .script {
+            do throws(ScriptError) {
+                return try converse(lines, count, &state)
+            } catch  where error.code == .script && count == 1 {
                 throw error
             } catch {
+                // The answers to the other commands are of no use.
                 state.isOver = true
                 process.end()
                 throw error
@@ -105,20 +106,25 @@ package final class JavaScriptWorker: Sendable {
     }
 
     private func converse(
-        _ command: [UInt8], _ state: inout State
-    ) throws(JavaScriptError) -> JavaScriptAnswer {
-        let line = command + [UInt8(ascii: "\n")]
-        let deadline = ContinuousClock.now + limits.time
-        var answer = JavaScriptAnswer()
+        _ lines: [UInt8], _ count: Int, _ state: inout State
+    ) throws(ScriptError) -> [ScriptAnswer] {
+        var deadline = ContinuousClock.now + limits.time
+        var answers: [ScriptAnswer] = []
+        var answer = ScriptAnswer()
         var sent = 0
         var received = state.unread.count
         while true {
+            let known = answers.count
             while let text = state.nextLine() {
-                if try answer.take(text) { return answer }
+                guard try answer.take(text) else { continue }
+                answers.append(answer)
+                if answers.count == count { return answers }
+                answer = ScriptAnswer()
             }
+            if answers.count > known { deadline = ContinuousClock.now + limits.time }
             guard received <= limits.answer else { throw .answerLimit(limits.answer) }
-            try wait(until: deadline, orRoom: sent < line.count, &state)
-            if sent < line.count { sent += send(line.span.extracting(droppingFirst: sent)) }
+            try wait(until: deadline, orRoom: sent < lines.count, &state)
+            if sent < lines.count { sent += send(lines.span.extracting(droppingFirst: sent)) }
             received += try receive(&state)
         }
     }
@@ -136,7 +142,7 @@ package final class JavaScriptWorker: Sendable {
     /// Waits until the process has something to say or takes more; looks at its memory from time to time.
     private func wait(
         until deadline: ContinuousClock.Instant, orRoom: Bool, _ state: inout State
-    ) throws(JavaScriptError) {
+    ) throws(ScriptError) {
         while true {
             let now = ContinuousClock.now
             guard now < deadline else { throw .timeLimit(limits.time) }
@@ -154,7 +160,7 @@ package final class JavaScriptWorker: Sendable {
     }
 
     /// Takes what has come; throws when the process has ended.
-    private func receive(_ state: inout State) throws(JavaScriptError) -> Int {
+    private func receive(_ state: inout State) throws(ScriptError) -> Int {
         let count: Int?
         do {
             count = try process.receive(into: &state.piece)
@@ -168,7 +174,7 @@ package final class JavaScriptWorker: Sendable {
     }
 
     /// What the end of a process says. An engine that finds no memory ends it by one of several signals.
-    private func reasonOfEnd() -> JavaScriptError {
+    private func reasonOfEnd() -> ScriptError {
         switch process.ended() {
         case .exit(2): .noEngine
         case .exit(3): .memoryLimit(limits.megabytes)

@@ -22,7 +22,7 @@ final class WorkerContext {
     deinit { unsafe divan_javascript_release(context) }
 
     /// What the context answers to a line that ends in a zero; nil when memory is not enough.
-    func answer(_ line: [UInt8]) -> [UInt8]? {
+    func answer(_ line: ArraySlice<UInt8>) -> [UInt8]? {
         // SAFETY: the line ends in a zero; the text has `count` bytes and is freed here.
         var count = 0
         let text = unsafe line.withUnsafeBytes { bytes in
@@ -44,6 +44,7 @@ private func exchange(
     guard let owner = unsafe owner else { WorkerProgram.endFatally() }
     let lines = unsafe Unmanaged<StandardLines>.fromOpaque(owner).takeUnretainedValue()
     lines.write(unsafe Array(UnsafeRawBufferPointer(start: text, count: count)))
+    lines.flush()
     guard isLast == 0, let line = lines.next() else { WorkerProgram.endFatally() }
     return unsafe line.withUnsafeBytes { bytes in
         unsafe bytes.baseAddress.flatMap { unsafe strdup($0.assumingMemoryBound(to: CChar.self)) }

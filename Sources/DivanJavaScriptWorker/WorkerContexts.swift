@@ -21,10 +21,10 @@ struct WorkerContexts {
     }
 
     /// What a context answers to a line that ends in a zero; nil when memory is not enough.
-    mutating func answer(_ line: [UInt8]) -> [UInt8]? { context(for: line)?.answer(line) }
+    mutating func answer(_ line: ArraySlice<UInt8>) -> [UInt8]? { context(for: line)?.answer(line) }
 
     /// The context that a command is for. One that cannot be read is for the views' context, which tells what is wrong with it.
-    private mutating func context(for line: [UInt8]) -> WorkerContext? {
+    private mutating func context(for line: ArraySlice<UInt8>) -> WorkerContext? {
         var words = CommandWords(line)
         let command = words.next()
         if command?.elementsEqual("reset".utf8) == true {
@@ -41,7 +41,7 @@ struct WorkerContexts {
         designs.removeAll { $0.id == id }
         if designs.count == Self.most { designs.removeFirst() }
         guard let made = WorkerContext(lines) else { return nil }
-        designs.append((id, made))
+        designs.append((Array(id)[...], made))
         return made
     }
 }
@@ -50,31 +50,36 @@ struct WorkerContexts {
 ///
 /// It reads no further than to the first value that is no text. A parent writes a name in the same way each time.
 private struct CommandWords {
-    private let line: [UInt8]
-    private var position = 0
+    private let line: ArraySlice<UInt8>
+    private var position: Int
 
-    init(_ line: [UInt8]) { self.line = line }
+    init(_ line: ArraySlice<UInt8>) {
+        self.line = line
+        position = line.startIndex
+    }
 
     mutating func next() -> ArraySlice<UInt8>? {
         skipSpace()
-        guard take(position == 0 ? "[" : ",") || take("[") else { return nil }
+        guard take(position == line.startIndex ? "[" : ",") || take("[") else { return nil }
         skipSpace()
         guard take("\"") else { return nil }
         let start = position
-        while position < line.count, line[position] != UInt8(ascii: "\"") {
+        while position < line.endIndex, line[position] != UInt8(ascii: "\"") {
             position += line[position] == UInt8(ascii: "\\") ? 2 : 1
         }
-        guard position < line.count else { return nil }
+        guard position < line.endIndex else { return nil }
         defer { position += 1 }
         return line[start..<position]
     }
 
     private mutating func skipSpace() {
-        while position < line.count, line[position] == UInt8(ascii: " ") { position += 1 }
+        while position < line.endIndex, line[position] == UInt8(ascii: " ") { position += 1 }
     }
 
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
-        guard position < line.count, line[position] == UInt8(ascii: character) else { return false }
+        guard position < line.endIndex, line[position] == UInt8(ascii: character) else {
+            return false
+        }
         position += 1
         return true
     }

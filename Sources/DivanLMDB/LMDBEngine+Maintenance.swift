@@ -13,6 +13,12 @@ extension LMDBEngine {
         return size
     }
 
+    /// Returns the bytes that hold something. See `StorageEngine`.
+    public func usedSize() throws -> Int {
+        // A page may become free between the two.
+        max(0, try diskSize() - unusedBytes())
+    }
+
     // MARK: - Compacting
 
     /// Unused pages under this share of the file are left for the next writes.

@@ -3,7 +3,7 @@
 public import DivanDatabase
 internal import DivanHTTP
 internal import DivanLogging
-internal import DivanSystem
+package import DivanSystem
 public import FoundationEssentials
 internal import Synchronization
 
@@ -33,8 +33,12 @@ public final class Listener: Sendable {
     private struct Running {
         let server: any HTTPServer
         let site: Site
+        /// The address that it listens on.
+        let host: String
     }
     private let running = Mutex<Running?>(nil)
+    /// How long replications have to save a last checkpoint.
+    private static let replicationGrace = Duration.seconds(10)
 
     /// Makes a listener, which does not listen yet.
     public init(_ manager: Manager, _ options: ListenerOptions = ListenerOptions()) {
@@ -50,7 +54,19 @@ public final class Listener: Sendable {
     ///   machine, or key and certificate do not fit; `.forbidden` when ``ListenerAccess/everybodyOnLoopback``
     ///   is set for an interface that other machines can reach, or clients are to show certificates without TLS;
     ///   `.invalidName` when a field of `responseHeaders` cannot be one.
-    public func start() throws {
+    public func start() throws { try start(on: nil) }
+
+    /// Starts to listen on a socket that listens already, in place of the address and port of the options.
+    ///
+    /// - Parameters:
+    ///   - given: The socket, which is the listener's from now on, also when this throws; nil for one of its own.
+    ///   - former: A listener of the same manager that stops after this: its replications end before those of this one
+    ///     begin.
+    /// - Throws: As ``start()``.
+    package func start(on given: ListeningSocket?, succeeding former: Listener? = nil) throws {
+        // The server closes the socket once it has that.
+        var untaken = given
+        defer { untaken?.close() }
         try running.withLock { running in
             guard running == nil else { return }
             guard options.clientCertificates == nil || options.tls != nil else {
@@ -70,28 +86,38 @@ public final class Listener: Sendable {
                     .forbidden,
                     "Peers know this device by its key; leave `tls` as setting `device` leaves it.")
             }
-            let site = try Site(manager, options)
-            let socket = try makeSocket()
+            // The library closes the socket where it finds that itself, though it is not the library's yet.
+            guard options.tls?.fits ?? true else {
+                throw DatabaseError(
+                    .io, "The key of the listener is not that of its certificate; give both of one."
+                )
+            }
+            let site = try Site(manager, options, succeeding: former?.site)
+            let socket = try given ?? boundSocket()
+            untaken = socket
+            let host = given?.host ?? options.host
             if case .everybodyOnLoopback = options.access, !socket.isLoopback {
-                socket.close()
                 throw DatabaseError(
                     .forbidden,
                     "A listener without users serves this machine only; listen on 127.0.0.1, or "
                         + "name users.")
             }
+            untaken = nil
             let made = try MicroHTTPServer(
                 socket, Router(site: site), options.limits, tls: options.tls,
                 clientCertificates: options.clientCertificates, knowsDevices: options.devices != nil
             )
-            let hosts = ReachableHosts.all(options.host, LocalAddresses.all)
+            former?.site?.endReplications(within: Self.replicationGrace)
+            let hosts = ReachableHosts.all(host, LocalAddresses.all)
             site.begin(hosts: hosts.map { "\($0):\(made.port)" })
-            running = Running(server: made, site: site)
+            running = Running(server: made, site: site, host: host)
             options.devices?.keep(port: made.port)
-            Log.listener.info("Listening on port \(made.port) of '\(options.host)'.")
+            Log.listener.info("Listening on port \(made.port) of '\(host)'.")
         }
     }
 
-    private func makeSocket() throws -> ListeningSocket {
+    /// A socket on the address and port of the options.
+    package func boundSocket() throws -> ListeningSocket {
         if options.port == 0, let last = options.devices?.lastPort,
             let socket = try? ListeningSocket(host: options.host, port: last)
         {
@@ -104,12 +130,28 @@ public final class Listener: Sendable {
 
     /// Stops listening; requests that are being answered are broken off, and replications that clients
     /// started end. Stopping twice is fine.
-    public func stop() {
+    public func stop() { stop(finishing: .zero) }
+
+    /// Takes no new connection from now on; `stop(finishing:)` follows. Those that come wait for another listener on the socket.
+    package func stopAccepting() { running.withLock { $0?.server }?.stopAccepting() }
+
+    /// Stops listening when the requests that have come are answered.
+    ///
+    /// No connection is taken meanwhile. Feeds that go on without an end come to a proper one: their clients see the place
+    /// from which another feed goes on. What is not answered in time is broken off, as by ``stop()``.
+    ///
+    /// - Parameter limit: How long to wait, a day at most.
+    public func stop(finishing limit: Duration) {
         let stopped = running.withLock { running in
             defer { running = nil }
             return running
         }
         guard let stopped else { return }
+        let limit = min(limit, .seconds(86_400))
+        if limit > .zero, !stopped.server.finish(within: limit) {
+            Log.listener.warning("Requests were broken off that were not answered in time.")
+        }
+        if limit > .zero { stopped.site.endReplications(within: Self.replicationGrace) }
         stopped.site.end()
         stopped.server.stop()
         Log.listener.info("Stopped listening on port \(stopped.server.port).")
@@ -130,9 +172,11 @@ public final class Listener: Sendable {
     /// that another device can use, IPv4 first: those of the loopback are left out, and those that are good on one
     /// network only where there are others. They are looked up at each call, since a machine changes its networks.
     public var urls: [URL] {
-        guard let port else { return [] }
+        guard let (port, host) = running.withLock({ $0.map { ($0.server.port, $0.host) } }) else {
+            return []
+        }
         let scheme = options.tls == nil ? "http" : "https"
-        return ReachableHosts.of(options.host, LocalAddresses.all).compactMap {
+        return ReachableHosts.of(host, LocalAddresses.all).compactMap {
             URL(string: "\(scheme)://\($0):\(port)/")
         }
     }
@@ -142,8 +186,8 @@ public final class Listener: Sendable {
 
     /// The hosts of ``urls``, an IPv6 address without brackets.
     package var hosts: [String] {
-        guard isRunning else { return [] }
-        return ReachableHosts.of(options.host, LocalAddresses.all).map { host in
+        guard let host = running.withLock({ $0?.host }) else { return [] }
+        return ReachableHosts.of(host, LocalAddresses.all).map { host in
             host.filter { $0 != "[" && $0 != "]" }
         }
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import DivanDatabase
+public import DivanDesign
 public import DivanJSON
-public import DivanQuery
 
 /// Who gets in.
 public enum ListenerAccess: Sendable {
@@ -63,20 +62,6 @@ public struct ListenerLimits: Sendable {
     public init() {}
 }
 
-/// How a listener makes the map functions of design documents that clients write.
-///
-/// Gets the source and the name of its language; throws when it cannot.
-public typealias ViewCompiler =
-    @Sendable (_ source: String, _ language: String) throws -> DatabaseView.Map
-
-/// How a listener makes the filter functions of design documents that clients write.
-///
-/// Gets the source and the name of its language; throws when it cannot. The filter's parameters are those of the
-/// request, each a text.
-public typealias FilterCompiler =
-    @Sendable (_ source: String, _ language: String) throws ->
-    FilterFunction
-
 /// How a listener listens, and to whom.
 public struct ListenerOptions: Sendable {
     /// The address to listen on: `127.0.0.1` unless set; `0.0.0.0` or `::` for all interfaces.
@@ -94,6 +79,9 @@ public struct ListenerOptions: Sendable {
     /// How many revision IDs of each branch the databases keep that clients make; nil for 1,000. Clients change it by
     /// `_revs_limit`, apps by `Database.setRevisionLimit(_:)`.
     public var revisionLimit: Int?
+    /// Whether places in changes feeds are numbers, for clients of Couchbase Lite 1.x, instead of the opaque texts of CouchDB.
+    /// Both are read in any case.
+    public var numberSequences = false
     /// The certificate, to serve HTTPS; nil for HTTP.
     public var tls: ListenerTLS?
     /// The certificates that clients are asked for over TLS; nil to ask for none.
@@ -102,14 +90,20 @@ public struct ListenerOptions: Sendable {
     package var devices: (any ListenerDevices)?
     /// Which pages of other origins may use it from a browser; nil for none.
     public var cors: ListenerCORS?
+    /// Whether clients cannot change the configuration (`_node/…/_config`), and what they have set before does not count.
+    ///
+    /// Unless set, administrators set up by HTTP what CouchDB has in its configuration, such as pages of other origins. What they
+    /// set is kept beside the databases and goes before these options. The limits can be lowered in this way only.
+    public var fixesConfiguration = false
     /// Bounds on what a client may cost.
     public var limits = ListenerLimits()
     /// What the app has to say about who may do what.
     public var authorization = ListenerAuthorization()
-    /// What makes functions of the source in design documents; without one, such views answer 501.
-    public var viewCompiler: ViewCompiler?
-    /// What makes filters of `_changes` of the source in design documents; without one, such filters answer 501.
-    public var filterCompiler: FilterCompiler?
+    /// What runs the functions of design documents, such as a `JavaScriptRuntime`; without one they answer 501.
+    ///
+    /// Databases that the listener serves then also ask the validation functions of their design documents about each new
+    /// revision, by a client, the app or a replication: see `DesignDocuments.enable(_:validates:)`.
+    public var scripts: [any ScriptRuntime] = []
     /// Whether clients may store design documents with a `validate_doc_update` that nothing runs. Each revision is then
     /// told of by a warning in the log, and what the function forbids is stored. Refused with 501 unless set.
     ///
@@ -117,6 +111,9 @@ public struct ListenerOptions: Sendable {
     /// for the function in it, so that such a document is stored like any other. What arrives by a replication is stored
     /// in any case; see `Database.unrunValidations()`.
     public var acceptsUnrunValidation = false
+    /// Whether `_find` sorts by whatever a client names, as queries of the database do. Otherwise it needs an index that
+    /// has the order, as in CouchDB, and is refused without one (400 `no_usable_index`).
+    public var sortsWithoutIndex = false
     /// What clients are told when they are asked for a password; pages in browsers are not asked.
     public var realm = "Divan"
     // Not by bytes: names of header fields are ASCII, which is checked when the listener is made.

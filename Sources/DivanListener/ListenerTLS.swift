@@ -39,6 +39,12 @@ public struct ListenerTLS: Sendable, CustomStringConvertible, CustomReflectable 
         keyDigest = known.key
     }
 
+    /// Whether the key is that of the certificate.
+    var fits: Bool {
+        // SAFETY: both texts are lent to the call as C strings.
+        unsafe divan_identity_fits(key, certificate) == 1
+    }
+
     /// Reads a key and a certificate chain from PEM files.
     public init(keyFile: URL, certificateFile: URL) throws {
         try self.init(

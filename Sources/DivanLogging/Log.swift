@@ -110,6 +110,9 @@ extension Log {
     package static var expiration: DomainLog { DomainLog(.expiration, to: shared) }
     /// Says something about compaction, verification, salvage, backup or import.
     package static var maintenance: DomainLog { DomainLog(.maintenance, to: shared) }
+    /// Says something about scripts of design documents.
+    package static var scripts: DomainLog { DomainLog(.scripts, to: shared) }
+
     /// Says something about the app's validation functions and filters.
     package static var validation: DomainLog { DomainLog(.validation, to: shared) }
     /// Says something about the listener.

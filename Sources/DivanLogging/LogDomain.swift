@@ -21,6 +21,8 @@ public enum LogDomain: UInt8, Sendable, CaseIterable {
     case validation
     /// The listener: what it serves, whom it refuses, what failed.
     case listener
+    /// Scripts of design documents: what they log, at level `debug`.
+    case scripts
     /// Replications: their runs, checkpoints and errors.
     case replication
 

@@ -34,6 +34,20 @@ public struct LogEntry: Sendable {
             + Self.escaped(message)
     }
 
+    /// The entry as a line for the journal of systemd, without its newline.
+    ///
+    ///     <6>database: Opened the database 'app'.
+    var journalLine: String {
+        let priority =
+            switch level {
+            case .error: 3
+            case .warning: 4
+            case .info: 6
+            case .verbose, .debug, .none: 7
+            }
+        return "<\(priority)>\(domain.name): " + Self.escaped(message)
+    }
+
     private static func escaped(_ message: String) -> String {
         guard message.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else { return message }

@@ -14,12 +14,30 @@ public protocol LogSink: AnyObject, Sendable {
 
 /// Writes each entry as a line on standard error. It is the sink of a process that names no other.
 public final class StandardErrorSink: LogSink {
+    /// What a line looks like.
+    public enum Form: Sendable {
+        /// `Divan: `, time, level, domain and message: for a terminal or a file.
+        case dated
+        /// The level as `<4>`, domain and message: for the journal of systemd, which notes the time itself and reads the
+        /// level from the head of the line.
+        case journal
+    }
+
+    private let form: Form
+
     /// Makes a sink.
-    public init() {}
+    ///
+    /// - Parameter form: What a line looks like.
+    public init(_ form: Form = .dated) { self.form = form }
 
     /// Writes one line. Where standard error is closed, nothing happens.
     public func write(_ entry: LogEntry) {
-        var bytes = Array("Divan: \(entry.line)\n".utf8)[...]
+        let line =
+            switch form {
+            case .dated: "Divan: " + entry.line
+            case .journal: entry.journalLine
+            }
+        var bytes = Array((line + "\n").utf8)[...]
         while !bytes.isEmpty {
             let written = try? Descriptors.writeSome(bytes.span, to: Descriptors.standardError)
             guard let written, written > 0 else { return }

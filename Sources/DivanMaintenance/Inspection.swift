@@ -115,7 +115,7 @@ enum Inspection {
             case "expirations":
                 return value.isEmpty ? "" : "malformed"
             case "attachmentReferences":
-                return value.isEmpty ? "stored" : "absent when referred to"
+                return value.count == 1 ? "absent when referred to" : "stored"
             case "local":
                 return "revision \(try LocalRecord(value).revision)"
             default:

@@ -55,6 +55,8 @@ extension Database {
             let access = try DatabaseAccess(making: encryptionKey)
             var manifest = Manifest(engine: engine.identifier)
             manifest.encryption = access.wrapping
+            // Without a manifest it is not known; any ID is good then.
+            manifest.isPartitioned = damaged.isPartitioned
             let copy = try newData(at: dataPath, engine, access.dataKey)
             defer { copy.close() }
             result = try Salvage(from: damaged, to: copy, progress: progress).run()

@@ -10,6 +10,14 @@ public enum IDFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case documentIDContainsNUL
     /// The document ID begins with an underscore and is not `_design/…` or `_local/…`.
     case reservedDocumentID
+    /// In a partitioned database, the document ID has no colon that ends the name of its partition.
+    case noPartition
+    /// The name of the partition is the empty string.
+    case emptyPartition
+    /// The name of the partition begins with an underscore.
+    case reservedPartition
+    /// The name of the partition contains a colon, which would end it.
+    case partitionContainsColon
     /// The revision ID is not a generation, a hyphen and a digest.
     case malformedRevisionID
     /// The generation is not between 1 and ``RevisionID/maximumGeneration``.
@@ -31,6 +39,15 @@ public enum IDFailure: Error, Sendable, Hashable, CustomStringConvertible {
         case .reservedDocumentID:
             "A document ID must not begin with an underscore, except \"_design/\" and \"_local/\" "
                 + "followed by a name."
+        case .noPartition:
+            "A document ID in a partitioned database must be a partition, a colon and a name, like "
+                + "\"sensor-1:42\"."
+        case .emptyPartition:
+            "The name of a partition must have at least one character."
+        case .reservedPartition:
+            "The name of a partition must not begin with an underscore."
+        case .partitionContainsColon:
+            "The name of a partition must not contain a colon."
         case .malformedRevisionID:
             "A revision ID must be a decimal generation, a hyphen and a digest, like \"1-abc\"."
         case .generationOutOfRange:

@@ -146,7 +146,7 @@ extension ReplicationError {
             }
         let isTransient: Bool =
             switch error.code {
-            case .databaseBusy, .databaseSuspended, .storageFull, .io: true
+            case .databaseBusy, .databaseSuspended, .storageFull, .io, .scriptFailed: true
             default: false
             }
         self.init(

@@ -18,6 +18,18 @@ extension SQLiteEngine {
         return main + (FileSystem.size(of: path + "-wal") ?? 0)
     }
 
+    /// Returns the bytes that hold something; 0 in memory. See `StorageEngine`.
+    public func usedSize() throws -> Int {
+        guard place.path != nil else { return 0 }
+        var used: Int64 = 0
+        try withSnapshot { snapshot in
+            let pages = try snapshot.connection.integer("PRAGMA page_count")
+            let free = try snapshot.connection.integer("PRAGMA freelist_count")
+            used = try (pages - free) * snapshot.connection.integer("PRAGMA page_size")
+        }
+        return Int(clamping: used)
+    }
+
     // MARK: - Compacting
 
     /// Gives unused space back to the file system. See `StorageEngine`.

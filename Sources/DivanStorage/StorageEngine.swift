@@ -88,6 +88,9 @@ public protocol StorageEngine: AnyObject, Sendable {
     /// Returns the bytes the engine occupies on disk; 0 in memory.
     func diskSize() throws -> Int
 
+    /// Returns the bytes of it that hold something: without pages that are free for the next writes, and without a log.
+    func usedSize() throws -> Int
+
     /// Gives unused space back to the file system, while readers and writers go on in between.
     ///
     /// - Parameter progress: Receives pages moved; stops the work by throwing.
@@ -163,4 +166,9 @@ extension StorageEngine {
         }
         return result
     }
+}
+
+extension StorageEngine {
+    /// Returns all of the bytes on disk, for an engine that cannot tell them apart.
+    public func usedSize() throws -> Int { try diskSize() }
 }

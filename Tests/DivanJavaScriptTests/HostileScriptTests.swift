@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanJSON
+import DivanDesign
 import DivanJavaScript
 import DivanTestSupport
 import Testing
@@ -22,13 +23,13 @@ struct HostileScriptTests {
     /// Maps a document by a function, and returns the error, the answer, and the time.
     private func map(
         _ source: String, by runtime: JavaScriptRuntime
-    ) throws -> (error: JavaScriptError?, answer: JavaScriptAnswer?, time: Duration) {
-        let program = JavaScriptProgram(
+    ) throws -> (error: ScriptError?, answer: ScriptAnswer?, time: Duration) {
+        let program = ScriptProgram(
             key: source,
             commands: [Array(#"["reset",{}]"#.utf8), Array(Worker.adding(source).utf8)])
         return try runtime.withWorker(for: program) { worker in
             let begin = ContinuousClock.now
-            do throws(JavaScriptError) {
+            do throws(ScriptError) {
                 let answer = try worker.ask(Array(#"["map_doc",{"_id":"a"}]"#.utf8))
                 return (nil, answer, ContinuousClock.now - begin)
             } catch {
@@ -135,7 +136,7 @@ struct HostileScriptTests {
                 #expect(
                     answer == "[[[0,1]]]"
                         || [.memoryLimit, .timeLimit].contains(result.error?.code))
-            } catch let error as JavaScriptError {
+            } catch let error as ScriptError {
                 #expect([.script, .memoryLimit, .timeLimit].contains(error.code))
                 #expect(error.reason.utf8.count < 10_000)
             }

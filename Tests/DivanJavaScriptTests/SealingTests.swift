@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanJSON
+import DivanDesign
 import DivanJavaScript
 import DivanTestSupport
 import Foundation

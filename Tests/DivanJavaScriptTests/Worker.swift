@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DivanJSON
+import DivanDesign
 import DivanJavaScript
 import DivanSystem
 import DivanTestSupport
@@ -11,7 +12,7 @@ import Testing
 enum Engine {
     /// What a test says that is skipped.
     static let need: Comment =
-        "It needs the library JavaScriptCore, which scripts/bootstrap --tests installs."
+        "It needs the library JavaScriptCore, which scripts/bootstrap installs."
 
     static let program = CurrentProcess.folder + "/divan-javascript"
 
@@ -27,7 +28,7 @@ struct Worker {
     }
 
     /// The whole answer to a line.
-    func answer(_ line: String) throws -> JavaScriptAnswer { try worker.ask(Array(line.utf8)) }
+    func answer(_ line: String) throws -> ScriptAnswer { try worker.ask(Array(line.utf8)) }
 
     /// The answer to a line, without what was logged.
     @discardableResult
@@ -36,12 +37,12 @@ struct Worker {
     }
 
     /// The error that a line is answered by; nil for another answer.
-    func error(_ line: String) -> JavaScriptError? {
+    func error(_ line: String) -> ScriptError? {
         do {
             _ = try answer(line)
             return nil
         } catch {
-            return error as? JavaScriptError
+            return error as? ScriptError
         }
     }
 

@@ -16,7 +16,9 @@ package enum GoldenDatabase {
 
     /// Makes a database and the file of its answers in a folder that does not exist yet.
     static func make(_ arguments: [String]) throws {
-        guard let keeping = Keeping(rawValue: try arguments.argument(1)) else {
+        let kind = try arguments.argument(1)
+        let isPartitioned = kind == "partitioned"
+        guard let keeping = Keeping(rawValue: isPartitioned ? "sqlite" : kind) else {
             throw WrongArguments()
         }
         let folder = URL(filePath: try arguments.argument(0))
@@ -30,8 +32,9 @@ package enum GoldenDatabase {
         options.create = true
         options.storageEngine = keeping == .lmdb ? .lmdb : .sqlite
         if keeping == .encrypted { options.encryptionKey = try key() }
+        if isPartitioned { options.partitioned = true }
         let database = try Database.open(at: folder.appending(path: "app.divan"), options: options)
-        try fill(database)
+        if isPartitioned { try fillPartitions(database) } else { try fill(database) }
         let text = try answers(database).joined(separator: "\n") + "\n"
         database.close()
         // LMDB's table of readers, which is this machine's.
@@ -46,6 +49,18 @@ package enum GoldenDatabase {
         try fillWithAttachments(database)
         try database.putLocalDocument("checkpoint", ["seq": 7])
         try database.setRevisionBodyLimit(15)
+    }
+
+    /// Two partitions, with the documents that tests write on.
+    private static func fillPartitions(_ database: Database) throws {
+        for partition in ["a", "é"] {
+            for name in ["edited", "numbers"] {
+                try database.save(
+                    MutableDocument(["n": 1], id: DocumentID(partition: partition, name)))
+            }
+        }
+        try database.save(MutableDocument(["views": [:]], id: "_design/example"))
+        try database.putLocalDocument("checkpoint", ["seq": 7])
     }
 
     private static func fillWithValues(_ database: Database) throws {

@@ -65,6 +65,11 @@ public final class FaultyEngine: StorageEngine {
         try inside.diskSize()
     }
 
+    /// Returns the bytes that hold something. See `StorageEngine`.
+    public func usedSize() throws -> Int {
+        try inside.usedSize()
+    }
+
     /// Gives unused space back to the file system. See `StorageEngine`.
     public func compact(progress: StorageProgressHandler?) throws -> Int {
         try plan.reach("compact")

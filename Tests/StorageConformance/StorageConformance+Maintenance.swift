@@ -59,6 +59,10 @@ extension StorageConformance {
                     }
                 }
                 let before = try engine.diskSize()
+                let used = try engine.usedSize()
+                if subject.isPersistent {
+                    try expect(used < before - 10 << 20, "free pages hold nothing")
+                }
                 let reclaimed = try engine.compact { progress in
                     try expect(progress.completed <= progress.total, "progress is within bounds")
                 }

@@ -40,6 +40,20 @@ int divan_pbkdf2_sha256(
 int divan_hmac_sha256(
     const uint8_t *key, size_t keyCount, const uint8_t *bytes, size_t count, uint8_t out[32]);
 
+/// The longest HMAC, in bytes.
+enum { DIVAN_HMAC_MAXIMUM = 64 };
+
+/// The HMAC of some bytes by SHA-1 (160 bits), SHA-256, SHA-384 or SHA-512. Answers its length, or 0 on failure.
+size_t divan_hmac(
+    int bits, const uint8_t *key, size_t keyCount, const uint8_t *bytes, size_t count,
+    uint8_t out[DIVAN_HMAC_MAXIMUM]);
+
+/// Checks a signature by a public key, given as PEM: one of RSA (PKCS #1, 2048 bits at least), or one of an elliptic curve,
+/// whose two numbers follow each other. Answers 1 when it is right, 0 when it is not, -1 when there is no such key.
+int divan_signature_verify(
+    const char *keyPEM, int isRSA, int bits, const uint8_t *bytes, size_t count,
+    const uint8_t *signature, size_t signatureCount);
+
 /// Whether two secrets are equal, in a time that does not depend on where they differ.
 int divan_equal(const uint8_t *left, const uint8_t *right, size_t count);
 
@@ -78,6 +92,10 @@ int divan_gcm_open(
 int divan_identity_create(
     const char *name, const char *alternatives, long days, const char *formerKeyPEM,
     char **keyPEM, char **certificatePEM);
+
+/// Whether a private key is the one of the first certificate, both PEM. Answers 1 if it is, and 0 also when either cannot
+/// be read without a password.
+int divan_identity_fits(const char *keyPEM, const char *certificatePEM);
 
 /// The SHA-256 of the first certificate of a PEM text and of its public key, and how long it is still valid.
 /// Answers 1, or 0 when there is none.

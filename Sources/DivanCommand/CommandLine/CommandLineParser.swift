@@ -26,6 +26,57 @@ struct CommandLineParser {
         return try parser.run(words)
     }
 
+    /// Reads options that stand one a line, as `NAME` or `NAME = VALUE`; empty lines and those that begin with `#` say nothing.
+    ///
+    /// - Parameters:
+    ///   - text: The lines.
+    ///   - name: What the errors call the text.
+    ///   - schema: The options that there may be.
+    /// - Returns: The options.
+    /// - Throws: `UsageError`, which names the line.
+    static func parse(
+        optionLines text: String, of name: String, by schema: CommandSchema
+    ) throws(UsageError) -> ParsedArguments {
+        var parser = CommandLineParser(schema)
+        // Some editors begin a file with a mark of its encoding.
+        let text =
+            text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
+        let lines = text.utf8.split(
+            separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            guard let word = trimmed(line[...]), !word.hasBytePrefix("#") else { continue }
+            do throws(UsageError) {
+                try parser.takeLongOption(optionWord(word)[...])
+            } catch {
+                throw UsageError("\(name), line \(index + 1): \(error.message)")
+            }
+        }
+        return parser.result
+    }
+
+    /// An option as the command line has it. What is none is not repeated in the error: it may be a secret.
+    private static func optionWord(_ line: String) throws(UsageError) -> String {
+        let parts = line.utf8.split(
+            separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        guard let name = parts.first.flatMap(trimmed),
+            name.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || (0x61...0x7A).contains($0) })
+        else { throw UsageError("a line is NAME or NAME = VALUE.") }
+        guard parts.count == 2 else { return name }
+        let value = trimmed(parts[1]) ?? ""
+        guard !value.hasBytePrefix("\"") else {
+            throw UsageError("the value of \(name) stands without quotation marks.")
+        }
+        return name + "=" + value
+    }
+
+    /// A text without the spaces around it; nil when there is nothing else.
+    private static func trimmed(_ text: Substring.UTF8View) -> String? {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+        let head = text.drop(while: isSpace)
+        guard let last = head.lastIndex(where: { !isSpace($0) }) else { return nil }
+        return String(Substring(head[...last]))
+    }
+
     private mutating func run(_ allWords: [String]) throws(UsageError) -> ParsedArguments {
         words = allWords[...]
         while let word = words.popFirst() {

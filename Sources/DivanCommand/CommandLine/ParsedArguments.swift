@@ -16,6 +16,11 @@ struct ParsedArguments: Sendable, Equatable {
         options[name, default: []].append(value)
     }
 
+    /// Adds the options that are not there yet.
+    mutating func complete(with others: ParsedArguments) {
+        options.merge(others.options) { own, _ in own }
+    }
+
     /// Returns a required argument. The parser has made sure that it is there.
     func argument(_ name: String) throws(UsageError) -> String {
         guard let value = arguments[name]?.first else {

@@ -29,10 +29,13 @@ typealias EnvironmentVariables = [String: String]
 
 /// One use of a command: what the user wrote, and where the answer goes.
 struct Invocation: Sendable {
-    let arguments: ParsedArguments
+    var arguments: ParsedArguments
+    /// What was typed: without the options of a file.
+    let typed: ParsedArguments
     let output: Output
     let environment: EnvironmentVariables
     let interruption: Interruption
+    let log: CommandLog
     /// The key of the databases that the command opens, when it was given one.
     let key: EncryptionKey?
 

@@ -7,9 +7,9 @@ enum CommandTable {
     static let all: [Command] = [
         .create, .info, .ls, .query, .get, .put, .edit, .rm, .purge, .expire, .attach, .detach,
         .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .view,
-        .search, .index, .compact, .verify, .salvage, .backup, .install, .convert, .rekey,
+        .design, .search, .index, .compact, .verify, .salvage, .backup, .install, .convert, .rekey,
         .replicate, .sync, .serve,
-        .users, .pair, .peers, .nearby, .inspect, .completions,
+        .users, .pair, .peers, .nearby, .inspect, .completions, .manual,
     ]
 
     static func command(named name: String) -> Command? {

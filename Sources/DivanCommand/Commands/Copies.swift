@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanSystem
 internal import FoundationEssentials
 
 extension Command {
@@ -25,6 +26,10 @@ extension Command {
                 Others may read and write meanwhile; the backup is what was committed when it began, \
                 attachments included. It is a database like any other, with the UUIDs of the original; \
                 "divan install" puts it back. What Control-C interrupts leaves nothing behind.
+                With --keep, DEST is a folder that gets one backup more, named by the time, such as \
+                2026-11-27T020000Z: a directory with the database in it. DB may then be a directory of \
+                databases, such as "divan serve" serves; all of them are backed up, with the files beside them (users, \
+                settings, certificate). The oldest backups go when the new one is whole.
                 """,
             arguments: [
                 .database,
@@ -32,19 +37,31 @@ extension Command {
                     name: "DEST", summary: "The backup; nothing may be there yet.",
                     completion: .file),
             ],
-            options: copyOptions,
+            options: copyOptions + [
+                .value("keep", nil, "COUNT", "Make one of a series of backups in the folder DEST."),
+                .flag("verify", nil, "Check the backup as \"divan verify\" does."),
+            ],
             examples: [
                 "divan backup notes.divan /backups/notes-monday.divan",
                 "divan backup notes.divan /media/stick/notes.divan --new-password prompt",
+                "divan backup /var/lib/divan /backups/divan --keep 7 --verify",
             ])
     ) { invocation in
         let form = try invocation.copyForm()
         let destination = try Invocation.location(try invocation.arguments.argument("DEST"))
+        if let count = try invocation.arguments.count("keep") {
+            guard count > 0 else { throw UsageError("--keep takes a number from 1 on.") }
+            return try invocation.addBackup(
+                to: BackupSeries(folder: destination, count: count), form.encryption, form.key)
+        }
         let database = try invocation.openDatabase()
         defer { database.close() }
         try invocation.withProgress("Backing up") { progress in
             try database.backup(
                 to: URL(filePath: destination), encryption: form.encryption, progress: progress)
+        }
+        if invocation.arguments.flag("verify") {
+            try invocation.verify(destination, key: form.key)
         }
         try invocation.report("Backed up", at: destination, key: form.key)
     }
@@ -104,6 +121,93 @@ extension Invocation {
         }
         if isPlain { return (.none, nil) }
         return (key.map { .key($0) } ?? .unchanged, key ?? self.key)
+    }
+
+    /// Adds a backup to a series.
+    fileprivate func addBackup(
+        to series: BackupSeries, _ encryption: CopyEncryption, _ key: EncryptionKey?
+    ) throws {
+        let source = try Self.location(try arguments.argument("DB"))
+        let isDatabase = source.hasByteSuffix(".divan")
+        guard Files.isDirectory(source) else {
+            throw CommandFailure(
+                .notFound,
+                "There is neither a database nor a directory at \(PrintableText.escaping(source)).")
+        }
+        let names =
+            try isDatabase
+            ? [Files.lastComponent(of: source)]
+            : Files.list(source).filter { $0.hasByteSuffix(".divan") }
+        let parent = isDatabase ? Files.parent(of: source) : source
+        var count = 0
+        let (path, removed) = try series.add { part in
+            // The files first: a user who is removed meanwhile is rather there than a database that no user may read.
+            if !isDatabase { try copyFiles(from: source, to: part) }
+            for name in names {
+                var options = databaseOptions
+                options.readOnly = true
+                options.create = false
+                let place = URL(filePath: "\(parent)/\(name)")
+                let database: Database
+                do { database = try Database.open(at: place, options: options) } catch let error
+                    as DatabaseError where error.code == .databaseNotFound && !isDatabase
+                {
+                    // A client has deleted it since the names were read.
+                    continue
+                }
+                defer { database.close() }
+                count += 1
+                try withProgress("Backing up \(database.name)") { progress in
+                    try database.backup(
+                        to: URL(filePath: "\(part)/\(name)"), encryption: encryption,
+                        progress: progress)
+                }
+                if arguments.flag("verify") { try verify("\(part)/\(name)", key: key) }
+            }
+        }
+        let old = removed == 0 ? "" : "; \(Quantity.counted(removed, "old backup")) went"
+        output.remark(
+            "Backed up \(Quantity.counted(count, "database")), \(Quantity.bytes(Files.size(of: path))), at"
+                + " \(PrintableText.escaping(path))\(old).")
+    }
+
+    /// Copies the files that lie beside databases, which only their owner may read.
+    private func copyFiles(from source: String, to part: String) throws {
+        for name in try Files.list(source) {
+            let path = "\(source)/\(name)"
+            // What is being written, and what says something of a process.
+            let isPassing =
+                name.hasByteSuffix(".new") || name.hasByteSuffix(".lock")
+                || name == "replicator-starts"
+            guard !isPassing, Files.status(of: path)?.kind == .regular else { continue }
+            guard let bytes = OwnersFile.read(path),
+                OwnersFile.replace("\(part)/\(name)", bytes)
+            else {
+                // One that was removed meanwhile is no loss.
+                guard Files.exists(path) else { continue }
+                throw CommandFailure(
+                    .failure,
+                    "\(PrintableText.escaping(path)) could not be copied; check its rights."
+                )
+            }
+        }
+    }
+
+    /// Checks a backup as `divan verify` does.
+    fileprivate func verify(_ path: String, key: EncryptionKey?) throws {
+        var options = databaseOptions
+        options.encryptionKey = key
+        let database = try Database.open(at: URL(filePath: path), options: options)
+        defer { database.close() }
+        let problems = try withProgress("Verifying \(database.name)") { progress in
+            try database.verificationReport(progress: progress).problems
+        }
+        guard problems.isEmpty else {
+            throw CommandFailure(
+                .problemsFound,
+                "The backup of \(database.name) has \(Quantity.counted(problems.count, "problem")); \"divan verify\" of"
+                    + " the original lists them.")
+        }
     }
 
     /// Says what a new database holds.

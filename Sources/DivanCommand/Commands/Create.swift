@@ -13,11 +13,13 @@ extension Command {
                 The name of a database begins with a small letter and goes on in small letters, \
                 digits and any of _$()+-, and its directory is the name and ".divan", which is added \
                 where it is missing. With --encryption-key or --encryption-password the database is encrypted: \
-                without the key, its data are lost.
+                without the key, its data are lost. With --partitioned the ID of every document names its \
+                partition, as in sensor-1:42, which cannot be changed later.
                 """,
             arguments: [.database],
             options: [
                 .flag("if-missing", nil, "Do nothing if the database exists."),
+                .flag("partitioned", nil, "Make a partitioned database."),
                 .value("engine", nil, "ENGINE", "The storage engine, sqlite (default) or lmdb."),
                 RevisionLimit.option("Keep so many revision IDs a branch, not 1000."),
             ],
@@ -32,13 +34,20 @@ extension Command {
         let url = URL(filePath: path)
         if FileManager.default.fileExists(atPath: path) {
             let existing = try? Database.open(at: url, options: invocation.databaseOptions)
-            if existing != nil, invocation.arguments.flag("if-missing") { return }
+            if let existing, invocation.arguments.flag("if-missing") {
+                guard existing.isPartitioned || !invocation.arguments.flag("partitioned") else {
+                    throw CommandFailure(
+                        .conflict, "The database \(path) exists, and is not partitioned.")
+                }
+                return
+            }
             if existing != nil {
                 throw CommandFailure(.conflict, "The database \(path) exists already.")
             }
         }
         var options = invocation.databaseOptions
         options.create = true
+        if invocation.arguments.flag("partitioned") { options.partitioned = true }
         if let name = invocation.arguments.string("engine") {
             options.storageEngine = try EngineChoice.engine(named: name)
         }

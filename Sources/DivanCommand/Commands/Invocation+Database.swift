@@ -85,17 +85,19 @@ enum JSONInput {
         }
     }
 
-    /// Reads `key=json`, as `--set` takes it.
-    static func assignment(_ text: String) throws -> (key: String, value: JSONValue) {
+    /// Reads `key=json`, as `--set` and `--param` take it.
+    static func assignment(
+        _ text: String, option: String = "set"
+    ) throws -> (key: String, value: JSONValue) {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
-            throw UsageError("--set takes KEY=JSON, not \"\(text)\".")
+            throw UsageError("--\(option) takes KEY=JSON, not \"\(text)\".")
         }
         let key = String(text[..<equals])
         let json = Array(text[text.index(after: equals)...].utf8)
         guard let value = try? JSONParser.parse(json.span) else {
             throw UsageError(
-                "The value in --set \(text) is not JSON; text needs quotation marks, as in"
-                    + " --set '\(key)=\"text\"'.")
+                "The value in --\(option) \(text) is not JSON; text needs quotation marks, as in"
+                    + " --\(option) '\(key)=\"text\"'.")
         }
         return (key, value)
     }

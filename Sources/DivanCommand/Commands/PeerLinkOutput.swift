@@ -20,6 +20,11 @@ enum PeerLinkOutput {
         .value("qr-seconds", nil, "N", "The link counts for so long: 300 seconds."),
     ]
 
+    /// Whether devices are served that are paired with this one.
+    static func servesPeers(_ arguments: ParsedArguments) -> Bool {
+        arguments.flag("peers") || arguments.string("qr") != nil
+    }
+
     /// Checks the options before anything is begun.
     ///
     /// - Returns: Whether a link is asked for.

@@ -111,7 +111,7 @@ enum ReplicationOptions {
         settings.documentIDs = arguments.strings("doc").map { DocumentID($0) }
         settings.channels = arguments.strings("channel")
         for text in arguments.strings("param") {
-            let (key, value) = try JSONInput.assignment(text)
+            let (key, value) = try JSONInput.assignment(text, option: "param")
             settings.filterParameters[key] = value
         }
         for text in arguments.strings("header") {
@@ -205,6 +205,8 @@ struct ReplicationEnds {
     }
 
     func replications(isBoth: Bool, _ settings: ReplicationConfiguration) -> [Replication] {
+        var settings = settings
+        settings.createsSource = isBoth
         let push = local.makePushReplication(to: remote, settings: settings)
         let pull = local.makePullReplication(from: remote, settings: settings)
         return isBoth ? [push, pull] : [isPush ? push : pull]

@@ -3,7 +3,6 @@
 internal import Divan
 internal import DivanJSON
 internal import DivanListener
-internal import DivanPeers
 internal import FoundationEssentials
 
 extension ArgumentSchema {
@@ -23,7 +22,11 @@ extension Command {
                 CouchDB, PouchDB, Couchbase Lite 1.x, other Divans and general clients of CouchDB can \
                 use and replicate the databases. The users are those of "divan users", and those given \
                 with --user, who may do everything. With --everybody there are no users: all \
-                programs on this machine, and no others, may do everything. It ends with Control-C or SIGTERM.
+                programs on this machine, and no others, may do everything.
+                It ends with Control-C or SIGTERM when the requests that have come are answered, for which they have 20 \
+                seconds; a second signal ends it at once. With SIGHUP it reads the file of --options, certificates \
+                and keys again, and goes on by them if they are right; clients keep their connections. A service manager such \
+                as systemd is told when it serves, and may hand over the socket, which goes before --host and --port.
                 With --token-key users may show bearer tokens instead: JSON Web Tokens with HS256, whose \
                 key of 32 bytes or more the issuer has, too. With --proxy-secret a proxy in front says who \
                 its clients are, by X-Auth-CouchDB-UserName, -Roles and -Token. With --client-ca clients \
@@ -31,44 +34,25 @@ extension Command {
                 secret is no part of it.
                 With --peers the devices that are paired with this one may use what they share with it; \
                 --qr shows a link that pairs another one. Both mean --tls, and all addresses unless --host is given.
+                The JavaScript functions of design documents run, each in a process that has no files, no \
+                network and no other processes: views, filters, validations and all others. It needs the \
+                program divan-javascript beside divan, and JavaScriptCore, Debian's package \
+                libjavascriptcoregtk-4.1-0. Without them divan serves all the rest, and says so; with --javascript on it ends.
                 """,
             arguments: [.directory],
-            options: ServeOptions.schema + PeerLinkOutput.options,
+            options: ServeOptions.schema + JavaScriptOptions.serving + PeerLinkOutput.options,
             examples: [
                 "divan serve data --everybody",
                 "divan serve data --host 0.0.0.0 --tls --user ann:secret",
                 "divan serve data --token-key file:issuer.key",
                 "divan serve data --qr notes",
+                "divan serve data --user ann:secret --javascript on --javascript-time 10",
+                "divan serve data --options serve.conf",
             ]),
         waiting: runServe)
 
     private static func runServe(_ invocation: Invocation) async throws {
-        let directory = URL(filePath: try invocation.arguments.argument("DIR"))
-        let showsLink = try PeerLinkOutput.isAskedFor(invocation.arguments)
-        var options = try ServeOptions.read(invocation, directory)
-        var managerOptions = ManagerOptions()
-        managerOptions.readOnly = options.readOnly
-        managerOptions.databaseOptions.encryptionKey = try KeySource.key(
-            invocation.arguments, invocation.environment)
-        let manager = try Manager(directory: directory, options: managerOptions)
-        defer { manager.close() }
-        if showsLink || invocation.arguments.flag("peers") {
-            options.device = try PeerDevice(manager, name: invocation.arguments.string("name"))
-        }
-        let listener = Listener(manager, options)
-        // It ends by Control-C, or as a service is told to end; also when that comes while it starts.
-        invocation.interruption.listenToTermination()
-        try listener.start()
-        defer { listener.stop() }
-        for url in listener.urls { try invocation.output.line(url.absoluteString) }
-        if let fingerprint = listener.fingerprint {
-            try invocation.output.line("certificate SHA-256: \(fingerprint)")
-        }
-        if showsLink { try PeerLinkOutput.show(invocation, listener) }
-        try invocation.output.out.flush()
-        await withCheckedContinuation { continuation in
-            invocation.interruption.onRequest { continuation.resume() }
-        }
+        try await Service(invocation, serve.schema).run()
     }
 
     /// `divan users`: who gets in.

@@ -10,6 +10,7 @@ enum ServeOptions {
     static let schema = listening + identification
 
     private static let listening: [OptionSchema] = [
+        OptionsFile.option,
         .value(
             "port", "p", "PORT", "Listen on a port, 5984 unless given; 0 for any free one."),
         .value("host", nil, "HOST", "Listen on an address, 127.0.0.1 unless given."),
@@ -21,7 +22,13 @@ enum ServeOptions {
             "realm", nil, "TEXT",
             "What clients are told when they are asked for a password."),
         .flag("read-only", nil, "Refuse every change."),
+        .flag(
+            "no-config", nil,
+            "Use these options alone: clients cannot change them by _node/_local/_config."),
         RevisionLimit.option("New databases keep so many revision IDs a branch, not 1000."),
+        .flag(
+            "number-sequences", nil,
+            "Places in changes feeds are numbers, as clients of Couchbase Lite 1.x need them."),
         .flag("peers", nil, "Let the devices in that are paired with this one."),
         .value("name", nil, "NAME", "What other devices call this one."),
         .flag("tls", nil, "Serve HTTPS with a certificate of its own, kept in DIR."),
@@ -65,7 +72,7 @@ enum ServeOptions {
             }
             options.port = number
         }
-        let servesPeers = arguments.flag("peers") || arguments.string("qr") != nil
+        let servesPeers = PeerLinkOutput.servesPeers(arguments)
         guard servesPeers || arguments.string("name") == nil else {
             throw UsageError("--name goes with --peers or --qr DATABASE.")
         }
@@ -86,8 +93,10 @@ enum ServeOptions {
             options.realm = realm
         }
         options.readOnly = arguments.flag("read-only")
+        options.fixesConfiguration = arguments.flag("no-config")
         options.acceptsUnrunValidation = arguments.flag("accept-unrun-validation")
         options.revisionLimit = try RevisionLimit.read(arguments)
+        options.numberSequences = arguments.flag("number-sequences")
         options.access = try access(arguments, directory)
         try identify(invocation, &options)
         let origins = arguments.strings("cors")

@@ -10,6 +10,7 @@ extension Command {
             name: "view",
             summary: "Query a view, one row a line.",
             discussion: """
+                VIEW is a view of a design document, as design/view, or one that --define has made. \
                 A view that was defined before needs no --define. \(ViewDefinition.help) Keys in \
                 options are JSON. The index is kept in the database and brought up to date first; in a \
                 database that you may not write to, the documents are scanned.
@@ -36,10 +37,11 @@ extension Command {
                 .flag("json", nil, "Print one JSON object a line."),
                 .flag("live", "f", "Print the rows again whenever they change, until Control-C."),
                 .flag("statistics", nil, "Say where the time of indexing went."),
-            ],
+            ] + JavaScriptOptions.limits,
             examples: [
                 "divan view shop.divan byDate --define by-date.json --start '[2026]' -n 20",
                 "divan view shop.divan byDate -g 1",
+                "divan view shop.divan people/by_name --key '\"Ann\"'",
             ]),
         waiting: runView)
 
@@ -111,8 +113,12 @@ extension Invocation {
         let stored = try database.indexReports().first {
             $0.kind == .view && $0.name.hasSameBytes(as: name)
         }
+        if let view = try designView(name, in: database, stored: stored) { return view }
         guard let stored else {
-            throw CommandFailure(.notFound, "There is no view \"\(name)\"; --define makes one.")
+            throw CommandFailure(
+                .notFound,
+                "There is no view \"\(name)\"; --define makes one, and \"divan design list\" shows "
+                    + "design documents.")
         }
         guard let definition = ViewDefinition(version: stored.version) else {
             throw CommandFailure(
@@ -122,6 +128,19 @@ extension Invocation {
         }
         definition.apply(to: view)
         return view
+    }
+
+    /// A view of a design document; nil when no design document has it, or an app has one of that name.
+    private func designView(
+        _ name: String, in database: Database, stored: IndexReport?
+    ) throws -> DatabaseView? {
+        if let stored, !DesignDocuments.hasMade(stored.version) { return nil }
+        guard let names = DesignItem.names(name),
+            let design = try database.document(withID: DocumentID("_design/\(names.design)")),
+            design["views"][names.view]["map"].string != nil
+        else { return nil }
+        try enableScripts(in: database)
+        return try database.designDocuments.view(name)
     }
 
     fileprivate func viewQuery(of view: DatabaseView) throws -> ViewQuery {

@@ -20,7 +20,7 @@ struct ImportRules: Sendable {
     init(_ arguments: ParsedArguments) throws {
         idField = arguments.string("id-field")
         idPrefix = arguments.string("id-prefix") ?? ""
-        additions = try arguments.strings("set").map(JSONInput.assignment)
+        additions = try arguments.strings("set").map { try JSONInput.assignment($0) }
         replaces = arguments.flag("update")
         makesNewRevisions = arguments.flag("new-revisions")
         dropsAttachments = arguments.flag("drop-attachments")

@@ -88,6 +88,19 @@ final class InputSource {
         return all
     }
 
+    /// Reads everything, unless it is longer than some bytes.
+    ///
+    /// - Throws: `CommandFailure` when it is.
+    func readAll(upTo limit: Int) throws(CommandFailure) -> [UInt8] {
+        var all = try readHead()
+        while all.count <= limit, try fill() { all += buffer }
+        guard all.count <= limit else {
+            throw CommandFailure(
+                .badInput, "\(name) is longer than \(Quantity.bytes(limit)); make it shorter.")
+        }
+        return all
+    }
+
     private func fill() throws(CommandFailure) -> Bool {
         guard !isAtEnd else { return false }
         try interruption.check()

@@ -10,6 +10,11 @@ extension CommandFailure {
         case let failure as CommandFailure: self = failure
         case let failure as SplitFailure: self.init(.badInput, failure.description)
         case let error as PeerError: self.init(ExitCode(error.code), error.message)
+        case let error as DatabaseError
+        where error.code == .scriptFailed
+            && (error.underlying as? ScriptError)?.code == .script:
+            self.init(
+                ExitCode(error.code), error.message + " \"divan design check\" shows the reason.")
         case let error as DatabaseError: self.init(ExitCode(error.code), error.message)
         case is CancellationError: self = Interruption.failure
         default: self.init(.failure, "\(error)")
@@ -36,7 +41,7 @@ extension ExitCode {
         case .cancelled:
             self = .interrupted
         case .databaseClosed, .readOnly, .storageFull, .unsupportedVersion,
-            .unsupportedStorageEngine, .io:
+            .unsupportedStorageEngine, .io, .scriptFailed:
             self = .failure
         @unknown default:
             self = .failure

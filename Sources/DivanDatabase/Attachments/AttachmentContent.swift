@@ -24,7 +24,7 @@ public struct AttachmentContent: Sendable {
         /// What a function opens anew each time.
         case reopened(@Sendable () throws -> any AttachmentReader)
         /// What came piece by piece and lies in a temporary file of a store already.
-        case spooled(StagedAttachment, md5: String)
+        case spooled(StagedAttachment)
     }
 
     let source: Source

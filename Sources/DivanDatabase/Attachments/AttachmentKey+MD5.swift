@@ -40,11 +40,13 @@ final class KeyCheck {
     private let key: AttachmentKey
     private let sha1: ContentDigest
     private let md5: ContentDigest?
+    /// The MD5 of the content, once it has ended, where it was asked for.
+    private(set) var foundMD5: [UInt8]?
 
-    init(_ key: AttachmentKey, by digest: any MessageDigest) {
+    init(_ key: AttachmentKey, by digest: any MessageDigest, takingMD5: Bool = false) {
         self.key = key
         sha1 = ContentDigest(.sha1, by: digest)
-        md5 = key.mayBeMD5 ? ContentDigest(.md5, by: digest) : nil
+        md5 = takingMD5 || key.mayBeMD5 ? ContentDigest(.md5, by: digest) : nil
     }
 
     /// Takes in the next piece.
@@ -55,19 +57,17 @@ final class KeyCheck {
 
     /// Ends the content; whether it is the key's.
     func finish() -> Bool {
-        AttachmentKey(sha1.finish().span) == key
-            || md5.flatMap { AttachmentKey(md5: $0.finish()) } == key
+        foundMD5 = md5?.finish()
+        return AttachmentKey(sha1.finish().span) == key
+            || foundMD5.flatMap { AttachmentKey(md5: $0) } == key
     }
 
-    /// Whether what a reader gives is the content of a key.
-    static func isContent(
-        of key: AttachmentKey, _ reader: any AttachmentReader, by digest: any MessageDigest
-    ) throws -> Bool {
-        let check = KeyCheck(key, by: digest)
+    /// Takes in what a reader gives and ends; whether it is the content of the key.
+    func isContent(_ reader: any AttachmentReader) throws -> Bool {
         while true {
             let piece = try reader.read(upTo: AttachmentStore.chunkSize)
-            if piece.isEmpty { return check.finish() }
-            check.update(piece)
+            if piece.isEmpty { return finish() }
+            update(piece)
         }
     }
 }

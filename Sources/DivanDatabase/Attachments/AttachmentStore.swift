@@ -40,6 +40,8 @@ package final class AttachmentStore: Sendable {
     package let number: UInt32
     let digest: any MessageDigest
     let knownMD5s = KnownMD5s()
+    /// Finds the MD5 of a content in the rows of the database; set while that is open.
+    private let rows = Mutex<MD5Search?>(nil)
     /// What the files are sealed with; nil when they are not.
     let dataKey: DataKey?
     private let names: AttachmentNames
@@ -63,7 +65,19 @@ package final class AttachmentStore: Sendable {
     }
 
     /// Lets the values made by the database find the store.
-    func open() { AttachmentStores.register(self) }
+    ///
+    /// - Parameter search: Finds the MD5 of a content in the rows that refer to it.
+    func open(searching search: @escaping MD5Search) {
+        rows.withLock { $0 = search }
+        AttachmentStores.register(self)
+    }
+
+    typealias MD5Search = @Sendable (AttachmentKey) throws -> [UInt8]?
+
+    /// The MD5 of a content in the rows of the database.
+    func referredMD5(of key: AttachmentKey) throws -> [UInt8]? {
+        try rows.withLock { $0 }?(key)
+    }
 
     /// Ends the use of the store. What lies in memory goes.
     func close() {
@@ -87,6 +101,9 @@ package final class AttachmentStore: Sendable {
 
     /// The folder of the files; nil in memory while there is no attachment.
     var folder: String? { root.map(Self.folder(in:)) }
+
+    /// The bytes of all files.
+    var size: Int { folder.map(Files.size) ?? 0 }
 
     /// The name of the file of a content.
     func fileName(of key: AttachmentKey) -> String { names.name(of: key) }
@@ -161,7 +178,7 @@ package final class AttachmentStore: Sendable {
         do { file = try makeTemporary() } catch { throw DatabaseError.io(error) }
         // Should something fail from here on, its deinit removes the file.
         let temporary = TemporaryFile(file)
-        let sha1 = ContentDigest(.sha1, by: digest)
+        let digests = ContentDigests(by: digest)
         let writer: ContentWriter
         do { writer = try ContentWriter(file, dataKey: dataKey) } catch {
             throw DatabaseError.io(error)
@@ -169,26 +186,27 @@ package final class AttachmentStore: Sendable {
         while true {
             let piece = try next(Self.chunkSize)
             if piece.isEmpty { break }
-            sha1.update(piece)
+            digests.update(piece)
             do { try writer.write(piece) } catch { throw DatabaseError.io(error) }
         }
-        return try staged(temporary, writer, sha1)
+        return try staged(temporary, writer, digests)
     }
 
     /// Names what was written into a temporary file, and makes it durable.
     ///
     /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
     func staged(
-        _ file: TemporaryFile, _ writer: ContentWriter, _ sha1: ContentDigest
+        _ file: TemporaryFile, _ writer: ContentWriter, _ digests: ContentDigests
     ) throws -> StagedAttachment {
-        guard let key = AttachmentKey(sha1.finish().span) else {
+        guard let names = digests.finish() else {
             throw DatabaseError(.io, "The digest of an attachment has the wrong length.")
         }
         do throws(SystemError) {
-            try writer.finish(key)
+            try writer.finish(names.key)
             try file.handle.synchronise()
         } catch { throw DatabaseError.io(error) }
-        return StagedAttachment(store: self, key: key, length: writer.length, file: file)
+        return StagedAttachment(
+            store: self, key: names.key, md5: names.md5, length: writer.length, file: file)
     }
 
     /// Makes a temporary file and holds it by flock, so that no other process takes it for a leftover.

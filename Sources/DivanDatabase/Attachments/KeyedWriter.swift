@@ -21,7 +21,7 @@ package final class KeyedWriter {
             file = TemporaryFile(try store.makeTemporary())
             writer = try ContentWriter(file.handle, dataKey: store.dataKey)
         } catch { throw DatabaseError.io(error) }
-        check = KeyCheck(key, by: store.digest)
+        check = KeyCheck(key, by: store.digest, takingMD5: true)
     }
 
     /// The bytes so far.
@@ -35,11 +35,12 @@ package final class KeyedWriter {
 
     /// Ends the content and makes it durable; nil when it is another one.
     package func finish() throws -> StagedAttachment? {
-        guard check.finish() else { return nil }
+        guard check.finish(), let md5 = check.foundMD5 else { return nil }
         do throws(SystemError) {
             try writer.finish(key)
             try file.handle.synchronise()
         } catch { throw DatabaseError.io(error) }
-        return StagedAttachment(store: store, key: key, length: writer.length, file: file)
+        return StagedAttachment(
+            store: store, key: key, md5: md5, length: writer.length, file: file)
     }
 }

@@ -70,10 +70,10 @@ final class PendingAttachment: Sendable {
 
     /// Content that lies in the store's temporary files already; nil for any other.
     private func spooled(_ store: AttachmentStore, _ id: DocumentID) throws -> Staged? {
-        guard case .spooled(let staged, let md5) = content.source, staged.store === store else {
+        guard case .spooled(let staged) = content.source, staged.store === store else {
             return nil
         }
-        var check = ContentCheck(content, label: label, id: id, store.digest, knownMD5: md5)
+        var check = ContentCheck(content, label: label, id: id)
         if content.isCoded {
             let reader = try content.makeReader()
             while true {
@@ -91,7 +91,7 @@ final class PendingAttachment: Sendable {
         _ reader: any AttachmentReader, _ pending: PendingAttachment, _ store: AttachmentStore,
         _ id: DocumentID
     ) throws -> Staged {
-        var check = ContentCheck(pending.content, label: pending.label, id: id, store.digest)
+        var check = ContentCheck(pending.content, label: pending.label, id: id)
         let staged = try store.stage { count in
             let piece = try reader.read(upTo: count)
             try check.take(piece)
@@ -107,23 +107,14 @@ private struct ContentCheck {
     private let content: AttachmentContent
     private let label: String
     private let id: DocumentID
-    private let md5: ContentDigest?
     private var decoder: GzipDecoder?
     private var length = 0
     private var decodedLength = 0
 
-    private let knownMD5: String?
-
-    init(
-        _ content: AttachmentContent, label: String, id: DocumentID, _ digest: any MessageDigest,
-        knownMD5: String? = nil
-    ) {
+    init(_ content: AttachmentContent, label: String, id: DocumentID) {
         self.content = content
-        self.knownMD5 = knownMD5
         self.label = label
         self.id = id
-        let isMD5 = content.expectedDigest?.hasBytePrefix("md5-") ?? false && knownMD5 == nil
-        md5 = isMD5 ? ContentDigest(.md5, by: digest) : nil
         decoder = content.encoding == AttachmentEncoding.gzip ? GzipDecoder() : nil
     }
 
@@ -136,7 +127,6 @@ private struct ContentCheck {
         if let expected = content.expectedLength, length > expected {
             throw DatabaseError.attachmentLength(label, id, found: nil, declared: expected)
         }
-        md5?.update(piece)
         guard let decoder else { return }
         do {
             try decoder.decode(piece.span) { decodedLength += $0.count }
@@ -150,9 +140,7 @@ private struct ContentCheck {
         }
         if let expected = content.expectedDigest {
             let isMD5 = expected.hasBytePrefix("md5-")
-            let found =
-                md5.map { "md5-" + Base64.encode($0.finish()) }
-                ?? (isMD5 ? knownMD5 : nil) ?? staged.key.digest
+            let found = isMD5 ? ContentDigests.text(ofMD5: staged.md5) : staged.key.digest
             guard found.hasSameBytes(as: expected) else {
                 throw DatabaseError.attachmentDigest(label, id, found: found, declared: expected)
             }

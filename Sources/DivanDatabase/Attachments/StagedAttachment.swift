@@ -11,13 +11,18 @@ package final class StagedAttachment: Sendable {
     let store: AttachmentStore
     /// The content's digest, which is its name.
     package let key: AttachmentKey
+    /// Its MD5, 16 bytes.
+    let md5: [UInt8]
     /// The bytes of the content.
     let length: Int
     let file: TemporaryFile
 
-    init(store: AttachmentStore, key: AttachmentKey, length: Int, file: TemporaryFile) {
+    init(
+        store: AttachmentStore, key: AttachmentKey, md5: [UInt8], length: Int, file: TemporaryFile
+    ) {
         self.store = store
         self.key = key
+        self.md5 = md5
         self.length = length
         self.file = file
     }

@@ -51,7 +51,7 @@ struct StoredContent: Sendable {
             case .bytes(let bytes):
                 return BytesReader(Array(bytes[range.clamped(to: 0..<bytes.count)]))
             case .handle(let handle, let length): (file, end) = (handle, length)
-            case .spooled(let staged, _): (file, end) = (try staged.open(), staged.length)
+            case .spooled(let staged): (file, end) = (try staged.open(), staged.length)
             case .file(let path): (file, end) = try open(path)
             // A blob's stream is read when the blob is made, so only attachments come here.
             case .stream, .reopened: throw DatabaseError.attachmentGone(label, documentID, revision)
@@ -105,8 +105,8 @@ struct StoredContent: Sendable {
         let (file, length) = try openStored()
         guard
             let store = AttachmentStores.store(store),
-            try KeyCheck.isContent(
-                of: key, FileReader(file, range: 0..<length), by: store.digest)
+            try KeyCheck(key, by: store.digest)
+                .isContent(FileReader(file, range: 0..<length))
         else { throw DatabaseError.attachmentDamaged(label, documentID, revision) }
     }
 

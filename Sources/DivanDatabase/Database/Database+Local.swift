@@ -43,6 +43,16 @@ extension Database {
         }
     }
 
+    /// The bytes of the files that hold documents, indexes and attachments, without what compaction could give back; 0 in
+    /// memory.
+    package var usedSize: Int {
+        get throws {
+            try checkOpen()
+            guard core.directory != nil else { return 0 }
+            return try core.engine.usedSize() + core.attachments.size
+        }
+    }
+
     /// The UUID by which the database may be known to others.
     public var publicUUID: String { core.identity.publicUUID }
 

@@ -91,8 +91,18 @@ public final class Database: Sendable {
     }
 
     /// Makes a database in memory; it goes when it is closed.
-    public static func inMemory(named name: String = "memory") throws -> Database {
-        let core = try DatabaseCore(name: name, directory: nil, options: DatabaseOptions())
+    ///
+    /// - Parameters:
+    ///   - name: Its name.
+    ///   - partitioned: Whether it is partitioned; see `DatabasePartition`.
+    /// - Returns: The database.
+    /// - Throws: `DatabaseError` with code `.io` when the engine does not open.
+    public static func inMemory(
+        named name: String = "memory", partitioned: Bool = false
+    ) throws -> Database {
+        var options = DatabaseOptions()
+        options.partitioned = partitioned
+        let core = try DatabaseCore(name: name, directory: nil, options: options)
         return Database(name: name, core: core, readOnly: false, registration: nil)
     }
 

@@ -18,6 +18,11 @@ public enum Durability: Sendable {
 public struct DatabaseOptions: Sendable {
     /// Whether a missing database is created.
     public var create = false
+    /// Whether the database is partitioned: then the ID of every document names its partition, as in `sensor-1:42`.
+    ///
+    /// It is decided when the database is made, and stays: nil makes one without partitions, and opens any. A database
+    /// that exists and is the other kind is refused with the error `.databaseExists`. See `DatabasePartition`.
+    public var partitioned: Bool?
     /// Whether every change is refused.
     public var readOnly = false
     /// Which storage engine keeps the database. nil stands for the engine that keeps it already, and

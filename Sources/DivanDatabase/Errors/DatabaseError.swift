@@ -40,6 +40,8 @@ public struct DatabaseError: Error, Sendable {
         case invalidQuery
         /// A validation function refused the change.
         case forbidden
+        /// A function of a design document does not run: the underlying error says why.
+        case scriptFailed
         /// The key is wrong, or missing for an encrypted database, or given for one that is not encrypted.
         case unauthorized
         /// No database has this name or path.

@@ -95,13 +95,18 @@ extension DocumentAttachment {
     ///
     /// - Throws: As `content()`.
     package func storedMD5() throws -> String {
-        let hasher = OpenSSLDigest.shared.makeHasher(.md5)
-        let reader = try makeStoredReader()
-        while true {
-            let piece = try reader.read(upTo: AttachmentStore.chunkSize)
-            if piece.isEmpty { return "md5-" + Base64.encode(hasher.finish()) }
-            hasher.update(piece.span)
+        guard let md5 = try knownMD5() else {
+            throw DatabaseError.attachmentGone(stored.label, stored.documentID, stored.revision)
         }
+        return md5
+    }
+
+    /// The same; nil when nothing here tells it.
+    package func knownMD5() throws -> String? {
+        guard let key = stored.key, let store = AttachmentStores.store(stored.store) else {
+            return nil
+        }
+        return try store.md5(of: key)
     }
 
     /// Whether it was read from a database that is open.

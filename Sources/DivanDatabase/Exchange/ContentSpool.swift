@@ -18,8 +18,7 @@ internal import Synchronization
 package final class ContentSpool: Sendable {
     private let store: AttachmentStore
     private let file: TemporaryFile
-    private let sha1: ContentDigest
-    private let md5: ContentDigest
+    private let digests: ContentDigests
     private let writer: Mutex<ContentWriter>
 
     /// Makes a temporary file for content that will be saved in a database.
@@ -35,9 +34,7 @@ package final class ContentSpool: Sendable {
         } catch {
             throw DatabaseError.io(error)
         }
-        let digest = store.digest
-        sha1 = ContentDigest(.sha1, by: digest)
-        md5 = ContentDigest(.md5, by: digest)
+        digests = ContentDigests(by: store.digest)
         self.writer = Mutex(writer)
     }
 
@@ -52,8 +49,7 @@ package final class ContentSpool: Sendable {
             do throws(SystemError) { try writer.write(piece) } catch {
                 throw DatabaseError.io(error)
             }
-            sha1.update(piece)
-            md5.update(piece)
+            digests.update(piece)
         }
     }
 
@@ -63,9 +59,9 @@ package final class ContentSpool: Sendable {
     /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
     package func finish() throws -> AttachmentContent {
         let staged = try writer.withLock { writer throws -> StagedAttachment in
-            try store.staged(file, writer, sha1)
+            try store.staged(file, writer, digests)
         }
-        return AttachmentContent(.spooled(staged, md5: "md5-" + Base64.encode(md5.finish())))
+        return AttachmentContent(.spooled(staged))
     }
 }
 
@@ -79,7 +75,7 @@ extension AttachmentContent {
         case .stream(let reader): return reader
         case .reopened(let open): return try open()
         case .handle(let file, let length): return FileReader(file, length: length)
-        case .spooled(let staged, _): return try staged.makeReader()
+        case .spooled(let staged): return try staged.makeReader()
         case .file(let path):
             do throws(SystemError) {
                 let file = try FileHandle(path: path, .read)
@@ -93,7 +89,7 @@ extension AttachmentContent {
         switch source {
         case .bytes(let bytes): bytes.count
         case .handle(_, let length): length
-        case .spooled(let staged, _): staged.length
+        case .spooled(let staged): staged.length
         case .file, .stream, .reopened: expectedLength
         }
     }
@@ -105,8 +101,9 @@ extension AttachmentContent {
 
     /// Whether spooled bytes have a digest, `sha1-` or `md5-` with base64.
     package func hasDigest(_ digest: String) -> Bool {
-        guard case .spooled(let staged, let md5) = source else { return false }
-        return digest.hasSameBytes(as: md5) || digest.hasSameBytes(as: staged.key.digest)
+        guard case .spooled(let staged) = source else { return false }
+        return digest.hasSameBytes(as: ContentDigests.text(ofMD5: staged.md5))
+            || digest.hasSameBytes(as: staged.key.digest)
     }
 
     /// Whether the bytes are coded by gzip.

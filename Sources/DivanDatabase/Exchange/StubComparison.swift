@@ -33,8 +33,22 @@ extension Snapshot {
         return nil
     }
 
-    /// Whether a stub means the content that an ancestor has under the same name. One that was made elsewhere may
-    /// name it by its MD5.
+    /// The stubs of the stored revisions of a document, by the MD5 of their contents as far as it is known without reading.
+    func knownStubs(of id: DocumentID) throws -> NameMap<JSONObject> {
+        var found: NameMap<JSONObject> = [:]
+        for node in try record(id)?.tree.nodes ?? [] where node.sequence != nil {
+            for (_, stub) in try stubs(id, node) ?? [:] {
+                guard case .object(let stub) = stub,
+                    let key = stub["digest"]?.string.flatMap(AttachmentKey.init(ofStub:)),
+                    let md5 = try knownMD5(of: key)
+                else { continue }
+                found[ContentDigests.text(ofMD5: md5)] = stub
+            }
+        }
+        return found
+    }
+
+    /// Whether a stub means the content that an ancestor has under the same name, which it may name by its MD5.
     func isSameContent(_ stub: JSONObject, _ former: JSONObject, isExisting: Bool) throws -> Bool {
         guard let digest = stub["digest"]?.string else {
             let position = stub["revpos"]
@@ -42,7 +56,8 @@ extension Snapshot {
         }
         let known = former["digest"]?.string
         if digest.hasSameBytes(as: known) { return true }
-        guard isExisting, digest.hasBytePrefix("md5-"), stub["length"] == former["length"],
+        guard digest.hasBytePrefix("md5-"),
+            stub["length"] == former["length"],
             let key = known.flatMap(AttachmentKey.init(ofStub:))
         else { return false }
         return digest.hasSameBytes(as: try core.attachments.md5(of: key))

@@ -78,14 +78,15 @@ package final class DatabaseDirectory: Sendable {
     /// Opens the directory, creating the database when `create` says so.
     ///
     /// A creation has `makeEngine` make the engine's files in the directory it is given, with the key
-    /// of the data when they are to be encrypted. With a key that is not the database's, nothing is
+    /// of the data when they are to be encrypted; `partitioned` is for a creation, too. With a key that is not the database's, nothing is
     /// changed, nor looked at but the manifest.
     ///
     /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy` when another process
     ///   holds it exclusively, `.unauthorized`, `.corrupted`, `.unsupportedVersion`, or `.io`.
     package init(
         path: String, create: Bool, readOnly: Bool, engine: String, busyTimeout: Duration,
-        key: EncryptionKey?, makeEngine: (_ dataPath: String, DataKey?) throws -> Void
+        key: EncryptionKey?, partitioned: Bool = false,
+        makeEngine: (_ dataPath: String, DataKey?) throws -> Void
     ) throws {
         let exists = Self.exists(at: path)
         guard exists || (create && !readOnly) else { throw DatabaseError.databaseNotFound(path) }
@@ -96,7 +97,7 @@ package final class DatabaseDirectory: Sendable {
                 access = made
                 try Self.create(
                     at: path, engine: engine, busyTimeout: busyTimeout, access: made,
-                    makeEngine: makeEngine)
+                    partitioned: partitioned, makeEngine: makeEngine)
             }
             let writable = !readOnly
             if !readOnly && !Files.isWritable(path) {
@@ -286,7 +287,7 @@ package final class DatabaseDirectory: Sendable {
 
     private static func create(
         at path: String, engine: String, busyTimeout: Duration, access: DatabaseAccess,
-        makeEngine: (_ dataPath: String, DataKey?) throws -> Void
+        partitioned: Bool, makeEngine: (_ dataPath: String, DataKey?) throws -> Void
     ) throws {
         try Files.makeDirectory(path)
         try DirectoryLock.whileExclusive(
@@ -299,6 +300,7 @@ package final class DatabaseDirectory: Sendable {
             }
             var manifest = Manifest(engine: engine)
             manifest.encryption = access.wrapping
+            manifest.isPartitioned = partitioned
             let dataPath = dataPath(path, manifest.generation)
             try Files.makeDirectory(dataPath)
             try markPlace(in: &manifest, at: path)

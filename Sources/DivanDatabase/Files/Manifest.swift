@@ -11,15 +11,20 @@ internal import DivanSystem
 /// by rename, so a reader sees the old or the new one whole.
 package struct Manifest: Equatable, Sendable {
     /// The newest directory format that this release reads.
-    static let currentFormat = 4
+    static let currentFormat = 5
 
     /// The format that the manifest was read in.
     var format = currentFormat
     /// The format that this manifest is written in; see docs/internal/file-format.md#versions.
     ///
-    /// The first handle that opens a database of an older one for writing makes it one of these: 4 when it is
-    /// encrypted and its manifest is proven, else 3.
-    var newestFormat: Int { encryption?.provesManifest == true ? Self.provenFormat : 3 }
+    /// The first handle that opens a database of an older one for writing makes it one of these: 5 when it is
+    /// partitioned, 4 when it is encrypted and its manifest is proven, else 3.
+    var newestFormat: Int {
+        if isPartitioned { return Self.partitionedFormat }
+        return encryption?.provesManifest == true ? Self.provenFormat : 3
+    }
+    /// The format of partitioned databases, which earlier releases refuse: they would store any ID.
+    static let partitionedFormat = 5
     /// The first format whose manifest is proven with the key of the data.
     static let provenFormat = 4
     /// The number of the folder with the data, which a conversion raises.
@@ -34,6 +39,8 @@ package struct Manifest: Equatable, Sendable {
     @ByBytes package var incarnation: String
     /// Where this life is lived: the lasting identity of the generation's file `place`.
     @ByBytes var place: String
+    /// Whether the database is partitioned, which was decided when it was made.
+    package var isPartitioned = false
     /// The key of the data, wrapped; nil when they are not encrypted.
     package var encryption: KeyWrapping?
     /// What proves the rest with the key of the data, as it was read; see `isProven(by:)`.
@@ -84,7 +91,11 @@ package struct Manifest: Equatable, Sendable {
             guard let encryption = try KeyWrapping(value, provesManifest: isProven, path: path)
             else { throw DatabaseError.corrupted("The manifest at '\(path)'", nil) }
             self.encryption = encryption
-        } else if format == 2 || format >= Self.provenFormat {
+        } else if format == 2 || format == Self.provenFormat {
+            throw DatabaseError.corrupted("The manifest at '\(path)'", nil)
+        }
+        isPartitioned = value["partitioned"] == true
+        guard isPartitioned == (format == Self.partitionedFormat) else {
             throw DatabaseError.corrupted("The manifest at '\(path)'", nil)
         }
         proof = value["proof"]?.string.flatMap { Base64.decode($0) }
@@ -116,6 +127,7 @@ package struct Manifest: Equatable, Sendable {
             "privateUUID": .string(privateUUID), "incarnation": .string(incarnation),
             "place": .string(place),
         ]
+        if isPartitioned { object["partitioned"] = true }
         if let encryption { object["encryption"] = encryption.json }
         if let proof = dataKey.flatMap({ proof(by: $0, format: format) }) {
             object["proof"] = .string(Base64.encode(proof))
@@ -138,6 +150,7 @@ extension Manifest {
     /// - Returns: 32 bytes; nil when such a manifest is not proven.
     private func proof(by dataKey: DataKey, format: Int) -> [UInt8]? {
         guard let encryption, encryption.provesManifest else { return nil }
+        // That it is partitioned, the format says.
         let texts = [
             String(format), String(generation), engine, publicUUID, privateUUID, incarnation, place,
         ]

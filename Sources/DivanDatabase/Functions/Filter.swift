@@ -33,6 +33,14 @@ extension Database {
     /// The filter of a name; nil when there is none.
     public func filter(named name: String) -> FilterFunction? { core.filters[name] }
 
+    /// The filter of a name that the app has registered, or `design/filter` of a design document where these are run.
+    ///
+    /// - Throws: `DatabaseError` when the design document cannot be read.
+    package func anyFilter(named name: String) throws -> FilterFunction? {
+        if let filter = core.filters[name] { return filter }
+        return try core.designFunctions.current?.filter(named: name)
+    }
+
     /// Removes the filter of a name; a missing one is fine. What uses it goes on with it.
     public func removeFilter(named name: String) { core.filters[name] = nil }
 
@@ -61,7 +69,9 @@ extension Database {
         parameters: JSONObject = [:]
     ) throws -> ChangesBatch {
         try checkOpen()
-        guard let filter = core.filters[name] else { throw DatabaseError.filterNotFound(name) }
+        guard let filter = try anyFilter(named: name) else {
+            throw DatabaseError.filterNotFound(name)
+        }
         var batch = ChangesBatch(changes: [], lastSequence: sequence)
         while true {
             let left = limit.map { $0 - batch.changes.count }

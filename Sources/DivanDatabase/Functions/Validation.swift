@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+package import DivanModel
 
 /// Looks at a new revision before it is stored, and throws to refuse it.
 ///
@@ -33,6 +34,8 @@ public struct ValidationContext: Sendable {
     /// false for one that was made elsewhere and arrives, as by a replication: refusing it means to
     /// skip it, not to undo it where it was made.
     public let isLocal: Bool
+    /// The ancestors of the new revision, newest first, as far as they are told.
+    package let ancestors: [RevisionID]
     let newRevision: Document
 
     /// The top-level properties in which the new revision differs from the old one, in order:
@@ -85,7 +88,7 @@ extension Database {
     /// asked about purges and local documents.
     ///
     /// A function under the ID of a design document, such as `_design/auth`, takes the place of the
-    /// `validate_doc_update` in that document, which Divan does not run; see ``unrunValidations()``.
+    /// `validate_doc_update` in that document, also where an app runs such functions; see ``unrunValidations()``.
     ///
     /// - Parameters:
     ///   - name: The name under which to replace, find and remove it.

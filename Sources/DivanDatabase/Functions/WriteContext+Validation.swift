@@ -14,12 +14,12 @@ extension WriteContext {
         var isLocal: Bool
     }
 
-    /// Asks the app's validation functions; costs one load when there are none.
+    /// Asks the app's validation functions, and those of design documents; costs two loads when there are none.
     ///
     /// Every function that adds a revision calls this after its checks and before its first write.
     func validate(_ record: DocumentRecord?, _ candidate: @autoclosure () -> Candidate) throws {
         let (_, snapshot) = try transaction()
-        guard !snapshot.core.validations.isEmpty else { return }
+        guard !snapshot.core.hasNoValidations else { return }
         let candidate = candidate()
         let (old, current) = try neighbours(of: candidate, record, snapshot)
         let revision = Document(
@@ -28,11 +28,15 @@ extension WriteContext {
             store: snapshot.core.attachments.number)
         let context = ValidationContext(
             oldRevision: old, currentRevision: current, isLocal: candidate.isLocal,
-            newRevision: revision)
+            ancestors: Array(candidate.ancestors), newRevision: revision)
         // Writes are refused meanwhile, so what was checked before still holds after.
         isValidating = true
         defer { isValidating = false }
-        for (name, function) in snapshot.core.validations.all {
+        var functions = snapshot.core.validations.all
+        if let source = snapshot.core.designFunctions.validator {
+            functions.append(("validate_doc_update", source.validate))
+        }
+        for (name, function) in functions {
             let ticket = snapshot.core.slowFunctions.begin(name, candidate.id)
             defer { snapshot.core.slowFunctions.end(ticket) }
             do { try function(revision, context) } catch {

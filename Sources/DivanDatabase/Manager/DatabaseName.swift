@@ -5,12 +5,12 @@ internal import DivanJSON
 /// The rules for database names, and how a name becomes a directory.
 ///
 /// A name has 1 to 239 bytes: a lower-case ASCII letter, then letters, digits and `_$()+-/` (CouchDB's rule); also the
-/// two names under which a listener keeps its own data. A slash, which no file name can hold, is written as a colon on
+/// three names under which a listener keeps its own data. A slash, which no file name can hold, is written as a colon on
 /// disk; since no name contains a colon, the mapping can be undone exactly.
 enum DatabaseName {
     static let suffix = ".divan"
-    /// The databases of a listener: its users, and replications that it runs.
-    static let systemNames: NameSet = ["_users", "_replicator"]
+    /// The databases of a listener: its users, replications that it runs, and one that scripts make.
+    static let systemNames: NameSet = ["_users", "_replicator", "_global_changes"]
     private static let punctuation = Set("_$()+-/".utf8)
 
     /// Whether `name` follows the rules.

@@ -44,11 +44,15 @@ package final class DatabaseRegistry: Sendable {
         let directory = try DatabaseDirectory(
             path: path, create: options.create, readOnly: options.readOnly,
             engine: newEngine.identifier, busyTimeout: options.busyTimeout,
-            key: options.encryptionKey
+            key: options.encryptionKey, partitioned: options.partitioned == true
         ) { dataPath, dataKey in
             try DatabaseCore.openEngine(
                 at: dataPath, named: newEngine.identifier, options.unlocked(dataKey), creating: true
             ).close()
+        }
+        do { try options.checkKind(directory.manifest.isPartitioned, name) } catch {
+            directory.close()
+            throw error
         }
         if let wanted = options.storageEngine,
             !wanted.identifier.hasSameBytes(as: directory.manifest.engine)
@@ -139,7 +143,10 @@ package final class DatabaseRegistry: Sendable {
             release(Registration(identity: identity, core: found))
             throw DatabaseError.convertedWhileOpen(path)
         }
-        do { if !sharesAnyKey { try found.checkKey(options.encryptionKey) } } catch {
+        do {
+            if !sharesAnyKey { try found.checkKey(options.encryptionKey) }
+            try options.checkKind(found.isPartitioned, name)
+        } catch {
             release(Registration(identity: identity, core: found))
             throw error
         }

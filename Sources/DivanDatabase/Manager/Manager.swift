@@ -130,11 +130,29 @@ public final class Manager: Sendable {
         return try openDatabase(named: name, options: options)
     }
 
+    /// Opens a database that is partitioned or not, creating it when it does not exist.
+    ///
+    /// ```swift
+    /// let readings = try manager.database(named: "readings", partitioned: true)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: Its name.
+    ///   - partitioned: Whether the database is partitioned; see `DatabasePartition`.
+    /// - Returns: The same object each time, until it is closed.
+    /// - Throws: As `database(named:)`, and `.databaseExists` when it exists and is of the other kind.
+    public func database(named name: String, partitioned: Bool) throws -> Database {
+        var options = self.options.databaseOptions
+        (options.create, options.partitioned) = (true, partitioned)
+        return try openDatabase(named: name, options: options)
+    }
+
     /// Opens a database that exists; nil when it does not.
     public func existingDatabase(named name: String) throws -> Database? {
         guard databaseExists(named: name) else { return nil }
         var options = self.options.databaseOptions
-        options.create = false
+        // Of whichever kind it is: the options say what new ones are.
+        (options.create, options.partitioned) = (false, nil)
         return try openDatabase(named: name, options: options)
     }
 
@@ -145,12 +163,20 @@ public final class Manager: Sendable {
         }
     }
 
+    /// How many databases are open.
+    package var openedDatabaseCount: Int {
+        state.withLock { state in
+            state.databases.values.reduce(0) { $0 + ($1.isClosed ? 0 : 1) }
+        }
+    }
+
     /// Opens a database with options of its own.
     ///
     /// Options are ignored when the database is open in this manager already, except that a key which
-    /// is not the database's is refused all the same.
+    /// is not the database's is refused all the same, and so is `partitioned` for one of the other kind.
     ///
-    /// - Throws: also `.databaseNotFound` when it is missing and `options.create` is false.
+    /// - Throws: also `.databaseNotFound` when it is missing and `options.create` is false, and `.databaseExists`
+    ///   when it is not as `options.partitioned` says.
     public func openDatabase(named name: String, options: DatabaseOptions) throws -> Database {
         guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
         var closed: [Database] = []
@@ -162,6 +188,7 @@ public final class Manager: Sendable {
             guard !state.isSuspended else { throw DatabaseError.suspended(name) }
             if let open = state.databases[name], !open.isClosed {
                 if let key = options.encryptionKey { try open.core.checkKey(key) }
+                try options.checkKind(open.core.isPartitioned, name)
                 return (open, [])
             }
             closed = state.takeClosed()

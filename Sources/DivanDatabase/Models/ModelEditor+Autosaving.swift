@@ -36,11 +36,13 @@ extension ModelEditor {
         set { autosaving.withLock { $0.delay = max(.zero, newValue) } }
     }
 
-    /// Why the last automatic save failed; nil when it did not, or a save has succeeded since.
+    /// Why the last automatic save failed; nil when it did not, a save has succeeded since, or there
+    /// is nothing to save.
     ///
     /// It is observed as the model is. With code `.conflict`, see ``rebase(_:)``.
     public var autosaveFailure: (any Error)? {
-        registrar.access(self, keyPath: \.model)
+        // A save of another thread is noted in the edits before it is here.
+        guard needsSave else { return nil }
         return autosaving.withLock { $0.failure }
     }
 
@@ -50,7 +52,11 @@ extension ModelEditor {
     /// Makes an automatic save due, unless one is; calls it off where there is nothing to save.
     func scheduleAutosave() {
         let held = held
-        if held.followsDocument { return cancelAutosave() }
+        if held.followsDocument {
+            cancelAutosave()
+            noteAutosave(failure: nil)
+            return
+        }
         guard held.isEdited, !database.isClosed else { return }
         autosaving.withLock { state in
             guard state.isOn, state.due == nil else { return }

@@ -35,7 +35,7 @@ extension AttachmentReference {
                     try cursor.withRow { row, value in
                         let key = try core.decoding(nil) { try decode(row).key }
                         // Some revisions came without their contents.
-                        let isNeeded = value.count == 0
+                        let isNeeded = !isAbsent(value)
                         if contents.last?.key == key {
                             contents[contents.count - 1].isNeeded =
                                 contents[contents.count - 1].isNeeded || isNeeded

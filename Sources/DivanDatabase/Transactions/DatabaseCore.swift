@@ -39,6 +39,8 @@ package final class DatabaseCore: Sendable {
     package let stores: Stores
     /// How it was opened.
     package let options: DatabaseOptions
+    /// Whether the ID of every document names its partition.
+    package let isPartitioned: Bool
     let digest: any MessageDigest
     /// The contents of its attachments.
     package let attachments: AttachmentStore
@@ -51,6 +53,10 @@ package final class DatabaseCore: Sendable {
     /// The app's validation functions and filters, by name; in this process only.
     let validations = FunctionTable<ValidationFunction>()
     let filters = FunctionTable<FilterFunction>()
+    /// What runs the functions of design documents.
+    let designFunctions = DesignFunctionTable()
+    /// Whether no function is asked about new revisions.
+    var hasNoValidations: Bool { validations.isEmpty && !designFunctions.validates }
     let slowFunctions: SlowFunctions
     /// Purges documents whose time has come.
     package let expirationTimer: ExpirationTimer
@@ -129,9 +135,13 @@ package final class DatabaseCore: Sendable {
         expirationTimer = ExpirationTimer(name: name)
         hub = ChangeHub(name: name)
         stores = Stores(engine: engine)
+        // One without a directory is in memory, or being made.
+        isPartitioned = directory?.manifest.isPartitioned ?? (options.partitioned == true)
         writer = ConnectionQueue(label: "divan.\(name)", WriteContext())
         engineName = directory?.manifest.engine ?? KnownEngines.nameInMemory
-        manifest = Mutex(directory?.manifest ?? Manifest(engine: engineName))
+        var ownManifest = directory?.manifest ?? Manifest(engine: engineName)
+        ownManifest.isPartitioned = isPartitioned
+        manifest = Mutex(ownManifest)
         if let directory, !options.readOnly {
             do {
                 changesFile = try Mutex(
@@ -149,7 +159,7 @@ package final class DatabaseCore: Sendable {
             // What can be read may still be read; a write will report the failure.
         }
         hub.attach(self)
-        attachments.open()
+        attachments.open { [weak self] key in try self?.read { try $0.referredMD5(of: key) } }
         if !options.readOnly { expirationTimer.start(self) }
         Log.database.info(
             "Opened the database '\(name)' \(directory.map { "at '\($0.path)'" } ?? "in memory")"
@@ -290,7 +300,7 @@ package final class DatabaseCore: Sendable {
     /// what concerns one document, and needs no commit to be durable before its own.
     package func writeTogether<T>(_ body: (WriteContext) throws -> T) throws -> T {
         // Validation functions are code of the app's.
-        guard engine.commitsWaitForDisk, !writer.hasTurn, validations.isEmpty else {
+        guard engine.commitsWaitForDisk, !writer.hasTurn, hasNoValidations else {
             return try write(body)
         }
         if sharedCommits.lead() { return try lead(body) }
@@ -329,7 +339,7 @@ package final class DatabaseCore: Sendable {
                 try CancellationFlag.withoutCurrent {
                     // A validation function that was set meanwhile runs on the thread that saves.
                     try commit.joinAll {
-                        self.validations.isEmpty && ContinuousClock.now < end
+                        self.hasNoValidations && ContinuousClock.now < end
                     } perform: { write in
                         do { try context.join { try write.perform(context) } } catch {
                             throw self.reported(error)

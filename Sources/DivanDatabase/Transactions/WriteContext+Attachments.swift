@@ -57,8 +57,10 @@ extension WriteContext {
         }
         let (_, snapshot) = try transaction()
         let store = snapshot.core.attachments
-        content.references = content.body.attachmentKeys.map {
-            AttachmentReference(key: $0, isAbsent: store.length(of: $0) == nil)
+        content.references = try content.body.attachmentKeys.map {
+            let isAbsent = store.length(of: $0) == nil
+            return AttachmentReference(
+                key: $0, isAbsent: isAbsent, md5: isAbsent ? nil : try snapshot.knownMD5(of: $0))
         }
         return content
     }
@@ -76,12 +78,13 @@ extension WriteContext {
         }
         var final: JSONObject = [:]
         let pending = content.pending ?? PendingAttachments()
+        var known: NameMap<JSONObject>?
         for (name, stub) in stubs where !pending.replacesStub(name) {
             try checkName(name, isNew: rules.isNewStub(name), id)
             guard case .object(let stub) = stub else {
                 throw DatabaseError.attachmentsMalformed(id)
             }
-            final[name] = .object(try resolve(stub, name, id, rules))
+            final[name] = .object(try resolve(stub, name, id, rules, &known))
         }
         for (name, addition) in pending.contents {
             try checkName(name, isNew: !rules.isExisting, id)
@@ -109,7 +112,8 @@ extension WriteContext {
 
     /// A stub as it is stored: with its digest and its revision position, its content here.
     private func resolve(
-        _ given: JSONObject, _ name: String, _ id: DocumentID, _ rules: AttachmentRules
+        _ given: JSONObject, _ name: String, _ id: DocumentID, _ rules: AttachmentRules,
+        _ known: inout NameMap<JSONObject>?
     ) throws -> JSONObject {
         var stub = given
         if !rules.isExisting, !rules.isMerge {
@@ -136,6 +140,12 @@ extension WriteContext {
                 ? revisionPosition(given, rules, former: former)
                 : isSameType ? former["revpos"] : JSONValue(rules.generation)
             return stub
+        }
+        // Clients know content by its MD5, also where they give it another name or take it from an older revision.
+        if let md5 = stub["digest"]?.string, md5.hasBytePrefix("md5-") {
+            let all = try known ?? snapshot.knownStubs(of: id)
+            known = all
+            if let other = all[md5] { for key in Self.keptForm { stub[key] = other[key] } }
         }
         let label = DatabaseError.label(ofAttachment: name)
         if rules.allowsMissing {
@@ -230,9 +240,7 @@ extension WriteContext {
         let staged = try pending.stage(in: store, for: id)
         do { try store.place(staged.attachment) } catch { throw DatabaseError.io(error) }
         hasPlacedAttachments = true
-        if case .spooled(_, let md5) = pending.content.source {
-            store.knownMD5s.note(md5, of: staged.attachment.key)
-        }
+        store.knownMD5s.note(staged.attachment.md5, of: staged.attachment.key)
         return staged
     }
 

@@ -16,7 +16,9 @@ extension Snapshot {
             try cursor.withRow { row, value in
                 let decoded = try core.decoding(nil) { try AttachmentReference.decode(row) }
                 isOfOther = decoded.key != key
-                if !isOfOther { references.append((decoded.sequence, value.count > 0)) }
+                if !isOfOther {
+                    references.append((decoded.sequence, AttachmentReference.isAbsent(value)))
+                }
             }
             if isOfOther { break }
             found = try cursor.next()
@@ -64,7 +66,7 @@ extension WriteContext {
         beginWrites()
         var waiting: [DocumentID] = []
         for reference in references where reference.isAbsent {
-            let row = AttachmentReference(key: staged.key)
+            let row = AttachmentReference(key: staged.key, md5: staged.md5)
             try writer.set(
                 row.value.span, forKey: row.rowKey(reference.sequence).span,
                 in: snapshot.core.stores.attachmentReferences)

@@ -35,12 +35,15 @@ extension WriteContext {
         "_replication_state_time", "_replication_state_reason", "_replication_stats",
     ]
 
-    /// Checks a body against the rules for documents and the size limit.
+    /// Checks a body against the rules for documents and the size limit, and in a partitioned database the ID.
     ///
     /// - Returns: The reserved keys that replicated revisions may hold, and an app may not set.
     @discardableResult
     package func check(_ content: RevisionContent, of id: DocumentID, limit: Int) throws -> [String]
     {
+        if try openTransaction().core.isPartitioned {
+            do { try id.validateInPartition() } catch { throw DatabaseError.invalidID(id, error) }
+        }
         guard content.body.isObject else { throw DatabaseError.notAnObject(id) }
         let reserved = content.body.reservedKeys
         if let key = reserved.first(where: { !Self.reservedInBodies.contains($0) }) {
@@ -70,7 +73,7 @@ extension WriteContext {
         let open = try openTransaction()
         let content = try resolve(content, of: id, AttachmentRules(generation: 1, parent: [:]))
         let revision = revisionID(of: content, parent: nil, core: open.core)
-        if !open.core.validations.isEmpty {
+        if !open.core.hasNoValidations {
             // Nothing may be written before the validation functions have been asked, so the
             // look-up is not saved.
             guard case .none = try open.snapshot.head(id) else { return nil }

@@ -78,6 +78,8 @@ package final class WriteContext {
         state = try snapshot.state()
         stateAtBegin = state
         if let known = stateAtEnd, known.lastSequence != state.lastSequence {
+            // It may have written a design document.
+            core.designFunctions.setValidating(true)
             Log.database.verbose(
                 "Another process has written to the database '\(core.name)', up to sequence "
                     + "\(state.lastSequence).")

@@ -23,6 +23,8 @@ struct AttachmentAudit {
     var absent: Set<AttachmentKey> = []
     /// The contents that were here.
     var stored: Set<AttachmentKey> = []
+    /// The MD5 that rows give of contents.
+    var md5s: [AttachmentKey: [UInt8]] = [:]
 
     /// Notes what a body refers to.
     mutating func note(_ body: PackedValue, of id: DocumentID, _ sequence: SequenceNumber) {
@@ -78,13 +80,19 @@ extension Verification {
                 let (content, sequence) = try core.decoding(nil) {
                     try AttachmentReference.decode(key)
                 }
-                guard value.count == 0 || (value.count == 1 && value[0] == 1) else {
+                guard AttachmentReference.isWellFormed(value) else {
                     throw DatabaseError.corrupted("A reference to an attachment", nil)
                 }
-                if value.count == 0 {
-                    attachments.stored.insert(content)
-                } else {
+                if AttachmentReference.isAbsent(value) {
                     attachments.absent.insert(content)
+                } else {
+                    attachments.stored.insert(content)
+                }
+                if let md5 = AttachmentReference.md5(in: value) {
+                    if let other = attachments.md5s.updateValue(md5, forKey: content), other != md5
+                    {
+                        throw DatabaseError.corrupted("A reference to an attachment", nil)
+                    }
                 }
                 if !attachments.strike(AttachmentReference.rowKey(content, sequence)) {
                     add(
@@ -131,7 +139,10 @@ extension Verification {
             guard let file = try core.attachments.open(key) else { return true }
             // Content that cannot be read is as bad as wrong content.
             let reader = FileReader(file, length: nil)
-            return (try? KeyCheck.isContent(of: key, reader, by: core.digest)) ?? false
+            let md5 = attachments.md5s[key]
+            let check = KeyCheck(key, by: core.digest, takingMD5: md5 != nil)
+            guard (try? check.isContent(reader)) ?? false else { return false }
+            return md5 == nil || md5 == check.foundMD5
         } catch {
             if error.isDamage { return false }
             throw DatabaseError.io(error)

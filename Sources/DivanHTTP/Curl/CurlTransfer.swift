@@ -195,8 +195,9 @@ extension CurlTransfer {
             state.headWaiter = nil
             state.roomWaiter = nil
             state.upload = []
-            // A failure is told at once; the end only behind the last piece.
-            if case .failure = outcome {
+            // The end and a failure come behind what the server sent before them, however late it is read; a
+            // reader that cancels wants nothing more.
+            if case .failure(is CancellationError) = outcome {
                 state.pieces = []
                 state.firstPiece = 0
                 state.receivedBytes = 0

@@ -86,7 +86,8 @@ final class WebSocketState: Sendable {
         waiter?.resume(returning: message)
     }
 
-    /// Ends it; the first outcome counts. A failure is told at once, an end behind the last message.
+    /// Ends it; the first outcome counts. The end and a failure come behind the messages before them, however
+    /// late these are read; a reader that cancels wants nothing more.
     func finish(_ outcome: Result<Void, any Error>) {
         let old = state.withLock { state -> State in
             guard state.outcome == nil else { return State() }
@@ -94,7 +95,7 @@ final class WebSocketState: Sendable {
             let old = state
             state.answerWaiter = nil
             state.messageWaiter = nil
-            if case .failure = outcome { state.messages = [] }
+            if case .failure(is CancellationError) = outcome { state.messages = [] }
             return old
         }
         switch outcome {

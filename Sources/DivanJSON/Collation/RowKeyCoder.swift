@@ -56,6 +56,9 @@ public struct RowKeyCoder: Sendable {
 
     let strings: any StringCollator
 
+    /// Whether keys stand behind the name of a partition and a zero, in an index that is made for partitions.
+    package var followsPartition = false
+
     /// The deepest nesting that `decode` follows, the limit of emitted keys.
     public static let maximumDepth = 512
 
@@ -67,6 +70,14 @@ public struct RowKeyCoder: Sendable {
     public init(_ collation: Collation, strings: any StringCollator) {
         self.collation = collation
         self.strings = strings
+    }
+
+    /// Where the emitted key begins in the key of a row.
+    ///
+    /// - Parameter row: The key of a row of the index.
+    /// - Returns: Its offset, which is that of the end where the row's key is damaged.
+    package func start(in row: Span<UInt8>) -> Int {
+        followsPartition ? min(row.count, row.firstZero(from: 0) + 1) : 0
     }
 
     /// Appends the encoding of a value, the same for all values that collate as equal.

@@ -19,16 +19,19 @@ extension Accounts {
     func cookie(
         for name: String, secure: Bool, isCrossSite: Bool = false, now: Int64 = Accounts.now
     ) -> String {
-        let end = now + Self.sessionSeconds
+        let settings = settings
+        let end = now + settings.sessionSeconds
         var bytes = Array("\(name):\(end):".utf8)
         bytes += Secrets.sign(bytes, key: signingKey(name))
         let token = String(
             Base64.encode(bytes).compactMap {
                 $0 == "+" ? "-" : $0 == "/" ? "_" : $0 == "=" ? nil : $0
             })
-        let flags = secure ? "; Secure" : ""
-        return "AuthSession=\(token); Version=1; Max-Age=\(Self.sessionSeconds); Path=/; "
-            + "HttpOnly; SameSite=\(secure && isCrossSite ? "None" : "Lax")\(flags)"
+        let age = settings.keepsCookies ? " Max-Age=\(settings.sessionSeconds);" : ""
+        let sites = settings.cookieSameSite ?? (secure && isCrossSite ? "None" : "Lax")
+        let domain = settings.cookieDomain.map { "; Domain=\($0)" } ?? ""
+        return "AuthSession=\(token); Version=1;\(age) Path=/; "
+            + "HttpOnly; SameSite=\(sites)\(domain)\(secure ? "; Secure" : "")"
     }
 
     /// The user of a cookie; nil when it is forged or has ended.
@@ -44,7 +47,7 @@ extension Accounts {
             let name = String(validating: body[..<colon], as: UTF8.self),
             let end = Int64(
                 String(decoding: body[(colon + 1)...].dropLast(), as: UTF8.self), radix: 10),
-            end > now
+            end > now, end - now <= settings.sessionSeconds
         else { return nil }
         guard let account = account(name),
             Secrets.areEqual(

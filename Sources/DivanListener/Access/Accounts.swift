@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanLogging
 internal import DivanSystem
 internal import Synchronization
 
@@ -14,9 +15,6 @@ internal import Synchronization
 /// State: `state`, guarded by its mutex. The file is read anew when it has changed, so that `divan users`
 /// works beside a running listener.
 final class Accounts: Sendable {
-    /// How long a cookie holds after it was last used.
-    static let sessionSeconds: Int64 = 600
-
     private struct State {
         var file: AccountsFile
         /// Passwords that were right, signed: hashing one takes a good part of a second.
@@ -31,8 +29,12 @@ final class Accounts: Sendable {
     private let given: NameMap<[UInt8]>
     /// Users that are kept elsewhere: the documents of `_users`.
     private let others: @Sendable (String) -> AccountsFile.User?
+    /// How long sessions hold, and by what they are signed.
+    private let configuration: Configuration
     /// Signs what `verified` remembers.
     private let memoryKey = RandomBytes.make(32)
+    /// Held over a change of the file, during which requests go on.
+    private let editing = Mutex<Void>(())
     private let state: Mutex<State>
 
     /// Reads the file of a directory, or makes one.
@@ -40,13 +42,16 @@ final class Accounts: Sendable {
     /// - Parameters:
     ///   - path: The directory; nil to keep everything in memory.
     ///   - passwords: Users of this run only, who may do everything, by name.
+    ///   - configuration: What says how long sessions hold, and by what they are signed.
     ///   - others: Finds users that are kept elsewhere; the file's go before them.
     /// - Throws: `HTTPFailure` when the file is malformed.
     init(
         directory path: String?, passwords: NameMap<String> = [:],
+        configuration: Configuration = Configuration(),
         others: @escaping @Sendable (String) -> AccountsFile.User? = { _ in nil }
     ) throws {
         self.others = others
+        self.configuration = configuration
         self.path = path.map { $0 + "/listener.json" }
         given = passwords.mapValues { [memoryKey] in Secrets.sign(Array($0.utf8), key: memoryKey) }
         state = Mutex(State(file: try AccountsFile.load(self.path)))
@@ -57,6 +62,15 @@ final class Accounts: Sendable {
 
     /// Whether there are no users.
     var isEmpty: Bool { given.isEmpty && state.withLock { $0.file.users.isEmpty } }
+
+    /// The users of the file.
+    var storedUsers: NameMap<AccountsFile.User> { state.withLock { $0.file.users } }
+
+    /// The names of the users of this run.
+    var givenNames: [String] { Array(given.keys) }
+
+    /// What the configuration says of sessions.
+    var settings: ListenerSettings { configuration.settings }
 
     /// What is kept of a user.
     func account(_ name: String) -> AccountsFile.User? {
@@ -113,17 +127,48 @@ final class Accounts: Sendable {
     func refresh() {
         guard let path else { return }
         state.withLock { state in
-            guard AccountsFile.stamp(path) != state.file.stamp,
-                let file = try? AccountsFile.load(path)
-            else { return }
-            state.file = file
-            state.verified = []
+            let stamp = AccountsFile.stamp(path)
+            guard stamp != state.file.stamp else { return }
+            do {
+                state.file = try AccountsFile.load(path)
+                state.verified = []
+            } catch {
+                // Once for each such file: the former users hold until it can be read.
+                state.file.stamp = stamp
+                Log.listener.error(
+                    "The file '\(path)' was changed and cannot be read, so the former users hold: \(error)"
+                )
+            }
         }
     }
 
-    /// The key of a user's cookies: it changes with the password, which so ends all sessions.
+    /// Changes the users of the file.
+    ///
+    /// - Throws: `HTTPFailure` 500 when the file cannot be written; nothing is changed then.
+    func edit(_ change: (inout AccountsFile) -> Void) throws {
+        try editing.withLock { _ in
+            // What another process has changed stays, and a file that is malformed is not replaced.
+            var file = try path.map(AccountsFile.load) ?? state.withLock { $0.file }
+            change(&file)
+            if let path {
+                guard file.write(to: path) else {
+                    throw HTTPFailure(
+                        500, "internal_server_error", "The file of users could not be written.")
+                }
+                file.stamp = AccountsFile.stamp(path)
+            }
+            let changed = file
+            state.withLock { state in
+                state.file = changed
+                state.verified = []
+            }
+        }
+    }
+
+    /// The key of a user's cookies: it changes with the password, which so ends all sessions, and with the secret of the
+    /// configuration.
     func signingKey(_ name: String) -> [UInt8] {
-        state.withLock { $0.file.secret } + (account(name)?.key ?? [])
+        (settings.secret ?? state.withLock { $0.file.secret }) + (account(name)?.key ?? [])
     }
 
     static var now: Int64 { AccountsFile.now }

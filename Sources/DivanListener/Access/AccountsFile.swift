@@ -24,7 +24,8 @@ package struct AccountsFile: Sendable {
         package init(
             password: String, roles: NameSet, iterations: Int = AccountsFile.iterations
         ) {
-            salt = RandomBytes.make(16)
+            // As a text, so that it can be shown in the configuration and taken to a CouchDB.
+            salt = Array(Hexadecimal.text(RandomBytes.make(16)).utf8)
             key = Secrets.derive(password, salt: salt, iterations: iterations)
             self.iterations = iterations
             self.roles = roles
@@ -91,7 +92,12 @@ package struct AccountsFile: Sendable {
             if file.write(to: path) { file.stamp = Self.stamp(path) }
             return file
         }
-        guard let value = read(path).flatMap({ try? JSONParser.parse($0) }),
+        guard let bytes = read(path) else {
+            throw HTTPFailure(
+                500, "internal_server_error",
+                "The file of users cannot be read; give it to the user of this process.")
+        }
+        guard let value = try? JSONParser.parse(bytes),
             let uuid = value["uuid"]?.string,
             let secret = value["secret"]?.string.flatMap(Hexadecimal.bytes)
         else {

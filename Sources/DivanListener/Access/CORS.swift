@@ -25,11 +25,16 @@ public struct ListenerCORS: Sendable {
 
     /// Allows the pages of some origins.
     public init(origins: NameSet = []) { self.origins = origins }
+
+    /// Whether the pages of an origin may read answers.
+    func allows(_ origin: String) -> Bool { origins.contains(origin) || origins.contains("*") }
 }
 
 /// Answers browsers that ask, and marks answers for them.
 struct CORS: Sendable {
-    let options: ListenerCORS?
+    let configuration: Configuration
+
+    private var options: ListenerCORS? { configuration.settings.cors }
 
     private static let exposed =
         "content-type, cache-control, accept-ranges, etag, server, location, "
@@ -37,24 +42,30 @@ struct CORS: Sendable {
 
     /// Whether the pages of an origin may read answers.
     func allows(_ origin: String) -> Bool {
+        options?.allows(origin) ?? false
+    }
+
+    /// Whether the pages of an origin may use a listener that lets in all programs of this machine. All pages may only where
+    /// the program says so: a key of the configuration may have been set while a name was asked for.
+    func allowsUnnamed(_ origin: String) -> Bool {
         guard let options else { return false }
-        return options.origins.contains(origin) || options.origins.contains("*")
+        return options.origins.contains(origin)
+            || options.origins.contains("*")
+                && configuration.given.cors?.origins.contains("*") ?? false
     }
 
     /// Whether the pages of an origin may act in the name of the user at the browser.
     func allowsCredentials(_ origin: String) -> Bool {
-        options?.credentials ?? false && allows(origin)
+        guard let options else { return false }
+        return options.credentials && options.allows(origin)
     }
 
-    /// The answer to `OPTIONS`.
-    func preflight(_ head: RequestHead) -> ListenerResponse {
-        var response = ListenerResponse(status: 204)
-        guard let options, let origin = head.headers["Origin"], allows(origin),
+    /// The answer to a browser that asks whether a page may make a request; nil where none of the pages that may is asked for.
+    func preflight(_ head: RequestHead) -> ListenerResponse? {
+        guard let options, let origin = head.headers["Origin"], options.allows(origin),
             head.headers["Access-Control-Request-Method"].map(options.methods.contains) ?? false
-        else {
-            response.headers["Allow"] = ListenerCORS().methods.joined(separator: ", ")
-            return response
-        }
+        else { return nil }
+        var response = ListenerResponse(status: 204)
         response.headers["Access-Control-Allow-Methods"] = options.methods.joined(separator: ", ")
         response.headers["Access-Control-Allow-Headers"] = options.headers.joined(separator: ", ")
         response.headers["Access-Control-Max-Age"] = "\(options.maxAge)"
@@ -65,7 +76,7 @@ struct CORS: Sendable {
     func mark(_ response: inout ListenerResponse, _ head: RequestHead) {
         guard let options else { return }
         response.headers.add("Vary", "Origin")
-        guard let origin = head.headers["Origin"], allows(origin) else { return }
+        guard let origin = head.headers["Origin"], options.allows(origin) else { return }
         let isAny = options.origins.contains("*") && !options.credentials
         response.headers["Access-Control-Allow-Origin"] = isAny ? "*" : origin
         response.headers["Access-Control-Expose-Headers"] = Self.exposed

@@ -27,7 +27,10 @@ struct Guardian: Sendable {
 
     /// By what users are recognised, in CouchDB's words.
     var methods: [String] {
-        ["cookie", "default"] + (tokens == nil ? [] : ["jwt"]) + (proxy == nil ? [] : ["proxy"])
+        let settings = accounts.settings
+        return ["cookie", "default"]
+            + (tokens == nil && settings.tokens == nil ? [] : ["jwt"])
+            + (proxy == nil && settings.proxy == nil ? [] : ["proxy"])
             + (certificates == nil ? [] : ["certificate"]) + (devices == nil ? [] : ["device"])
     }
 
@@ -43,7 +46,7 @@ struct Guardian: Sendable {
             throw HTTPFailure.forbidden("The Host of the request is not this machine.")
         }
         guard let origin = head.headers["Origin"] else { return }
-        guard cors.allows(origin) || Self.isLoopback(Self.host(ofOrigin: origin)) else {
+        guard cors.allowsUnnamed(origin) || Self.isLoopback(Self.host(ofOrigin: origin)) else {
             throw HTTPFailure.forbidden("The Origin of the request is not allowed.")
         }
     }
@@ -106,21 +109,33 @@ struct Guardian: Sendable {
     /// The user by what stands in the request.
     private func recognised(_ head: RequestHead, mayTakeLong: Bool) throws -> ListenerUser? {
         if allowsAnonymousAdmin { return ListenerUser(roles: [ListenerUser.adminRole]) }
-        if let authorization = head.headers["Authorization"] {
-            if let tokens, let token = Self.bearer(authorization) {
-                return try tokens.user(token, now: Accounts.now)
+        let settings = accounts.settings
+        if let authorization = head.headers["Authorization"], !Self.isSignedOut(authorization) {
+            if let token = Self.bearer(authorization) {
+                if let configured = settings.tokens {
+                    guard mayTakeLong || !configured.usesPublicKey(token) else { return nil }
+                    return try configured.user(token, now: Accounts.now)
+                }
+                if let tokens { return try tokens.user(token, now: Accounts.now) }
             }
             guard let (name, password) = Self.credentials(authorization) else {
-                throw Self.wrongPassword
+                throw Self.isBroken(authorization)
+                    ? HTTPFailure.badRequest("Authorization header has invalid base64 value")
+                    : Self.wrongPassword
             }
             return try signIn(
                 name, password: password, from: head.network, mayTakeLong: mayTakeLong)
         }
-        if let user = try proxy?.user(of: head.headers) { return user }
+        if let configured = settings.proxy {
+            if let user = configured.user(of: head.headers) { return user }
+        } else if let user = try proxy?.user(of: head.headers) {
+            return user
+        }
         guard let token = Self.cookie(head), isOwnOrigin(head) else { return anonymous }
         guard case (var user, let end)? = accounts.user(cookie: token) else { return anonymous }
         // Past a tenth of its time it is renewed.
-        if end - Accounts.now < Accounts.sessionSeconds * 9 / 10 { user.wantsRenewal = true }
+        let seconds = accounts.settings.sessionSeconds
+        if end - Accounts.now < seconds - seconds / 10 { user.wantsRenewal = true }
         return user
     }
 
@@ -177,6 +192,18 @@ struct Guardian: Sendable {
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
         return parts[1].drop { $0 == " " }
+    }
+
+    /// Whether a browser shows the name and the password that stand for none: pages have it do so to forget others.
+    static func isSignedOut(_ authorization: String) -> Bool {
+        credentials(authorization).map { $0.name == "_" && $0.password == "_" } ?? false
+    }
+
+    /// Whether what should be base64 of a name and a password is none.
+    private static func isBroken(_ authorization: String) -> Bool {
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        return parts.count == 2 && parts[0].lowercased() == "basic"
+            && Base64.decode(String(parts[1])) == nil
     }
 
     static func credentials(_ authorization: String) -> (name: String, password: String)? {

@@ -4,7 +4,8 @@ internal import DivanDatabase
 internal import DivanHTTP
 public import DivanJSON
 
-/// Bearer tokens by which others vouch for users: JSON Web Tokens, signed with HMAC-SHA-256 (`HS256`).
+/// Bearer tokens by which others vouch for users: JSON Web Tokens, signed with an HMAC by SHA-256, SHA-384 or SHA-512
+/// (`HS256`, `HS384`, `HS512`).
 ///
 /// ```swift
 /// options.tokens = try ListenerTokens(key: secret)        // 32 bytes or more, which the issuer has, too
@@ -57,22 +58,28 @@ public struct ListenerTokens: Sendable {
     /// - Throws: `HTTPFailure` 401 when it does not count.
     func user(_ token: Substring, now: Int64) throws -> ListenerUser {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = Self.object(parts[0]),
-            let signature = Self.bytes(parts[2])
+        guard parts.count == 3, let header = TokenText.object(parts[0]),
+            let signature = TokenText.bytes(parts[2])
         else { throw HTTPFailure.unauthorized("The token is malformed.") }
         // Only what is meant: a token cannot choose how it is checked.
-        guard header["alg"]?.string == "HS256", header["crit"] == nil,
+        guard let algorithm = header["alg"]?.string.flatMap(TokenAlgorithm.init(rawValue:)),
+            algorithm.family == .hmac, header["crit"] == nil,
             header["typ"].map({ $0.string?.uppercased() == "JWT" }) ?? true
-        else { throw HTTPFailure.unauthorized("The token is not of the kind JWT with HS256.") }
+        else {
+            throw HTTPFailure.unauthorized(
+                "The token is not of the kind JWT with HS256, HS384 or HS512.")
+        }
         let name = header["kid"].map { $0.string ?? "" } ?? Self.unnamedKey
         guard let key = keys[name] else {
             throw HTTPFailure.unauthorized("The token's key is not known.")
         }
         let signed = Array("\(parts[0]).\(parts[1])".utf8)
-        guard Secrets.areEqual(Secrets.sign(signed, key: key), signature) else {
+        guard let right = Secrets.sign(signed, key: key, bits: algorithm.bits),
+            Secrets.areEqual(right, signature)
+        else {
             throw HTTPFailure.unauthorized("The token's signature is wrong.")
         }
-        guard let claims = Self.object(parts[1]) else {
+        guard let claims = TokenText.object(parts[1]) else {
             throw HTTPFailure.unauthorized("The token is malformed.")
         }
         return try user(claims, now: now)
@@ -103,28 +110,13 @@ public struct ListenerTokens: Sendable {
         let roles = claims[rolesClaim]?.array?.compactMap(\.string) ?? []
         return ListenerUser(name: name, roles: NameSet(roles), method: "jwt")
     }
-
-    private static func object(_ part: Substring) -> JSONObject? {
-        guard let bytes = bytes(part), let text = String(validating: bytes, as: UTF8.self),
-            let value = try? JSONParser.parse(text)
-        else { return nil }
-        return value.object
-    }
-
-    /// The bytes of base64 as URLs have it: other letters, and nothing that fills it up.
-    private static func bytes(_ part: Substring) -> [UInt8]? {
-        guard part.utf8.allSatisfy({ $0 != 0x2B && $0 != 0x2F && $0 != 0x3D }) else { return nil }
-        var text = String(part.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        while text.utf8.count % 4 != 0 { text += "=" }
-        return Base64.decode(text)
-    }
 }
 
 /// A proxy in front of the listener that knows the users and says so in header fields, as CouchDB has it:
 ///
 ///     X-Auth-CouchDB-UserName: ann
 ///     X-Auth-CouchDB-Roles:    editors,readers
-///     X-Auth-CouchDB-Token:    the HMAC-SHA-256 of the name, by the secret, in lower-case hexadecimal digits
+///     X-Auth-CouchDB-Token:    the HMAC of the name by SHA-256 or SHA-1, by the secret, in hexadecimal digits
 ///
 /// The fields count only with the right token, so they may come from anywhere. The token of a name is always the
 /// same: have them sent over TLS only, and let no client see them.
@@ -151,14 +143,33 @@ public struct ListenerProxyAuthentication: Sendable {
     /// - Throws: `HTTPFailure` 401 when the token is wrong.
     func user(of headers: HTTPHeaders) throws -> ListenerUser? {
         guard let name = headers[Self.nameField], !name.isEmpty else { return nil }
-        let token = Array((headers["X-Auth-CouchDB-Token"] ?? "").utf8)
-        let right = Hexadecimal.text(Secrets.sign(Array(name.utf8), key: secret))
-        guard Secrets.areEqual(Array(right.utf8), token) else {
+        guard Self.isRight(headers[Self.tokenField], of: name, secret, Self.usualDigests) else {
             throw HTTPFailure.unauthorized("The token of the proxy is wrong.")
         }
+        return Self.user(name, headers)
+    }
+
+    /// The header field with the token.
+    static let tokenField = "X-Auth-CouchDB-Token"
+    /// The digests that are taken unless others are asked for, as the bits that they have.
+    static let usualDigests = [256, 160]
+
+    /// The user that a proxy names, with the roles that stand beside the name.
+    static func user(_ name: String, _ headers: HTTPHeaders) -> ListenerUser {
         let roles = (headers["X-Auth-CouchDB-Roles"] ?? "").utf8.split(separator: UInt8(ascii: ","))
             .map { String(decoding: $0.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self) }
             .filter { !$0.isEmpty }
         return ListenerUser(name: name, roles: NameSet(roles), method: "proxy")
+    }
+
+    /// Whether a text is the token of a name, by one of some digests.
+    static func isRight(
+        _ token: String?, of name: String, _ secret: [UInt8], _ digests: [Int]
+    ) -> Bool {
+        guard let shown = token.flatMap(Hexadecimal.bytes) else { return false }
+        return digests.contains { bits in
+            Secrets.sign(Array(name.utf8), key: secret, bits: bits)
+                .map { Secrets.areEqual($0, shown) } ?? false
+        }
     }
 }

@@ -39,17 +39,43 @@ package enum Secrets {
         return signature
     }
 
-    /// The MD5 of bytes, which `Content-MD5` is made of and which keeps no secret; nil on a system whose
-    /// OpenSSL may not compute one.
-    static func md5(_ bytes: [UInt8]) -> [UInt8]? {
-        var digest = [UInt8](repeating: 0, count: 16)
-        // SAFETY: each pointer is used within the call, and the digest has 16 bytes.
-        let isDone = unsafe bytes.withUnsafeBufferPointer { bytes in
-            unsafe digest.withUnsafeMutableBufferPointer { out in
-                unsafe divan_md5(bytes.baseAddress, bytes.count, out.baseAddress) == 1
+    /// An HMAC by SHA-1 (160 bits), SHA-256, SHA-384 or SHA-512; nil where OpenSSL may not compute one.
+    static func sign(_ bytes: [UInt8], key: [UInt8], bits: Int) -> [UInt8]? {
+        var signature = [UInt8](repeating: 0, count: 64)
+        // SAFETY: each pointer is used within the call, with its own count, and the signature has 64 bytes.
+        let length = unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe key.withUnsafeBufferPointer { key in
+                unsafe signature.withUnsafeMutableBufferPointer { out in
+                    unsafe divan_hmac(
+                        Int32(clamping: bits), key.baseAddress, key.count, bytes.baseAddress,
+                        bytes.count, out.baseAddress)
+                }
             }
         }
-        return isDone ? digest : nil
+        return length == bits / 8 ? Array(signature[..<length]) : nil
+    }
+
+    /// Checks a signature by a public key.
+    ///
+    /// - Parameters:
+    ///   - signature: The signature: of RSA, or the two numbers of one by an elliptic curve.
+    ///   - bytes: What was signed.
+    ///   - pem: The public key.
+    ///   - isRSA: Whether it is one of RSA.
+    ///   - bits: Those of the digest: 256, 384 or 512.
+    /// - Returns: Whether it is right; nil where the text is no key of the kind.
+    static func isRight(
+        _ signature: [UInt8], of bytes: [UInt8], publicKey pem: String, isRSA: Bool, bits: Int
+    ) -> Bool? {
+        // SAFETY: each pointer is used within the call, with its own count; the text is lent as a C string.
+        let result = unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe signature.withUnsafeBufferPointer { signature in
+                unsafe divan_signature_verify(
+                    pem, isRSA ? 1 : 0, Int32(clamping: bits), bytes.baseAddress, bytes.count,
+                    signature.baseAddress, signature.count)
+            }
+        }
+        return result < 0 ? nil : result == 1
     }
 
     /// Whether two secrets are equal, compared in a time that tells nothing about them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanDatabase
-internal import DivanJSON
+package import DivanDatabase
+package import DivanJSON
 internal import DivanModel
 
 /// A database's `_security`: who may read and write it, and who may also change its design.
@@ -46,11 +46,14 @@ struct SecurityObject: Sendable {
 
     private var admins: Group
     private var members: Group
+    /// Whether it says anything.
+    private let isStored: Bool
 
     /// Reads an object.
     ///
     /// - Throws: `HTTPFailure` 400 when it is malformed.
     init(_ object: JSONObject) throws {
+        isStored = !object.isEmpty
         admins = try Group(object["admins"])
         members = try Group(object["members"] ?? object["readers"])
     }
@@ -64,13 +67,28 @@ struct SecurityObject: Sendable {
         try database.putLocalDocument(documentID, object)
     }
 
+    /// Whether it says that there are no members: in the database of users, that clients may sign up.
+    var isOpen: Bool { isStored && members.isEmpty }
+
     /// Whether a user administers the database.
     func isAdmin(_ user: ListenerUser) -> Bool { user.isAdmin || admins.contains(user) }
 
     /// Whether a user may read and write documents.
-    func isMember(_ user: ListenerUser) -> Bool {
+    func isMember(_ user: ListenerUser, _ settings: ListenerSettings) -> Bool {
         if isAdmin(user) { return true }
-        return members.isEmpty ? user.name != nil : members.contains(user)
+        guard members.isEmpty else { return members.contains(user) }
+        switch settings.openDatabases {
+        case .everyone: return true
+        case .users: return user.name != nil
+        case .admins: return isStored && user.name != nil
+        }
+    }
+}
+
+extension Database {
+    /// Who may do what, as listeners have stored it: CouchDB's `_security`; empty when nothing is stored.
+    package var storedSecurity: JSONObject {
+        get throws { try SecurityObject.stored(in: self) }
     }
 }
 
@@ -87,15 +105,42 @@ extension Call {
     /// Refuses a client without credentials, before a database is looked for: such a client may use none, and
     /// does not learn which there are.
     func checkStranger(_ route: Route) throws {
-        guard route.access != .anyone, user.name == nil, user.roles.isEmpty else { return }
-        throw HTTPFailure.unauthorized(route.access.refusal)
+        guard user.name == nil, user.roles.isEmpty else { return }
+        let settings = settings
+        if settings.requiresUser, !isOpenToStrangers(route, settings) {
+            throw HTTPFailure.unauthorized("Authentication required.")
+        }
+        if isSignUp(route) { return }
+        switch access(of: route) {
+        case .anyone: return
+        case .member where settings.openDatabases == .everyone && systemDatabase == nil: return
+        default: throw HTTPFailure.unauthorized(route.access.refusal)
+        }
+    }
+
+    private var settings: ListenerSettings { site.configuration.settings }
+
+    /// Who may use a route, as it is configured.
+    private func access(of route: Route) -> Route.Access {
+        let isList = ["/_all_dbs", "/_dbs_info"].contains(route.pattern)
+        return isList && !settings.hidesDatabaseNames ? .anyone : route.access
+    }
+
+    /// Whether a route serves clients without credentials where all others are to show some: those by which they are
+    /// found out, and by which devices are paired.
+    private func isOpenToStrangers(_ route: Route, _ settings: ListenerSettings) -> Bool {
+        switch route.pattern {
+        case "/_up": !settings.requiresUserForUp
+        case "/_session": route.method == "POST"
+        default: route.pattern.hasBytePrefix("/_divan/")
+        }
     }
 
     /// Refuses what the user may not do.
     func checkAccess(_ route: Route) throws {
         try checkStranger(route)
         if openDatabase != nil, systemDatabase != nil, !user.isAdmin {
-            try checkSystemAccess(route, isMember: try security.isMember(user))
+            try checkSystemAccess(route, isMember: try security.isMember(user, settings))
         }
         if route.isWrite, site.options.readOnly { throw HTTPFailure.readOnly }
         if let allows = site.options.authorization.request,
@@ -103,19 +148,27 @@ extension Call {
         {
             throw HTTPFailure.forbidden("You are not allowed to make this request.")
         }
-        switch route.access {
+        switch access(of: route) {
         case .anyone: return
-        case .serverAdmin: guard user.isAdmin else { throw refusal(route.access.refusal) }
+        // As in CouchDB, a right that goes with a role is asked for by 401, also of a user who is signed in.
+        case .metrics:
+            guard user.isAdmin || user.roles.contains("_metrics") else {
+                throw HTTPFailure.unauthorized(route.access.refusal)
+            }
+        case .serverAdmin:
+            guard user.isAdmin else { throw HTTPFailure.unauthorized(route.access.refusal) }
         case .databaseAdmin:
-            guard try isDatabaseAdmin else { throw refusal(route.access.refusal) }
+            guard try isDatabaseAdmin else {
+                throw HTTPFailure.unauthorized(route.access.refusal)
+            }
         case .member:
-            if user.isAdmin { return }
+            if user.isAdmin || isSignUp(route) { return }
             if user.databases != nil {
                 // Whatever members the database names. The body may have taken hours since the head was looked at.
                 guard systemDatabase == nil else { throw refusal(route.access.refusal) }
                 return try checkDevice()
             }
-            guard try security.isMember(user) else { throw refusal(route.access.refusal) }
+            guard try security.isMember(user, settings) else { throw refusal(route.access.refusal) }
         }
     }
 

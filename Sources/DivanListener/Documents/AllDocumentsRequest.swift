@@ -17,6 +17,8 @@ struct AllDocumentsRequest: Sendable {
     var limit: Int?
     /// What the IDs begin with, where the list is of such documents alone.
     var prefix: String?
+    /// What the IDs of a partition begin with, where the list is of one.
+    var partitionPrefix: String?
     var includeDocuments = false
     var includeDeleted = false
     var conflicts = false
@@ -26,16 +28,25 @@ struct AllDocumentsRequest: Sendable {
     var updateSequence = false
     var format = DocumentFormat()
 
-    /// Reads the query's parameters; those in the body, of the same names, count before them.
-    init(_ query: QueryParameters, body: JSONObject = [:]) throws {
+    /// Reads the query's parameters, and those in the body, of the same names.
+    ///
+    /// - Parameters:
+    ///   - query: The parameters of the query.
+    ///   - body: Those of the body, or of one of its `queries`.
+    ///   - bodyWins: Whether those of the body count where both say something, as they do in `queries`.
+    /// - Throws: `HTTPFailure` 400 for a parameter that is wrong, or that goes with another one that is given not at all.
+    init(_ query: QueryParameters, body: JSONObject = [:], bodyWins: Bool = false) throws {
         var query = query
+        var keys = body["keys"]
         for (key, value) in body where key != "keys" && key != "queries" {
+            guard bodyWins || !query.names(key) else { continue }
             query[key] =
                 value.string.map {
                     key.hasByteSuffix("key") ? JSONValue.string($0).description : $0
                 }
                 ?? value.description
         }
+        if !bodyWins, let given = try query.json("keys") { keys = given }
         descending = try query.flag("descending")
         inclusiveEnd = try query.flag("inclusive_end", default: true)
         includeDocuments = try query.flag("include_docs")
@@ -50,14 +61,14 @@ struct AllDocumentsRequest: Sendable {
         if try query.flag("attachments") { format.attachments = .inline }
         format.showsEncoding = try query.flag("att_encoding_info")
         format.conflicts = conflicts
-        try readKeys(query, body)
+        try readKeys(query, keys ?? query.json("keys"))
     }
 
-    private mutating func readKeys(_ query: QueryParameters, _ body: JSONObject) throws {
-        if let list = try body["keys"] ?? query.json("keys") {
-            guard let items = list.array else {
-                throw HTTPFailure.badRequest("`keys` member must be an array.")
-            }
+    private mutating func readKeys(_ query: QueryParameters, _ list: JSONValue?) throws {
+        if let list {
+            guard let items = list.array else { throw HTTPFailure.keysNoArray }
+            let isRange = ["key", "startkey", "endkey"].contains(where: query.names)
+            if !items.isEmpty, isRange { throw HTTPFailure.keysAndRange }
             keys = items
         }
         if let key = try query.json("key") {
@@ -101,7 +112,17 @@ struct AllDocumentsRequest: Sendable {
     mutating func narrow(to prefix: String) {
         self.prefix = prefix
         // The byte behind the prefix's last one ends it: "_design/" to "_design0".
-        let end = prefix.dropLast() + "0"
+        narrow(to: prefix, below: prefix.dropLast() + "0")
+    }
+
+    /// The range narrowed to a partition. Of a list of IDs, those of others are listed as missing.
+    mutating func narrow(toPartition name: String) {
+        partitionPrefix = "\(name):"
+        narrow(to: "\(name):", below: "\(name);")
+    }
+
+    /// The end itself is no document's ID.
+    private mutating func narrow(to prefix: String, below end: some StringProtocol) {
         var (low, high) = descending ? (endKey, startKey) : (startKey, endKey)
         if low.map({ $0.utf8.lexicographicallyPrecedes(prefix.utf8) }) ?? true { low = prefix }
         if high.map({ end.utf8.lexicographicallyPrecedes($0.utf8) }) ?? true { high = String(end) }

@@ -13,7 +13,31 @@ extension Call {
 
     /// `GET`, `POST /{db}/_all_docs`
     func allDocuments() throws -> ListenerResponse {
-        try allDocuments(AllDocumentsRequest(query, body: bodyOptions()))
+        let options = try bodyOptions()
+        return try allDocuments(
+            narrowed(AllDocumentsRequest(query, body: options), options))
+    }
+
+    private func narrowed(_ request: AllDocumentsRequest, _ options: JSONObject) throws
+        -> AllDocumentsRequest
+    {
+        var parameters = query
+        if let name = options["partition"], parameters["partition"] == nil {
+            parameters["partition"] = Self.parameter("partition", name)
+        }
+        return try narrowed(request, by: parameters)
+    }
+
+    /// A request for the documents of one partition, where the path or the parameters name one, and for as many as a
+    /// list may have.
+    func narrowed(_ request: AllDocumentsRequest, by parameters: QueryParameters) throws
+        -> AllDocumentsRequest
+    {
+        var request = request
+        let partition = try partition(parameters)
+        request.limit = try limit(request.limit, inPartition: partition != nil)
+        if let partition { request.narrow(toPartition: partition) }
+        return request
     }
 
     /// `GET`, `POST /{db}/_design_docs`
@@ -25,13 +49,16 @@ extension Call {
 
     /// `POST /{db}/_all_docs/queries`
     func allDocumentsQueries() throws -> ListenerResponse {
-        try manyQueries { AllDocumentsListing(self, try AllDocumentsRequest(query, body: $0)) }
+        try manyQueries {
+            AllDocumentsListing(
+                self, try narrowed(AllDocumentsRequest(query, body: $0, bodyWins: true), $0))
+        }
     }
 
     /// `POST /{db}/_design_docs/queries`
     func designDocumentsQueries() throws -> ListenerResponse {
         try manyQueries {
-            var request = try AllDocumentsRequest(query, body: $0)
+            var request = try AllDocumentsRequest(query, body: $0, bodyWins: true)
             request.narrow(to: "_design/")
             return AllDocumentsListing(self, request)
         }
@@ -111,17 +138,32 @@ struct AllDocumentsListing: ResponseSteps {
             text.number(UInt64(clamping: try count(transaction)))
         }
         text.raw(",\"offset\":")
-        // Counting what lies before a key would cost a scan.
-        if request.keys == nil, request.startKey == nil {
-            text.number(UInt64(clamping: request.skip))
+        if let offset = try offset(transaction) {
+            text.number(UInt64(clamping: offset))
         } else {
             text.raw("null")
         }
         if request.updateSequence {
             text.raw(",\"update_seq\":")
-            text.number(try transaction.lastSequence)
+            try call.sequences.append(transaction.lastSequence, to: &text)
         }
         text.raw(",\"rows\":[\n")
+    }
+
+    /// How many documents lie before the first row; nil where they are more than a step, since counting them would cost a
+    /// scan, or where some of them may be hidden.
+    private func offset(_ transaction: borrowing ReadTransaction) throws -> Int? {
+        guard request.keys == nil else { return nil }
+        guard let start = request.startKey else { return request.skip }
+        guard request.prefix == nil, !call.hidesDocuments else { return nil }
+        var options = request.options(limit: Self.stepSize + 1)
+        (options.startID, options.endID) = (nil, DocumentID(start))
+        options.includeDocuments = false
+        var count = 0
+        try transaction.forEachDocument(options) { row in
+            if !row.id.text.hasSameBytes(as: start) { count += 1 }
+        }
+        return count > Self.stepSize ? nil : count.addingSaturated(request.skip)
     }
 
     /// The documents of the kind that is listed.
@@ -253,7 +295,8 @@ struct AllDocumentsListing: ResponseSteps {
     private func shownTree(_ id: DocumentID, _ transaction: borrowing ReadTransaction) throws
         -> RevisionTree?
     {
-        guard id.isValid, !id.isLocal,
+        let isListed = request.partitionPrefix.map(id.text.hasBytePrefix) ?? true
+        guard id.isValid, !id.isLocal, isListed,
             let tree = try transaction.revisionTree(of: id)
         else { return nil }
         guard call.hidesDocuments, let winner = tree.winner else { return tree }

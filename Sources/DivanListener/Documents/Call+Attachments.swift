@@ -7,21 +7,19 @@ internal import DivanModel
 
 // GET, PUT and DELETE of an attachment.
 extension Call {
-    /// Content up to so many bytes is read at once, which is when its MD5 costs no second reading.
-    private static let shortContent = 64 << 10
-
     /// `GET /{db}/{doc}/{attachment}`
     func getAttachment() throws -> ListenerResponse {
         let (document, _) = try find(documentID, queriedRevision())
         guard let attachment = document.attachment(named: name(1)) else {
             throw HTTPFailure.notFound("Document is missing attachment")
         }
-        let digest = attachment.digest.split(separator: "-", maxSplits: 1).last ?? ""
+        let md5 = try? attachment.knownMD5()
+        let tag = Self.base64(in: wantsStoredDigests ? attachment.digest : md5 ?? attachment.digest)
         let isCoded = attachment.encoding == "gzip" && ContentCoding.takesGzip(headers)
         var response = ListenerResponse(status: 200)
-        response.headers["ETag"] = "\"\(digest)\""
+        response.headers["ETag"] = "\"\(tag)\""
         response.headers["Cache-Control"] = "must-revalidate"
-        if Self.matches(headers["If-None-Match"], "\"\(digest)\"") {
+        if Self.matches(headers["If-None-Match"], "\"\(tag)\"") {
             response.status = 304
             return response
         }
@@ -35,7 +33,10 @@ extension Call {
         response.headers["Accept-Ranges"] = isCoded ? "none" : "bytes"
         if isCoded || attachment.encoding == nil {
             // Of what is stored, which is what is sent: the whole of it, also with a range.
-            response.headers["Digest"] = "SHA=\(digest)"
+            if attachment.digest.hasBytePrefix("sha1-") {
+                response.headers["Digest"] = "SHA=\(Self.base64(in: attachment.digest))"
+            }
+            response.headers["Content-MD5"] = md5.map(Self.base64)
         }
         if isCoded {
             response.headers["Content-Encoding"] = "gzip"
@@ -45,16 +46,14 @@ extension Call {
             return response
         }
         switch ByteRange.parse(headers["Range"], length: attachment.length) {
-        case .whole where attachment.length <= Self.shortContent && attachment.isContentAvailable:
-            let content = try attachment.content()
-            response.headers["Content-MD5"] = Secrets.md5(content).map(Base64.encode)
-            response.body = .bytes(content)
         case .whole:
             response.body = ReaderSteps.body(length: attachment.length) {
                 try attachment.makeReader()
             }
         case .part(let range):
             response.status = 206
+            // It is of the whole.
+            response.headers["Content-MD5"] = nil
             response.headers["Content-Range"] =
                 "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(attachment.length)"
             response.body = ReaderSteps.body(length: range.count) {
@@ -71,6 +70,11 @@ extension Call {
         return response
     }
 
+    /// A digest without its kind.
+    private static func base64(in digest: String) -> String {
+        String(digest.split(separator: "-", maxSplits: 1).last ?? "")
+    }
+
     /// Whether a browser that opens content of this type may run what stands in it.
     private static func isActive(_ contentType: String?) -> Bool {
         // By bytes, as a browser reads it: a semicolon with a mark on it ends the type, too.
@@ -82,8 +86,8 @@ extension Call {
     /// `PUT /{db}/{doc}/{attachment}`
     func putAttachment() throws -> ListenerResponse {
         let id = documentID
-        try Self.checkID(id)
-        guard request.body.length <= site.options.limits.attachment else {
+        try checkID(id)
+        guard request.body.length <= site.configuration.settings.longestAttachment else {
             throw HTTPFailure.attachmentTooLarge(name(1))
         }
         let base = try baseRevision(nil)
@@ -114,7 +118,7 @@ extension Call {
     /// `DELETE /{db}/{doc}/{attachment}`
     func deleteAttachment() throws -> ListenerResponse {
         let id = documentID
-        try Self.checkID(id)
+        try checkID(id)
         guard let base = try baseRevision(nil) else { throw HTTPFailure.conflict }
         let existing = try edited(id, base)
         guard existing.attachment(named: name(1)) != nil else {
@@ -124,11 +128,12 @@ extension Call {
     }
 
     /// The revision whose attachments change: who names one that is not here is behind.
-    private func edited(_ id: DocumentID, _ revision: RevisionID) throws -> Document {
+    func edited(_ id: DocumentID, _ revision: RevisionID) throws -> Document {
         do {
             if let found = try database.document(withID: id, revision: revision) { return found }
         } catch let error as DatabaseError where error.code == .revisionNotFound {}
-        throw HTTPFailure.conflict
+        // CouchDB's answer: the status of a conflict, the name of what is missing.
+        throw HTTPFailure(409, "not_found", "missing_rev")
     }
 
     private func changeAttachments(
@@ -165,9 +170,10 @@ enum ByteRange: Equatable {
         guard parts.count == 2 else { return .whole }
         switch (Int(parts[0], radix: 10), Int(parts[1], radix: 10)) {
         case (let start?, let end?):
-            guard end >= start else { return .whole }
-            guard start < length else { return .unsatisfiable }
+            guard start < length, end >= start else { return .unsatisfiable }
             return .part(start..<(end < length ? end + 1 : length))
+        // All of it is no part, as in CouchDB.
+        case (0, nil) where parts[1].isEmpty: return .whole
         case (let start?, nil) where parts[1].isEmpty:
             return start < length ? .part(start..<length) : .unsatisfiable
         case (nil, let count?) where parts[0].isEmpty:

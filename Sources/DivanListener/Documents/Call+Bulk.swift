@@ -29,7 +29,7 @@ extension Call {
                 }
             }
         }
-        return .json(bytes: answer.whole(), status: 201)
+        return .json(bytes: answer.whole(), status: savedStatus)
     }
 
     /// A user's document with its password hashed, and any other one as it is. Only administrators get here; what
@@ -51,11 +51,11 @@ extension Call {
     ) throws {
         let id = given.id ?? MutableDocument([:]).id
         do {
-            if given.id != nil { try Self.checkID(id) }
+            if given.id != nil { try checkID(id) }
             if id.isLocal {
                 return answer.saved(id, "0-\(try Self.saveLocal(id, given, transaction))")
             }
-            try given.checkContents(atMost: site.options.limits.attachment)
+            try given.checkLengths(site.configuration.settings)
             let document = try permitted(
                 id, given,
                 body.makesRevisions ? .edit(of: given.revision.map(Self.checked)) : .arrival)
@@ -85,6 +85,7 @@ extension Call {
     ) throws -> RevisionID {
         if isNew {
             let base = try document.revision.map(Self.checked)
+            try document.checkStubs(of: base, id)
             let saved = try transaction.put(
                 id, body: document.body, parent: base, isDeleted: document.isDeleted)
             if let expiration = document.expiration {

@@ -42,7 +42,7 @@ extension Call {
     /// `POST /{db}/_bulk_get`, in JSON or, for clients that take nothing else, in parts
     func bulkGet() throws -> ListenerResponse {
         let items = try bulkGetItems()
-        let format = try DocumentFormat(query, site.longDocuments)
+        let format = try DocumentFormat(self)
         if accepts("application/json") { return try bulkGetJSON(items, format) }
         let kind = accepts("multipart/mixed") ? "mixed" : "related"
         return try bulkGetParts(items, format, kind)
@@ -104,7 +104,7 @@ extension Call {
     fileprivate func revisions(_ item: BulkGetItem, _ latest: Bool) throws -> WantedRevisions {
         if let failure = item.failure { throw failure }
         let revisions = try item.revision.map { [try Self.checked($0)] }
-        try Self.checkID(item.id)
+        try checkID(item.id)
         return try WantedRevisions(of: item.id, revisions, latest: latest, self)
     }
 
@@ -203,8 +203,12 @@ private struct BulkGetListing: ResponseSteps {
         text.raw(",\"docs\":[")
         hasRevisions = false
         do { revisions = try call.revisions(item, latest) } catch {
-            let revision = item.revision ?? (item.failure == nil ? "undefined" : nil)
-            Call.append(ErrorResponse.told(error, of: item.id), item, revision, to: &text)
+            let failure = ErrorResponse.told(error, of: item.id)
+            // Of an ID that no document has, CouchDB tells no revision.
+            let isOfID = ["illegal_docid", "illegal_partition"].contains(failure.error)
+            let isAsked = item.failure == nil && !isOfID
+            Call.append(
+                failure, item, item.revision ?? (isAsked ? "undefined" : nil), to: &text)
             text.raw("]}")
         }
     }

@@ -14,7 +14,7 @@ extension Call {
             throw HTTPFailure.badRequest("Destination must be a document of the same database.")
         }
         let id = DocumentID(destination.path.names[0])
-        try Self.checkID(id)
+        try checkID(id)
         let (document, _) = try find(documentID, queriedRevision())
         let base = try destination.revision.map { try Self.checked(Self.revision($0)) }
         let received = try permitted(id, ReceivedDocument(document.body), .edit(of: base))
@@ -79,16 +79,19 @@ extension Call {
 
     /// What `Destination` names in this database, and the revision of it that the copy is to replace.
     ///
-    /// It is a path behind the database, a path from the root, or a URL; each is encoded as a URL's, with `?rev=` behind
-    /// it.
+    /// It is a path behind the database, or a path from the root; each is encoded as a URL's, with `?rev=` behind it.
     ///
     /// - Throws: `HTTPFailure` 400 where it is missing, in another database, or an ID that no document can have.
     private func copyDestination() throws -> (path: Resource, revision: String?) {
         guard let destination = headers["Destination"] else {
             throw HTTPFailure.badRequest("Destination header is mandatory for COPY.")
         }
+        let scheme = destination.prefix { $0 != "/" }.lowercased()
+        guard scheme != "http:", scheme != "https:" else {
+            throw HTTPFailure.badRequest("Destination URL must be relative.")
+        }
         let target = try RequestTarget(
-            destination.hasBytePrefix("/") || destination.contains("://")
+            destination.hasBytePrefix("/")
                 ? destination : "/\(PercentEncoding.encode(databaseName))/\(destination)")
         let path = Resource(target.components)
         guard databaseName.hasSameBytes(as: path.database) else {

@@ -10,8 +10,13 @@ extension Call {
     /// `GET /{db}/{doc}`
     func getDocument() throws -> ListenerResponse {
         let id = documentID
+        if try database.isPartitioned { try checkID(id) }
         if let wanted = query["open_revs"] { return try openRevisions(of: id, wanted) }
-        var format = try DocumentFormat(query, site.longDocuments)
+        var format = try DocumentFormat(self)
+        // A replicator names the revision, and needs its whole history.
+        if format.revisions, query["rev"] == nil {
+            format.mostRevisions = try database.revisionLimit
+        }
         let (document, tree) = try find(
             id, queriedRevision(), latest: query.flag("latest"), needsTree: format.needsTree)
         try checkLength(document.body.byteCount)
@@ -53,7 +58,7 @@ extension Call {
         let id = documentID
         let isNew = try query.flag("new_edits", default: true)
         return try Self.taking(isNew) {
-            try Self.checkID(id)
+            try checkID(id)
             let (received, attachments) = try receiveDocument()
             return try save(id, received, attachments, isNew)
         }
@@ -69,7 +74,7 @@ extension Call {
                 let revision = try database.write { try Self.saveLocal(id, received, $0) }
                 return localWritten(id, revision, status: 201)
             }
-            try Self.checkID(id)
+            try checkID(id)
             return try save(id, received, attachments, isNew)
         }
     }
@@ -95,11 +100,11 @@ extension Call {
         _ id: DocumentID, _ received: ReceivedDocument,
         _ attachments: NameMap<AttachmentContent>, _ isNew: Bool
     ) throws -> ListenerResponse {
-        try received.checkContents(atMost: site.options.limits.attachment)
+        try received.checkLengths(site.configuration.settings)
         // One that was made elsewhere says in its history what it is.
         let base = try baseRevision(received.revision, isChecked: isNew)
-        let received = try permitted(id, received, isNew ? .edit(of: base) : .arrival)
         guard isNew else {
+            let received = try permitted(id, received, .arrival)
             guard let history = received.history ?? base.map({ [$0] }) else {
                 throw HTTPFailure.revisionNeeded
             }
@@ -112,8 +117,26 @@ extension Call {
             }
             return written(id, history[0])
         }
-        return written(
-            id, try Self.naming(id) { try put(id, received, attachments, base: base) })
+        do { return written(id, try edit(id, received, attachments, base: base)) } catch {
+            guard isBatch, ErrorResponse.failure(for: error).status == 409 else { throw error }
+            return Self.batched(id)
+        }
+    }
+
+    /// Makes the revision that a document asks for which names the one that it edits.
+    func edit(_ id: DocumentID, _ received: ReceivedDocument) throws -> RevisionID {
+        try received.checkLengths(site.configuration.settings)
+        return try edit(id, received, [:], base: received.revision.map(Self.checked))
+    }
+
+    /// Makes the revision that a document asks for.
+    func edit(
+        _ id: DocumentID, _ received: ReceivedDocument, _ attachments: NameMap<AttachmentContent>,
+        base: RevisionID?
+    ) throws -> RevisionID {
+        try received.checkStubs(of: base, id)
+        let received = try permitted(id, received, .edit(of: base))
+        return try Self.naming(id) { try put(id, received, attachments, base: base) }
     }
 
     /// Makes a revision, and sets when its document expires if the client says so.
@@ -138,20 +161,31 @@ extension Call {
 
     /// The answer to a change of a document.
     func written(_ id: DocumentID, _ revision: RevisionID, status: Int = 201) -> ListenerResponse {
-        if query["batch"] == "ok" {
-            return .json(["ok": true, "id": .string(id.text)], status: 202)
-        }
-        return ListenerResponse.json(
+        if isBatch { return Self.batched(id) }
+        let response = ListenerResponse.json(
             ["ok": true, "id": .string(id.text), "rev": .string(revision.description)],
-            status: status
+            status: status == 201 ? savedStatus : status
         )
-        .with("ETag", "\"\(revision)\"").with("Location", location(id.text))
+        .with("ETag", "\"\(revision)\"")
+        // What is gone has no place.
+        return status == 201 ? response.with("Location", location(id.text)) : response
+    }
+
+    /// The status of what was saved: 202 where the client asks for more copies (`w`) than one node has.
+    var savedStatus: Int { (query["w"].flatMap { Int($0, radix: 10) } ?? 1) > 1 ? 202 : 201 }
+
+    /// Whether the client does not wait for what becomes of its document: it is told of no conflict, as in CouchDB, which
+    /// saves such a document later.
+    private var isBatch: Bool { query["batch"] == "ok" }
+
+    private static func batched(_ id: DocumentID) -> ListenerResponse {
+        .json(["ok": true, "id": .string(id.text)], status: 202)
     }
 
     /// `DELETE /{db}/{doc}`
     func deleteDocument() throws -> ListenerResponse {
         let id = documentID
-        try Self.checkID(id)
+        try checkID(id)
         guard let base = try baseRevision(nil) else { throw try staleDeletion(of: id) }
         let tombstone = try permitted(
             id, ReceivedDocument(PackedValue(["_deleted": true])), .edit(of: base))

@@ -20,7 +20,11 @@ extension Call {
         let (sequence, purge) = try database.read {
             (try $0.lastSequence, try $0.lastPurge)
         }
-        let asked = Fingerprint.of(database.incarnation, request.head.target, detail)
+        let settings = site.configuration.settings
+        let limits = [settings.mostRows, settings.mostRowsOfPartition]
+            .map { $0.map(String.init) ?? "" }.joined(separator: ",")
+        let asked = Fingerprint.of(
+            database.incarnation, request.head.target, "\(detail) \(limits)")
         return "\"\(HexText.text(asked))-\(sequence)-\(purge)\""
     }
 

@@ -20,7 +20,10 @@ extension Call {
     }
 
     /// The name of the local document in the path.
-    func localID() throws -> String { try Self.shown(name(0)) }
+    func localID() throws -> String {
+        guard !name(0).isEmpty else { throw HTTPFailure.invalidLocalID }
+        return try Self.shown(name(0))
+    }
 
     /// Refuses the name of a local document that is out of reach.
     static func shown(_ name: String) throws -> String {
@@ -146,7 +149,8 @@ extension Call {
     /// `POST /{db}/_local_docs/queries`
     func localDocumentsQueries() throws -> ListenerResponse {
         try answerQueries { body, answer in
-            try appendLocalDocuments(AllDocumentsRequest(query, body: body), to: &answer)
+            try appendLocalDocuments(
+                AllDocumentsRequest(query, body: body, bodyWins: true), to: &answer)
         }
     }
 

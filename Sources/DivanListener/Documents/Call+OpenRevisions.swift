@@ -127,7 +127,7 @@ extension DocumentFormat {
 extension Call {
     /// `GET /{db}/{doc}?open_revs=all|["rev",…]`
     func openRevisions(of id: DocumentID, _ wanted: String) throws -> ListenerResponse {
-        var format = try DocumentFormat(query, site.longDocuments)
+        var format = try DocumentFormat(self)
         let isMultipart = accepts("multipart/mixed") && headers["Accept"] != "application/json"
         if isMultipart { format.attachments = .following }
         var revisions: [RevisionID]?

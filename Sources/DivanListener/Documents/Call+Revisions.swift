@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanDesign
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
@@ -40,9 +41,12 @@ extension Call {
         try query["rev"].map { try Self.checked(Self.revision($0)) }
     }
 
-    /// Refuses IDs that no document can have.
-    static func checkID(_ id: DocumentID) throws {
-        do { try id.validate() } catch { throw HTTPFailure.invalidID(error) }
+    /// Refuses IDs that no document of the database can have.
+    func checkID(_ id: DocumentID) throws {
+        let isPartitioned = openDatabase?.isPartitioned ?? false
+        do throws(IDFailure) {
+            if isPartitioned { try id.validateInPartition() } else { try id.validate() }
+        } catch { throw HTTPFailure.invalidID(error) }
     }
 
     static func unquoted(_ tag: String) -> String {
@@ -102,18 +106,42 @@ extension Call {
     /// a form.
     private func checkWriting(_ id: DocumentID, _ received: ReceivedDocument, isNew: Bool) throws {
         if id.isDesign {
-            guard try isDatabaseAdmin else { throw refusal("You are not a db or server admin.") }
+            guard try isDatabaseAdmin else {
+                // A replicator passes over what is forbidden, and stops at the other.
+                let reason = "You are not a db or server admin."
+                throw isNew ? HTTPFailure.unauthorized(reason) : refusal(reason)
+            }
             if !received.isDeleted {
-                try DesignDocumentForm.check(received.body)
-                if isNew { try checkValidation(id, received.body) }
+                try DesignDocumentForm.check(
+                    received.body, inPartitions: try database.isPartitioned)
+                if isNew {
+                    try checkValidation(id, received.body)
+                }
             }
         }
+        try checkRule(of: id, received)
+        if id.isDesign, isNew, !received.isDeleted { try checkCompilation(id, received.body) }
+    }
+
+    /// Refuses what the app does not allow.
+    private func checkRule(of id: DocumentID, _ received: ReceivedDocument) throws {
         guard let allows = site.options.authorization.writing else { return }
         let change = DocumentWrite(
             documentID: id, body: received.body, isDeletion: received.isDeleted,
             existing: try database.document(withID: id))
         guard allows(user, try database, change) else {
             throw HTTPFailure.forbidden("You are not allowed to change this document.")
+        }
+    }
+
+    /// Refuses views whose functions do not compile.
+    private func checkCompilation(_ id: DocumentID, _ body: PackedValue) throws {
+        guard !site.options.scripts.isEmpty else { return }
+        do { try database.designDocuments.compile(body, of: id) } catch let error as DatabaseError {
+            guard let script = error.underlying as? ScriptError, script.code == .script,
+                script.name == "compilation_error"
+            else { throw error }
+            throw HTTPFailure(400, script.name, script.reason).ofDocument
         }
     }
 

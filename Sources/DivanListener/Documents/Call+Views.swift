@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanDesign
 internal import DivanJSON
 internal import DivanModel
 internal import DivanQuery
@@ -11,7 +12,10 @@ extension Call {
     func queryView() throws -> ListenerResponse {
         let view = try view(name(0), name(1))
         var parameters = query
-        for (key, value) in try bodyOptions() { parameters[key] = Self.parameter(key, value) }
+        // As in CouchDB, the query counts where both say something.
+        for (key, value) in try bodyOptions() where !parameters.names(key) {
+            parameters[key] = Self.parameter(key, value)
+        }
         // An index that is not brought up to date tells less than the database.
         let isCurrent = try Self.updateMode(parameters) == .before
         let version = "\(view.version ?? "") \(view.hasReduce)"
@@ -27,7 +31,10 @@ extension Call {
             var parameters = query
             for (key, value) in body { parameters[key] = Self.parameter(key, value) }
             // What is wrong with one of them is told before the first is answered.
-            _ = try Self.query(view, parameters, isReduced: isReduced(view, parameters))
+            let query = try Self.query(
+                view, parameters, isReduced: isReduced(view, parameters))
+            try Self.check(view, partition: try partition(parameters))
+            _ = try limit(query.limit, inPartition: view.isPartitioned)
             return parameters
         }
         // Each is asked when its turn comes, so that the rows of one alone are in memory.
@@ -56,16 +63,27 @@ extension Call {
         let names = try database.viewNames().filter { $0.hasBytePrefix(prefix) }
         let design = try readableDocument("_design/\(name(0))")
         guard !names.isEmpty || design != nil else { throw HTTPFailure.missing }
+        if let design, !site.options.scripts.isEmpty {
+            // A design document that nothing runs has information, too.
+            try? database.designDocuments.prepareViews(of: design)
+        }
+        let views = try names.compactMap { try database.existingView(named: $0) }
+        let last = try database.read { try $0.lastSequence }
+        let indexed = try views.map { try $0.lastSequenceIndexed }.min() ?? 0
+        let pending = JSONValue(last - min(last, indexed))
+        let size = JSONValue(try views.reduce(0) { $0 + (try $1.storedBytes) })
+        let language = design?["language"].string ?? (design == nil ? "swift" : "javascript")
+        let versions = try views.map { try $0.storedVersion ?? "" }.joined(separator: " ")
         var info: JSONObject = [
             "name": .string(name(0)),
             "view_index": [
                 "updater_running": false, "compact_running": false, "waiting_commit": false,
-                "waiting_clients": 0, "language": "swift",
-                "update_seq": JSONValue(
-                    try names.compactMap {
-                        try database.existingView(named: $0)?.lastSequenceIndexed
-                    }
-                    .min() ?? 0),
+                "waiting_clients": 0, "language": .string(language),
+                "update_seq": JSONValue(indexed), "purge_seq": 0,
+                "signature": .string(HexText.text(Fingerprint.of(versions))),
+                "sizes": ["file": size, "active": size, "external": size],
+                "collator_versions": [.string(DesignDocuments.collatorVersion)],
+                "updates_pending": ["minimum": pending, "preferred": pending, "total": pending],
             ],
         ]
         if let body = design?.body, let function = body["validate_doc_update"],
@@ -78,61 +96,26 @@ extension Call {
     }
 
     /// A parameter in a body is JSON already; keys are read as JSON from a query.
-    private static func parameter(_ key: String, _ value: JSONValue) -> String {
+    static func parameter(_ key: String, _ value: JSONValue) -> String {
         guard let text = value.string else { return value.description }
         return ["key", "keys", "startkey", "start_key", "endkey", "end_key"].contains(key)
             ? JSONValue.string(text).description : text
     }
-
-    /// Begins the versions of views whose functions came from a design document, before its revision.
-    private static let compiled = "_design "
 
     /// A view by its names: the app's, or what the design document says now.
     func view(_ design: String, _ name: String) throws -> DatabaseView {
         let database = try database
         let full = DesignItem.name(design, name)
         if let view = try database.existingView(named: full), view.isDefined,
-            view.version?.hasBytePrefix(Self.compiled) != true
+            view.groupMapper == nil
         {
             return view
         }
-        guard let document = try readableDocument("_design/\(design)") else {
-            throw HTTPFailure.missing
-        }
-        guard let source = document["views"][name]["map"].string else {
-            throw HTTPFailure.notFound("missing_named_view")
-        }
-        let language = document["language"].string ?? "javascript"
-        guard let compile = site.options.viewCompiler else {
-            throw HTTPFailure.notImplemented(
-                "The view is written in \(language), which is not available here: the app can "
-                    + "register it as '\(full)', or a compiler.")
-        }
-        let version = "\(Self.compiled)\(document.revisionID)"
-        if let view = try database.existingView(named: full), version.hasSameBytes(as: view.version)
-        {
-            return view
-        }
-        let map: DatabaseView.Map
-        do { map = try compile(source, language) } catch {
-            throw HTTPFailure(400, "compilation_error", "The map function could not be compiled.")
-        }
-        let view = database.view(named: full)
-        view.setMap(
-            version: version,
-            reduce: try Self.reduce(document["views"][name]["reduce"].string), map)
+        let document = try self.design(design)
+        guard document["views"][name]["map"].string != nil, name != "lib",
+            let view = try database.designDocuments.view(name, of: document)
+        else { throw HTTPFailure.notFound("missing_named_view") }
         return view
-    }
-
-    private static func reduce(_ name: String?) throws -> Reduce? {
-        switch name {
-        case nil, "": return nil
-        case "_count": return .count
-        case "_sum": return .sum
-        case "_stats": return .statistics
-        default:
-            throw HTTPFailure.notImplemented("Only built-in reduce functions are available.")
-        }
     }
 
     // MARK: - Rows
@@ -142,10 +125,12 @@ extension Call {
     }
 
     /// Asks a view, and prepares to write what it answers.
-    private func listing(of view: DatabaseView, _ parameters: QueryParameters) throws -> ViewListing
-    {
+    func listing(of view: DatabaseView, _ parameters: QueryParameters) throws -> ViewListing {
         let isReduced = try isReduced(view, parameters)
         var query = try Self.query(view, parameters, isReduced: isReduced)
+        query.partition = try partition(parameters)
+        try Self.check(view, partition: query.partition)
+        query.limit = try limit(query.limit, inPartition: view.isPartitioned)
         if isReduced, hidesDocuments {
             throw HTTPFailure.forbidden(
                 "Reduced views are not served: they show what is not yours.")
@@ -183,6 +168,16 @@ extension Call {
         }
     }
 
+    /// Refuses a range whose end stands before its beginning, as CouchDB does: it is most often a mistake.
+    private static func checkRange(_ query: ViewQuery, _ collation: Collation) throws {
+        guard let start = query.startKey, let end = query.endKey,
+            DesignDocuments.compare(start, end, by: collation) * (query.descending ? -1 : 1) > 0
+        else { return }
+        throw HTTPFailure.queryParse(
+            "No rows can match your key range, reverse your start_key and end_key or set "
+                + "descending=\(!query.descending)")
+    }
+
     private static func query(_ view: DatabaseView, _ given: QueryParameters, isReduced: Bool)
         throws
         -> ViewQuery
@@ -202,10 +197,17 @@ extension Call {
             }
             query.keys = list
         }
+        if query.keys != nil, given["keys"] != nil,
+            query.startKey != nil || query.endKey != nil || given["key"] != nil
+        {
+            throw HTTPFailure.keysAndRange
+        }
         query.inclusiveEnd = try given.flag("inclusive_end", default: true)
         query.inclusiveStart = try given.flag("inclusive_start", default: true)
         query.prefixMatchLevel = try given.count("prefix_match_level") ?? 0
         query.descending = try given.flag("descending")
+        if query.descending { query.keys?.reverse() }
+        try Self.checkRange(query, view.collation)
         query.skip = try given.count("skip") ?? 0
         query.limit = try given.count("limit")
         query.mapOnly = !isReduced

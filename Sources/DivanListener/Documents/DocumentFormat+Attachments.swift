@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
 
@@ -10,7 +11,9 @@ extension DocumentFormat {
     func stubs(of document: Document, _ tree: RevisionTree?) throws -> JSONObject? {
         let all = document.attachments
         guard !all.isEmpty else { return nil }
-        if attachments == .stubs, showsEncoding || all.allSatisfy({ $0.encoding == nil }) {
+        if attachments == .stubs, showsStoredDigests,
+            showsEncoding || all.allSatisfy({ $0.encoding == nil })
+        {
             return nil
         }
         let sent = NameSet(contents(of: document, tree).map(\.name))
@@ -60,6 +63,10 @@ extension DocumentFormat {
 
     private func entry(_ attachment: DocumentAttachment, isSent: Bool) throws -> JSONObject {
         var entry = attachment.metadata
+        // Content that is not here, or cannot be read, is called what its stub calls it.
+        if !showsStoredDigests, let md5 = try? attachment.knownMD5() {
+            entry["digest"] = .string(md5)
+        }
         let keepsCoding = showsEncoding || (isSent && attachments == .following)
         if attachment.encoding != nil, !keepsCoding {
             entry["encoding"] = nil
@@ -81,6 +88,13 @@ extension DocumentFormat {
             if attachment.encoding != nil { entry["digest"] = nil }
         }
         return entry
+    }
+}
+
+extension Call {
+    /// Whether the client is a Divan, which asks for digests as they are stored.
+    var wantsStoredDigests: Bool {
+        StoredDigests.value.hasSameBytes(as: headers[StoredDigests.field])
     }
 }
 

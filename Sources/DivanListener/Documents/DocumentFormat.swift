@@ -3,12 +3,7 @@
 internal import DivanDatabase
 internal import DivanJSON
 internal import DivanModel
-
-#if canImport(FoundationEssentials)
 internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 
 /// How a document is written on the wire: which of its special members it shows.
 struct DocumentFormat: Sendable {
@@ -26,6 +21,9 @@ struct DocumentFormat: Sendable {
     static let largestInline = 64 << 20
 
     var revisions = false
+    /// How many revisions of a branch are told of: what the database keeps, which may be fewer than a document has that was
+    /// saved before. Nil for all.
+    var mostRevisions: Int?
     var revisionsInfo = false
     var conflicts = false
     var deletedConflicts = false
@@ -36,6 +34,8 @@ struct DocumentFormat: Sendable {
     /// When it does; nil when it does not, or the client does not ask.
     var expiration: Date?
     var attachments = Attachments.stubs
+    /// Whether stubs have the digests that are stored, which Divan and Couchbase Lite know, in place of the MD5 that all others do.
+    var showsStoredDigests = false
     /// Where memory is reserved for long documents; nil for no bound.
     var budget: MemoryBudget?
     /// Revisions that the client has: what these have of attachments is not sent again.
@@ -45,8 +45,10 @@ struct DocumentFormat: Sendable {
     init() {}
 
     /// Reads the options of a request for a document.
-    init(_ query: QueryParameters, _ budget: MemoryBudget?) throws {
-        self.budget = budget
+    init(_ call: Call) throws {
+        let query = call.query
+        budget = call.site.longDocuments
+        showsStoredDigests = call.wantsStoredDigests
         let meta = try query.flag("meta")
         revisions = try query.flag("revs")
         revisionsInfo = try query.flag("revs_info") || meta
@@ -159,7 +161,8 @@ struct DocumentFormat: Sendable {
             text.raw(",\"_revisions\":{\"start\":")
             text.number(revision.generation)
             text.raw(",\"ids\":[")
-            Self.list(tree.history(of: revision).map(\.digest), &text)
+            let history = tree.history(of: revision).prefix(mostRevisions ?? .max)
+            Self.list(history.map(\.digest), &text)
             text.raw("]}")
         }
         if revisionsInfo {

@@ -19,12 +19,7 @@ enum MultipartDocument {
         guard let first = parts.first else {
             throw HTTPFailure.badRequest("The multipart body has no document.")
         }
-        func pieces() throws -> BodyPieces {
-            try BodyPieces(BodyReader(body, first.range), coding: nil)
-        }
-        let measure = try BodyMeasure(pieces(), within: call.bodyLimits)
-        try call.reserve(measure.cost(of: .document))
-        let text = try pieces().all(first.range.count)
+        let text = try text(in: first.range, call)
         let document: ReceivedDocument
         let names: [String]
         do {
@@ -44,7 +39,7 @@ enum MultipartDocument {
             guard let name, contents[name] == nil else {
                 throw HTTPFailure.badRequest("A part of the body belongs to no attachment.")
             }
-            guard part.range.count <= call.site.options.limits.attachment else {
+            guard part.range.count <= call.site.configuration.settings.longestAttachment else {
                 throw HTTPFailure.attachmentTooLarge(name)
             }
             contents[name] = .stream(BodyReader(body, part.range))
@@ -53,6 +48,18 @@ enum MultipartDocument {
             throw HTTPFailure.badRequest("The content of an attachment does not follow.")
         }
         return (document, contents)
+    }
+
+    /// The text of a document that lies in a part of the body.
+    ///
+    /// - Throws: `HTTPFailure` 413 when it is longer than a document may be, 503 when others take the memory.
+    static func text(in range: Range<Int>, _ call: Call) throws -> [UInt8] {
+        func pieces() throws -> BodyPieces {
+            try BodyPieces(BodyReader(call.request.body, range), coding: nil)
+        }
+        let measure = try BodyMeasure(pieces(), within: call.bodyLimits)
+        try call.reserve(measure.cost(of: .document))
+        return try pieces().all(range.count)
     }
 
     /// The names of the attachments whose content follows, in the order of the text, which the packed form does not keep.

@@ -11,9 +11,10 @@ internal import DivanHTTP
 /// The contents stay where they are, in memory or in a file, and are read from there once more when
 /// they are stored. So a part of any size costs no memory and is not copied in between.
 struct MultipartIndex: Sendable {
-    /// A part: the name of a file that it gives, and where its content lies.
+    /// A part: what it is called, its type, and where its content lies.
     struct Part: Sendable {
         var disposition: String?
+        var contentType: String?
         var range: Range<Int>
     }
 
@@ -40,11 +41,14 @@ struct MultipartIndex: Sendable {
                     case .partBegan(let headers):
                         let start = reader.position
                         let disposition = headers["Content-Disposition"]
-                        kept += disposition?.utf8.count ?? 0
+                        let type = headers["Content-Type"]
+                        kept += (disposition?.utf8.count ?? 0) + (type?.utf8.count ?? 0)
                         guard kept <= Self.mostKept else {
                             throw HTTPFailure.badRequest("The parts have too many long names.")
                         }
-                        parts.append(Part(disposition: disposition, range: start..<start))
+                        parts.append(
+                            Part(
+                                disposition: disposition, contentType: type, range: start..<start))
                     case .bytes(let bytes): grow(by: bytes.count)
                     case .partEnded, .nestedBegan, .nestedEnded, .ended: break
                     }

@@ -42,10 +42,21 @@ struct ReceivedDocument: Sendable {
         if history == nil, let revision { history = [revision] }
     }
 
-    /// Refuses content in place that is longer than a limit.
+    /// Refuses what is longer than the settings allow: the document without its attachments, and the content of one that is
+    /// in place.
     ///
     /// - Throws: `HTTPFailure` 413.
-    func checkContents(atMost limit: Int) throws {
+    func checkLengths(_ settings: ListenerSettings) throws {
+        if let longest = settings.longestDocument {
+            let attachments = body["_attachments"]?.byteCount ?? 0
+            guard body.byteCount - attachments <= longest else {
+                throw HTTPFailure(
+                    413, "document_too_large",
+                    "The document is longer than the \(longest) bytes of max_document_size."
+                ).ofDocument
+            }
+        }
+        let limit = settings.longestAttachment
         guard limit < .max else { return }
         try body["_attachments"]?.forEachProperty { name, entry in
             guard let data = entry["data"]?.string else { return }
@@ -70,6 +81,21 @@ struct ReceivedDocument: Sendable {
                 ).ofDocument
             }
         }
+    }
+
+    /// Refuses stubs of content that came later than the revision that is edited: the client means another branch.
+    ///
+    /// - Throws: `HTTPFailure` 412.
+    func checkStubs(of base: RevisionID?, _ id: DocumentID) throws {
+        guard let base, let entries = body["_attachments"] else { return }
+        var isBeyond = false
+        entries.forEachProperty { _, entry in
+            guard entry["stub"]?.bool == true, entry["data"] == nil,
+                let position = entry["revpos"]?.jsonValue().uint64
+            else { return }
+            if position > base.generation { isBeyond = true }
+        }
+        if isBeyond { throw HTTPFailure.missingStub(id) }
     }
 
     /// Refuses names of attachments that begin with an underscore, unless the document here has them already.

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-
-#if canImport(FoundationEssentials)
 internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 
 /// What `_exp` in a document says, as in Couchbase Lite 1.x: when it expires here.
 ///

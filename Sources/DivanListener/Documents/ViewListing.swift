@@ -37,7 +37,7 @@ struct ViewListing: ResponseSteps {
     mutating func next() throws -> Production {
         guard !isDone else { return .end }
         var text = JSONText()
-        if !hasBegun { begin(&text) }
+        if !hasBegun { try begin(&text) }
         // A piece is never empty, even if the user may read no row of a step.
         repeat {
             // One snapshot for the documents of a step.
@@ -50,7 +50,7 @@ struct ViewListing: ResponseSteps {
         return .bytes(text.bytes)
     }
 
-    private mutating func begin(_ text: inout JSONText) {
+    private mutating func begin(_ text: inout JSONText) throws {
         hasBegun = true
         text.raw("{")
         if !isReduced {
@@ -67,7 +67,7 @@ struct ViewListing: ResponseSteps {
         }
         if showsSequence {
             text.raw("\"update_seq\":")
-            text.number(result.sequence)
+            try call.sequences.append(result.sequence, to: &text)
             text.raw(",")
         }
         text.raw("\"rows\":[\n")
@@ -96,6 +96,16 @@ struct ViewListing: ResponseSteps {
         return try row.sourceDocumentID.flatMap { try call.readableDocument($0) } != nil
     }
 
+    /// The document of a row, in the revision that its value names, if it names one.
+    private func document(of row: QueryRow) throws -> Document? {
+        guard let id = row.documentID, let named = row.value?["_rev"]?.string else {
+            return try row.document()
+        }
+        let revision = RevisionID(named)
+        guard revision.isValid else { return nil }
+        return try call.database.read { try $0.document(withID: id, revision: revision) }
+    }
+
     private func append(_ row: QueryRow, _ text: inout JSONText) throws {
         text.raw("{")
         if !isReduced {
@@ -105,12 +115,19 @@ struct ViewListing: ResponseSteps {
         }
         text.raw("\"key\":")
         text.value(row.key)
-        text.raw(",\"value\":")
-        text.value(row.value ?? .null)
+        if isReduced, let reason = row.value?["reduce_overflow_error"],
+            row.value?.object?.count == 1
+        {
+            text.raw(",\"error\":\"reduce_overflow_error\",\"reason\":")
+            text.value(reason)
+        } else {
+            text.raw(",\"value\":")
+            text.value(row.value ?? .null)
+        }
         if let format {
             text.raw(",\"doc\":")
             // The value of a row may name another document than its own.
-            if let document = try row.document(), call.mayRead(document) {
+            if let document = try document(of: row), call.mayRead(document) {
                 let tree =
                     format.needsTree ? try call.database.revisionTree(of: document.id) : nil
                 try format.append(document, tree, to: &text)

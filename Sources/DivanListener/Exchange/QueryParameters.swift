@@ -15,7 +15,9 @@ package struct QueryParameters: Sendable, Equatable {
     ///
     /// - Throws: `HTTPFailure` 400 for a malformed escape.
     package init(_ raw: ArraySlice<UInt8>) throws {
-        for item in raw.split(separator: UInt8(ascii: "&")) {
+        // A semicolon parts parameters as well, as in CouchDB: one that belongs to a value is escaped.
+        for item in raw.split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }
+        ) {
             let parts = item.split(
                 separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = PercentEncoding.decodeRequest(parts[0], plusIsSpace: true),
@@ -31,6 +33,18 @@ package struct QueryParameters: Sendable, Equatable {
         get { items[name] }
         set { items[name] = newValue }
     }
+
+    /// Whether a parameter is given, under this name or the other one that CouchDB has for it.
+    func names(_ name: String) -> Bool {
+        items[name] != nil || Self.twins[name].map { items[$0] != nil } ?? false
+    }
+
+    private static let twins: NameMap<String> = [
+        "startkey": "start_key", "start_key": "startkey",
+        "endkey": "end_key", "end_key": "endkey",
+        "startkey_docid": "start_key_doc_id", "start_key_doc_id": "startkey_docid",
+        "endkey_docid": "end_key_doc_id", "end_key_doc_id": "endkey_docid",
+    ]
 
     /// A parameter that is `true` or `false`; false when it is not given.
     func flag(_ name: String, default: Bool = false) throws -> Bool {

@@ -15,6 +15,11 @@ package struct RequestHead: Sendable {
     /// The network that the client is in, where it gives a password; it only tells apart those who guess.
     package var network = ""
 
+    /// What the request is called, so that a client can find it in a log; nil where no server has given it a name.
+    package var identifier: String?
+    /// How long its body took to come, in milliseconds.
+    package var bodyTime = 0
+
     /// What the client has shown of itself over TLS.
     package var certificate = PresentedCertificate()
 

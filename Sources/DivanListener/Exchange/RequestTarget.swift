@@ -30,6 +30,19 @@ package struct RequestTarget: Sendable, Equatable {
         query = try QueryParameters(mark.map { rest[($0 + 1)...] } ?? [])
     }
 
+    /// All values of a parameter that may be given several times, in order.
+    ///
+    /// - Throws: As ``init(_:)``.
+    static func values(of name: String, in raw: String) throws -> [String] {
+        var rest = Array(raw.utf8)[...]
+        if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+        guard let mark = rest.firstIndex(of: UInt8(ascii: "?")) else { return [] }
+        let items = rest[(mark + 1)...].split {
+            $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";")
+        }
+        return try items.compactMap { try QueryParameters($0)[name] }
+    }
+
     private static func components(_ path: ArraySlice<UInt8>) throws -> [String] {
         var components: [String] = []
         var start = path.startIndex

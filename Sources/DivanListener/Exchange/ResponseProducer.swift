@@ -33,6 +33,10 @@ package protocol ResponseProducer: AnyObject, Sendable {
     /// Hands over what to call when there may be more after `.wait`.
     func whenReady(_ wake: @escaping @Sendable () -> Void)
 
+    /// Says that the server is stopping: what goes on without an end comes to one at the next place where it may, without
+    /// `.wait`; what ends anyway goes on to its end. It is called between calls of `next`, perhaps more than once.
+    func conclude()
+
     /// Says that the server wants no more.
     func cancel()
 }
@@ -66,6 +70,8 @@ protocol ResponseSteps: Sendable {
     /// See `ResponseProducer`.
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void)
     /// See `ResponseProducer`.
+    mutating func conclude()
+    /// See `ResponseProducer`.
     mutating func cancel()
 }
 
@@ -74,6 +80,8 @@ extension ResponseSteps {
     var lane: ProductionLane { .answers }
     /// Most never wait.
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {}
+    /// Most end anyway.
+    mutating func conclude() {}
     /// Most hold nothing.
     mutating func cancel() {}
 }
@@ -95,5 +103,6 @@ final class SteppedProducer<Steps: ResponseSteps>: ResponseProducer {
     func whenReady(_ wake: @escaping @Sendable () -> Void) {
         steps.withLock { $0.whenReady(wake) }
     }
+    func conclude() { steps.withLock { $0.conclude() } }
     func cancel() { steps.withLock { $0.cancel() } }
 }

@@ -16,8 +16,9 @@ internal import DivanModel
 /// one before, so a slow client costs nothing and sees a document that changed twice once. While it
 /// waits, a commit of any process wakes it.
 ///
-/// A place beyond the end of the feed is of another database that had this name: the feed then begins
-/// from its start, so that nothing is missed. A feed that waits ends when its database is deleted.
+/// A place that is not of this life of the database, or beyond the end of the feed, was counted elsewhere: the feed then
+/// begins from its start, so that nothing is missed. A feed that waits ends when its database is deleted, or the listener
+/// stops.
 struct ChangesFeed: ResponseSteps {
     private static let stepSize = 1_000
     /// A piece ends behind the row that makes it longer: what lies ready for a client that does not take it.
@@ -25,6 +26,7 @@ struct ChangesFeed: ResponseSteps {
     private let call: Call
     private let database: Database
     private let request: ChangesRequest
+    private let sequences: WireSequence
     private var format: DocumentFormat
     private var position: SequenceNumber = 0
     private var left: Int
@@ -35,6 +37,7 @@ struct ChangesFeed: ResponseSteps {
     private var wake: (@Sendable () -> Void)?
     private var following: ListenerToken?
     private var hasGoneBack = false
+    private var isConcluding = false
 
     private enum Phase {
         case head, rows, foot, done
@@ -44,6 +47,7 @@ struct ChangesFeed: ResponseSteps {
         self.call = call
         self.request = request
         database = try call.database
+        sequences = try call.sequences
         format = request.format
         format.budget = call.site.longDocuments
         left = request.limit ?? .max
@@ -60,6 +64,8 @@ struct ChangesFeed: ResponseSteps {
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {
         self.wake = wake
     }
+
+    mutating func conclude() { isConcluding = true }
 
     mutating func cancel() {
         following?.remove()
@@ -95,7 +101,9 @@ struct ChangesFeed: ResponseSteps {
         case .rows: break
         }
         let isAtEnd = try left == 0 || step(&text)
-        if left == 0 || (isAtEnd && isFinished) {
+        // What is left is told by the next feed, from here on.
+        let isBreaking = isConcluding && request.mode != .normal
+        if left == 0 || isBreaking || (isAtEnd && isFinished) {
             phase = .foot
             if text.bytes.isEmpty { return try piece() }
             return emit(text)
@@ -137,10 +145,8 @@ struct ChangesFeed: ResponseSteps {
         if let timeout = request.timeout {
             let left = timeout - lastChange.duration(to: .now)
             if left > .zero { return .wait(left) }
-            phase = .done
-            var text = JSONText()
-            foot(&text)
-            return text.bytes.isEmpty ? .end : .bytes(text.bytes)
+            phase = .foot
+            return .wait(.zero)
         }
         let heartbeat = request.heartbeat ?? ChangesRequest.defaultTimeout
         let left = heartbeat - lastOutput.duration(to: .now)
@@ -229,7 +235,7 @@ struct ChangesFeed: ResponseSteps {
         case .continuous: break
         }
         text.raw("{\"seq\":")
-        text.number(change.sequence)
+        sequences.append(change.sequence, to: &text)
         text.raw(",\"id\":")
         text.string(change.id.text)
         text.raw(",\"changes\":[")
@@ -258,7 +264,7 @@ struct ChangesFeed: ResponseSteps {
         case .continuous: text.raw("\n")
         case .eventsource:
             text.raw("\nid: ")
-            text.number(change.sequence)
+            sequences.appendPlain(change.sequence, to: &text)
             text.raw("\n\n")
         }
     }
@@ -269,7 +275,7 @@ struct ChangesFeed: ResponseSteps {
         case .continuous: text.raw("{\"last_seq\":")
         case .eventsource: return
         }
-        text.number(position)
+        sequences.append(position, to: &text)
         // Changes that are left are not asked about yet, so some may be hidden.
         if !call.hidesDocuments {
             text.raw(",\"pending\":")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanDesign
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
@@ -61,7 +62,7 @@ struct ChangesRequest: Sendable {
         }
         mode = try Mode(query["feed"])
         let since = call.headers["Last-Event-ID"] ?? query["last-event-id"] ?? query["since"]
-        start = try Self.start(since)
+        start = try Self.start(since, call.sequences)
         limit = try query.count("limit")
         descending = try query.flag("descending")
         allLeaves = try query.choice("style", ["main_only", "all_docs"]) == "all_docs"
@@ -79,15 +80,16 @@ struct ChangesRequest: Sendable {
         return try call.objectBody()
     }
 
-    /// Reads `since`: a number, `now`, or what this or another server gave as a sequence.
-    static func start(_ text: String?) throws -> Start {
+    /// Reads `since`: `now`, or what this or another server gave as a sequence.
+    static func start(_ text: String?, _ sequences: WireSequence) throws -> Start {
         guard let text, !text.isEmpty else { return .after(0) }
         if text == "now" || text == "\"now\"" { return .now }
-        let digits = text.drop { $0 == "\"" || $0 == "[" }.prefix { $0.isASCII && $0.isNumber }
-        guard let number = SequenceNumber(digits, radix: 10) else {
+        switch sequences.read(text) {
+        case .number(let number): return .after(number)
+        case .foreign: return .after(0)
+        case .malformed:
             throw HTTPFailure.badRequest("Malformed sequence supplied in 'since' parameter.")
         }
-        return .after(number)
     }
 
     /// Heartbeat and timeout; one of both.
@@ -97,8 +99,14 @@ struct ChangesRequest: Sendable {
         case nil, "false": break
         case "true": heartbeat = defaultTimeout
         default:
-            guard let milliseconds = try query.count("heartbeat"), milliseconds > 0 else {
-                throw HTTPFailure.badRequest("The heartbeat value should be a positive integer.")
+            guard let milliseconds = query["heartbeat"].flatMap({ Int($0, radix: 10) }) else {
+                throw HTTPFailure.badRequest(
+                    "Invalid heartbeat value. Expecting a positive integer value (in milliseconds)."
+                )
+            }
+            guard milliseconds > 0 else {
+                throw HTTPFailure.badRequest(
+                    "The heartbeat value should be a positive integer (in milliseconds).")
             }
             heartbeat = max(.milliseconds(milliseconds), shortestHeartbeat)
         }

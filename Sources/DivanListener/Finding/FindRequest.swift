@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanDatabase
 internal import DivanJSON
 internal import DivanQuery
 
@@ -9,127 +8,98 @@ struct FindRequest: Sendable {
     /// How many documents come unless the client says how many.
     static let defaultLimit = 25
 
-    var query: FindQuery
-    var limit: Int
+    let selector: FindSelector
+    var limit = defaultLimit
+    var skip = 0
+    /// What documents are sorted by, all in one direction.
+    var sort: [SortKey] = []
+    /// The fields to give; nil for whole documents.
+    var fields: [String]?
+    /// The design document of the index to use, and perhaps its name.
+    @ByBytes var useIndex: [String] = []
+    @ByBytes var bookmark: String?
+    /// The partition whose documents are found; nil for those of the whole database.
+    @ByBytes var partition: String?
+    /// How many copies of a document a cluster would compare.
+    var copies = 1
     /// Whether documents tell which of their revisions conflict.
-    var conflicts: Bool
-    var wantsStatistics: Bool
-    /// The index that was named and is not there.
-    var missingIndex: String?
+    var conflicts = false
+    var wantsStatistics = false
+    /// Whether indexes are brought up to date first.
+    var updates = true
+    /// Of a cluster, which this is not.
+    var isStable = false
+    var isStale = false
     /// Whether another way may be taken where the named index, or any at all, does not serve.
     var allowsFallback = true
 
-    init(_ body: JSONObject, _ database: Database) throws {
-        guard let selector = body["selector"] else {
+    private static let keys: NameSet = [
+        "selector", "use_index", "bookmark", "limit", "skip", "sort", "fields", "partition", "r",
+        "conflicts", "stale", "update", "stable", "execution_stats", "allow_fallback",
+    ]
+
+    /// Reads a body.
+    ///
+    /// - Parameters:
+    ///   - body: The body.
+    ///   - partition: The partition that the path or the query names.
+    ///   - inPartitions: Whether the database is partitioned.
+    /// - Throws: `HTTPFailure` 400.
+    init(_ body: JSONObject, partition: String? = nil, inPartitions: Bool = false) throws {
+        guard let json = body["selector"] else {
             throw HTTPFailure(400, "missing_required_key", "Missing required key: selector")
         }
-        guard selector.object != nil else {
-            throw HTTPFailure(400, "invalid_selector_json", "Selector must be a JSON object")
+        selector = try FindSelectorParser.parse(json)
+        let options = FindOptions(body)
+        try options.allow(only: Self.keys)
+        useIndex = try options.indexNames("use_index")
+        bookmark = try options.bookmark()
+        limit = try options.count("limit") ?? limit
+        skip = try options.count("skip") ?? skip
+        if let json = body["sort"] { sort = try SortKey.list(json) }
+        fields = try options.fields()
+        copies = try options.count("r", atLeast: 1) ?? copies
+        conflicts = try options.flag("conflicts", conflicts)
+        isStale = try options.stale()
+        updates = try options.flag("update", updates)
+        isStable = try options.flag("stable", isStable)
+        wantsStatistics = try options.flag("execution_stats", wantsStatistics)
+        allowsFallback = try options.flag("allow_fallback", allowsFallback)
+        self.partition = try Self.partition(options, partition, inPartitions)
+    }
+
+    private static func partition(
+        _ options: FindOptions, _ named: String?, _ inPartitions: Bool
+    ) throws -> String? {
+        guard let given = try options.text("partition") else { return named }
+        guard named == nil || given.hasSameBytes(as: named) else {
+            throw HTTPFailure.badRequest("Conflicting value for `partition` in query string")
         }
-        query = FindQuery(try DocumentSelector(json: selector), in: database)
-        limit = try Self.count(body, "limit") ?? Self.defaultLimit
-        query.limit = limit
-        query.skip = try Self.count(body, "skip") ?? 0
-        if let fields = body["fields"], fields.array?.isEmpty != true, fields != "all_fields" {
-            query.fields = try DocumentFormat.texts(fields, "fields", of: "property names")
+        guard !given.isEmpty else { return nil }
+        guard inPartitions else {
+            throw HTTPFailure.badRequest(
+                "`partition` is for partitioned databases, and this is none; leave it out.")
         }
-        if let sort = body["sort"] {
-            guard let keys = sort.array else {
-                throw HTTPFailure(400, "invalid_sort_json", "Sort must be an array of fields.")
-            }
-            query.sort = try keys.map { try SortKey(json: $0) }
+        try Call.check(partition: given)
+        return given
+    }
+
+    /// The options as `_explain` repeats them.
+    var options: JSONValue {
+        let order = sort.map {
+            (key: $0.path, value: JSONValue.string($0.isDescending ? "desc" : "asc"))
         }
-        if let given = body["bookmark"], given != .null {
-            guard let bookmark = given.string else {
-                throw HTTPFailure.badRequest("`bookmark` must be a string.")
-            }
-            if bookmark != "nil", !bookmark.isEmpty { query.bookmark = bookmark }
-        }
-        conflicts = try Self.flag(body, "conflicts", false)
-        wantsStatistics = try Self.flag(body, "execution_stats", false)
-        query.updatesIndexes = try Self.flag(body, "update", true)
-        allowsFallback = try Self.flag(body, "allow_fallback", true)
-        // Of a cluster, which this is not; a value that makes no sense is a mistake all the same.
-        _ = try Self.flag(body, "stable", false)
-        _ = try Self.count(body, "r")
-        if let named = body["use_index"] { try use(named, database) }
+        return [
+            "use_index": .array(useIndex.map { .string($0) }),
+            "bookmark": .string(bookmark ?? "nil"), "limit": JSONValue(limit),
+            "skip": JSONValue(skip), "sort": .object(JSONObject(order)), "fields": fieldsJSON,
+            "partition": .string(partition ?? ""), "r": JSONValue(copies),
+            "conflicts": .bool(conflicts),
+            "stale": isStale ? "ok" : false, "update": .bool(updates), "stable": .bool(isStable),
+            "execution_stats": .bool(wantsStatistics), "allow_fallback": .bool(allowsFallback),
+        ]
     }
 
-    /// Takes the index that a client names by its design document, and perhaps its own name.
-    private mutating func use(_ named: JSONValue, _ database: Database) throws {
-        let parts = named.string.map { [$0] } ?? (named.array ?? []).compactMap(\.string)
-        guard let design = parts.first else { return }
-        let wanted = IndexLabel.design(design)
-        let found = try database.indexes().map(\.name).first { name in
-            let label = IndexLabel(name)
-            return label.design.hasSameBytes(as: wanted)
-                && (parts.count < 2 || label.name.hasSameBytes(as: parts[1]))
-        }
-        query.useIndex = found
-        if found == nil { missingIndex = parts.joined(separator: ", ") }
-    }
-
-    /// Refuses a query whose index is not there, or does not serve it, where nothing else may.
-    func checkIndex(in database: Database) throws {
-        guard !allowsFallback else { return }
-        let refusal = HTTPFailure(
-            400, "no_usable_index", "No index serves this query, and no other way is allowed.")
-        guard missingIndex == nil else { throw refusal }
-        // Reading everything may be cheaper than an index that would do, and one whose rows are all in
-        // question is no narrower way; what counts is that there is one.
-        let explanation = try query.explain()
-        let asked = query.selector.json.object ?? [:]
-        var serving = NameSet(explanation.candidates.flatMap(\.indexNames))
-        if let read = explanation.index { serving.insert(read.name) }
-        for index in try database.indexes()
-        where index.paths.first.map({ asked[$0] != nil }) ?? false {
-            serving.insert(index.name)
-        }
-        guard query.useIndex.map(serving.contains) ?? !serving.isEmpty else { throw refusal }
-    }
-
-    private static func flag(_ body: JSONObject, _ key: String, _ default: Bool) throws -> Bool {
-        guard let value = body[key] else { return `default` }
-        guard let flag = value.bool else {
-            throw HTTPFailure.badRequest("`\(key)` must be true or false.")
-        }
-        return flag
-    }
-
-    private static func count(_ body: JSONObject, _ key: String) throws -> Int? {
-        guard let value = body[key] else { return nil }
-        guard let number = value.int64, number >= 0 else {
-            throw HTTPFailure.badRequest("`\(key)` must be a number of 0 or more.")
-        }
-        return Int(clamping: number)
-    }
-}
-
-/// How an index of the database is called on the wire: by a design document and a name.
-///
-/// `design/name` on the wire's side is one name on the database's; one without a slash, which an app
-/// gave, is both.
-struct IndexLabel: Equatable {
-    @ByBytes var design: String
-    @ByBytes var name: String
-
-    init(design: String, name: String) {
-        self.design = design
-        self.name = name
-    }
-
-    init(_ indexName: String) {
-        let parts = DesignItem.parts(indexName)
-        self.init(design: parts[0], name: parts.count > 1 ? parts[1] : parts[0])
-    }
-
-    /// The names that the database may have for it.
-    var indexNames: [String] {
-        design.hasSameBytes(as: name) ? ["\(design)/\(name)", name] : ["\(design)/\(name)"]
-    }
-
-    /// The name of a design document without `_design/`.
-    static func design(_ text: String) -> String {
-        text.afterBytePrefix("_design/") ?? text
-    }
+    /// The fields as they are shown.
+    var fieldsJSON: JSONValue { .array((fields ?? []).map { .string($0) }) }
 }

@@ -122,6 +122,8 @@ final class KeptAnswer: ResponseProducer {
 
     func whenReady(_ wake: @escaping @Sendable () -> Void) { source?.whenReady(wake) }
 
+    func conclude() { source?.conclude() }
+
     func cancel() {
         source?.cancel()
         kept.withLock { $0 = Kept() }

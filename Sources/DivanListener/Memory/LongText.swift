@@ -55,22 +55,28 @@ struct LongText {
         written += bytes.count
     }
 
-    /// The answer that holds the text.
+    /// The answer that holds the text, which is JSON.
     ///
     /// - Throws: As ``settle()``.
     mutating func response() throws -> ListenerResponse {
-        guard spool != nil else { return .json(bytes: text.take()) }
         text.bytes.append(JSONByte.lineFeed)
+        var response = ListenerResponse(status: 200, body: try body())
+        response.headers["Content-Type"] = "application/json"
+        response.headers["Cache-Control"] = "must-revalidate"
+        return response
+    }
+
+    /// The text as the body of an answer.
+    ///
+    /// - Throws: As ``settle()``.
+    mutating func body() throws -> ListenerResponse.Body {
+        guard spool != nil else { return .bytes(text.take()) }
         try spill()
         guard let spool else { throw Self.noRoom }
         let bytes = try Self.refusing { try spool.finish() }
         rooms = []
         let file = File(bytes: bytes, room: try Self.room(bytes.length, site))
-        var response = ListenerResponse(
-            status: 200, body: .stream(KeptAnswer(file, site), length: bytes.length))
-        response.headers["Content-Type"] = "application/json"
-        response.headers["Cache-Control"] = "must-revalidate"
-        return response
+        return .stream(KeptAnswer(file, site), length: bytes.length)
     }
 
     /// Puts bytes into a file.

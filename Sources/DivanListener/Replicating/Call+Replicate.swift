@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanDesign
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanModel
 internal import DivanReplication
 
 // `_replicate`.
@@ -23,7 +25,7 @@ extension Call {
             throw HTTPFailure.missing
         }
         let new = RunningReplication(
-            replication, request, user: user.name, number: site.replications.nextNumber())
+            replication, request, site, user: user.name, number: site.replications.nextNumber())
         if request.isCancelling { return try cancel(new.id) }
         let running = try site.replications.start(new)
         if request.settings.isContinuous {
@@ -83,9 +85,13 @@ extension Site {
         switch (request.source, request.target) {
         case (.local(let source), .local(let target)):
             guard let (here, there) = try bothEnds(source, target, request) else { return nil }
+            count(&settings.startingSequence, in: here)
+            settings.filterVersion = try Self.filterVersion(request.settings.filter, here)
             return here.makePushReplication(to: there, settings: settings)
         case (.local(let name), .url(let url)):
             guard let source = try end(name, mayCreate: false, request) else { return nil }
+            count(&settings.startingSequence, in: source)
+            settings.filterVersion = try Self.filterVersion(request.settings.filter, source)
             return source.makePushReplication(to: url, settings: settings)
         case (.url(let url), .local(let name)):
             guard let target = try end(name, mayCreate: true, request) else { return nil }
@@ -94,6 +100,27 @@ extension Site {
         case (.url, .url):
             throw HTTPFailure.badRequest("One of source and target must be a database here.")
         }
+    }
+
+    /// Makes a place in the feed of a database here the number that it stands for; what is none is left to be refused.
+    private func count(_ sequence: inout String?, in source: Database) {
+        guard let text = sequence else { return }
+        switch sequences(of: source).read(text) {
+        case .number(let number): sequence = "\(number)"
+        case .foreign: sequence = "0"
+        case .malformed: break
+        }
+    }
+
+    /// A short name for the function that a filter of a design document is now; nil for the app's own, and where there is
+    /// none. Documents that did not pass the one before have to be asked about again.
+    private static func filterVersion(_ filter: String?, _ source: Database) throws -> String? {
+        guard let filter, source.filter(named: filter) == nil,
+            let names = DesignItem.names(filter),
+            let function = try source.document(withID: DocumentID("_design/\(names.design)"))?[
+                "filters"][names.view].string
+        else { return nil }
+        return HexText.text(Fingerprint.of(function))
     }
 
     private func bothEnds(_ source: String, _ target: String, _ request: ReplicateRequest) throws
@@ -116,7 +143,7 @@ extension Site {
         guard mayCreate, request.settings.createTarget else {
             throw HTTPFailure(404, "db_not_found", "could not open \(name)")
         }
-        try create(name)
+        try create(name, partitioned: request.settings.createsPartitioned)
         return try manager.database(named: name)
     }
 

@@ -58,6 +58,7 @@ struct ReplicateRequest: Sendable {
         isCancelling = try Self.flag(body, "cancel")
         settings.isContinuous = try Self.flag(body, "continuous")
         settings.createTarget = try Self.flag(body, "create_target")
+        settings.createsPartitioned = try Self.createsPartitioned(body)
         if let filter = body["filter"] {
             guard let name = filter.string else { throw Self.malformed("filter", "a string") }
             settings.filter = name
@@ -79,9 +80,11 @@ struct ReplicateRequest: Sendable {
             guard let list = ids.array, list.allSatisfy({ $0.string != nil }) else {
                 throw Self.malformed("doc_ids", "an array of strings")
             }
-            settings.documentIDs = list.compactMap(\.string).map { DocumentID($0) }
+            // No document has an ID that none can have.
+            settings.documentIDs = list.compactMap(\.string).flatMap(Self.named)
+                .filter(\.isValid)
             // No IDs mean no documents, where the setting without any means all.
-            if list.isEmpty { settings.selector = ["_id": ["$in": []]] }
+            if settings.documentIDs.isEmpty { settings.selector = ["_id": ["$in": []]] }
         }
         let kinds = [
             settings.filter != nil, body["selector"] != nil, body["doc_ids"] != nil,
@@ -178,6 +181,31 @@ struct ReplicateRequest: Sendable {
     private static func port(of host: String) -> Substring {
         let rest = host.split(separator: "]", omittingEmptySubsequences: false).last ?? ""
         return rest.lastIndex(of: ":").map { rest[rest.index(after: $0)...] } ?? ""
+    }
+
+    /// The documents that an item of `doc_ids` means: CouchDB takes an ID as it is, and as one that is encoded as a URL's.
+    private static func named(_ text: String) -> [DocumentID] {
+        let encoded = Array(text.utf8)[...]
+        guard encoded.contains(UInt8(ascii: "%")),
+            let decoded = PercentEncoding.decodeRequest(encoded, plusIsSpace: false)
+        else { return [DocumentID(text)] }
+        return [DocumentID(text), DocumentID(decoded)]
+    }
+
+    /// Whether a target that is made is a partitioned database. The other members say how a cluster keeps it.
+    private static func createsPartitioned(_ body: JSONObject) throws -> Bool {
+        guard let parameters = body["create_target_params"] else { return false }
+        guard let object = parameters.object else {
+            throw malformed("create_target_params", "an object")
+        }
+        switch object["partitioned"] {
+        case nil: return false
+        // They are parameters of a URL, so some clients write them as texts.
+        case .bool(let flag)?: return flag
+        case "true"?: return true
+        case "false"?: return false
+        default: throw malformed("create_target_params.partitioned", "true or false")
+        }
     }
 
     static func flag(_ body: JSONObject, _ name: String, default: Bool = false) throws -> Bool {

@@ -11,14 +11,17 @@ extension RunningReplication {
     func answer(_ history: [JSONObject], _ sessionBefore: String?) -> JSONObject {
         var answer: JSONObject = ["ok": true]
         let newest = history.first
-        if (newest?["session_id"]?.string).hasSameBytes(as: sessionBefore) {
+        // Nor is there a change where no document of the feed takes part.
+        if (newest?["session_id"]?.string).hasSameBytes(as: sessionBefore)
+            || newest?["missing_checked"] == 0
+        {
             answer["no_changes"] = true
         }
         guard let newest else { return answer }
         answer["session_id"] = newest["session_id"]
-        answer["source_last_seq"] = newest["recorded_seq"]
+        answer["source_last_seq"] = shown(newest["recorded_seq"])
         answer["replication_id_version"] = 4
-        answer["history"] = .array(history.map(JSONValue.object))
+        answer["history"] = .array(history.map { .object(shown($0)) })
         // As its first versions answered, and clients still ask.
         if !request.settings.documentIDs.isEmpty {
             for name in [
@@ -52,10 +55,25 @@ extension RunningReplication {
 
     private func count(_ count: Int) -> JSONValue { JSONValue(count) }
 
-    /// A place in the source's feed. A database here counts; others, as far as they are CouchDB, give text.
+    /// A place in the source's feed.
     private func sequence(_ sequence: RemoteSequence?) -> JSONValue {
-        if let sequence { return sequence.value }
-        return if case .local = request.source { 0 } else { "0" }
+        shown(sequence?.value) ?? sequences?.value(0) ?? "0"
+    }
+
+    private func shown(_ sequence: JSONValue?) -> JSONValue? {
+        guard let sequences, let number = sequence?.uint64 else { return sequence }
+        return sequences.value(number)
+    }
+
+    /// An entry of a checkpoint's history, which counts where the source is here.
+    private func shown(_ entry: JSONObject) -> JSONObject {
+        var entry = entry
+        for name in ["recorded_seq", "start_last_seq", "end_last_seq"] {
+            // The beginning is the number in CouchDB, too.
+            if name == "start_last_seq", entry[name] == 0 { continue }
+            entry[name] = shown(entry[name])
+        }
+        return entry
     }
 
     /// Its entry in `_scheduler/jobs`.

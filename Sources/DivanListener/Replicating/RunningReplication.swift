@@ -33,6 +33,8 @@ final class RunningReplication: Sendable {
     let request: ReplicateRequest
     let user: String?
     let number: Int
+    /// How places in the source's feed are shown where it is a database here; nil where another server names them.
+    let sequences: WireSequence?
     /// The document of `_replicator` that describes it; nil when a request did.
     let documentID: DocumentID?
     /// Seconds since 1970.
@@ -40,10 +42,12 @@ final class RunningReplication: Sendable {
     private let state: Mutex<State>
 
     init(
-        _ replication: Replication, _ request: ReplicateRequest, user: String?, number: Int,
+        _ replication: Replication, _ request: ReplicateRequest, _ site: Site, user: String?,
+        number: Int,
         documentID: DocumentID? = nil
     ) {
         self.documentID = documentID
+        sequences = replication.direction == .push ? site.sequences(of: replication.database) : nil
         self.replication = replication
         self.request = request
         self.user = user

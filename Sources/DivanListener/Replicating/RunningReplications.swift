@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import DivanJSON
 internal import Synchronization
 
@@ -55,12 +56,22 @@ final class RunningReplications: Sendable {
     }
 
     /// Ends all, and lets no more begin.
-    func close() {
+    ///
+    /// - Parameter limit: How long to wait until they have ended.
+    func close(within limit: Duration) {
         let all = state.withLock { state in
             state.isClosed = true
             return Array(state.running.values)
         }
         for replication in all { replication.stop() }
+        guard limit > .zero else { return }
+        let group = DispatchGroup()
+        for replication in all {
+            group.enter()
+            replication.whenOver { _ in group.leave() }
+        }
+        let milliseconds = Int(clamping: limit.components.seconds) * 1_000
+        _ = group.wait(timeout: .now() + .milliseconds(milliseconds))
     }
 
     /// Their entries in `_scheduler/jobs`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanDesign
 internal import DivanJSON
 internal import DivanLogging
 internal import DivanMaintenance
@@ -23,13 +24,15 @@ extension Call {
             )
         }
         let size = JSONValue(UInt64(clamping: try database.diskSize))
+        let used = JSONValue(UInt64(clamping: try database.usedSize))
+        let sequences = site.sequences(of: database)
         return [
             "instance_start_time": .string(Self.instanceStartTime(database)),
             "db_name": .string(database.name),
-            "purge_seq": JSONValue(counts.3),
-            "update_seq": JSONValue(counts.2),
-            "sizes": ["file": size, "external": size, "active": size],
-            "props": [:],
+            "purge_seq": sequences.value(counts.3),
+            "update_seq": sequences.value(counts.2),
+            "sizes": ["file": size, "external": used, "active": used],
+            "props": database.isPartitioned ? ["partitioned": true] : [:],
             "doc_del_count": hidesDocuments ? nil : JSONValue(UInt64(clamping: counts.1)),
             "doc_count": hidesDocuments ? nil : JSONValue(UInt64(clamping: counts.0)),
             "disk_format_version": 8,
@@ -37,7 +40,7 @@ extension Call {
             "cluster": ["q": 1, "n": 1, "w": 1, "r": 1],
             // What Couchbase Lite 1.x tells besides.
             "db_uuid": .string(database.publicUUID),
-            "committed_update_seq": JSONValue(counts.2),
+            "committed_update_seq": sequences.value(counts.2),
             "disk_size": size,
         ]
     }
@@ -50,6 +53,7 @@ extension Call {
 
     /// `PUT /{db}`
     func createDatabase() throws -> ListenerResponse {
+        let isPartitioned = try asksForPartitions
         guard Manager.isValidDatabaseName(databaseName) else {
             throw HTTPFailure(
                 400, "illegal_database_name",
@@ -60,11 +64,25 @@ extension Call {
         guard !site.manager.databaseExists(named: databaseName) else {
             throw HTTPFailure.databaseExists
         }
-        if try query.flag("partitioned") {
-            throw HTTPFailure.notImplemented("Partitioned databases are not available.")
-        }
-        try site.create(databaseName)
+        try site.create(databaseName, partitioned: isPartitioned)
         return .done(status: 201).with("Location", location())
+    }
+
+    /// Whether the database that is to be made is a partitioned one.
+    private var asksForPartitions: Bool {
+        get throws {
+            switch query["partitioned"] {
+            case nil, "false"?: return false
+            case "true"?: break
+            default: throw HTTPFailure.badRequest("Invalid `partitioned` parameter")
+            }
+            // Those of other databases as well, as CouchDB names them: "shop/_users".
+            let last = databaseName.utf8.split(separator: UInt8(ascii: "/")).last
+            guard last.flatMap({ SystemDatabase(rawValue: String(Substring($0))) }) == nil else {
+                throw HTTPFailure.badRequest("Cannot partition a system database")
+            }
+            return true
+        }
     }
 
     /// `DELETE /{db}`
@@ -96,9 +114,11 @@ extension Call {
         return .done(status: 202)
     }
 
-    /// `POST /{db}/_view_cleanup`: views are deleted by the app that names them, so nothing is left to
-    /// clean.
-    func cleanViews() throws -> ListenerResponse { .done(status: 202) }
+    /// `POST /{db}/_view_cleanup`: deletes the indexes of views that no design document has. Views of the app are deleted by it.
+    func cleanViews() throws -> ListenerResponse {
+        try database.designDocuments.removeUnusedIndexes()
+        return .done(status: 202)
+    }
 
     /// `POST /{db}/_compact/{ddoc}`: indexes need no compaction of their own.
     func compactViews() throws -> ListenerResponse {
@@ -117,10 +137,12 @@ extension Call {
     /// `POST /{db}/_purge`
     func purge() throws -> ListenerResponse {
         let wanted = try objectBody()
+        let isPartitioned = try database.isPartitioned
         let (purged, number) = try database.write { transaction in
             var purged: JSONObject = [:]
             for (name, list) in wanted {
                 let id = DocumentID(name)
+                if isPartitioned { try checkID(id) }
                 var revisions = try DocumentFormat.revisions(list, name)
                 if revisions.contains("*") {
                     revisions =
@@ -134,7 +156,7 @@ extension Call {
             return (purged, try transaction.read { try $0.lastPurge })
         }
         return .json(
-            ["purge_seq": JSONValue(number), "purged": .object(purged)], status: 201)
+            ["purge_seq": try sequences.value(number), "purged": .object(purged)], status: 201)
     }
 
     /// `GET /{db}/_purged_infos`
@@ -182,11 +204,20 @@ extension Call {
 
     /// `GET /{db}/_security`
     func securityObject() throws -> ListenerResponse {
-        .json(.object(try SecurityObject.stored(in: database)))
+        let stored = try SecurityObject.stored(in: database)
+        guard stored.isEmpty, site.configuration.settings.openDatabases == .admins else {
+            return .json(.object(stored))
+        }
+        let admins: JSONValue = ["roles": [.string(ListenerUser.adminRole)]]
+        return .json(["members": admins, "admins": admins])
     }
 
     /// `PUT /{db}/_security`
     func setSecurity() throws -> ListenerResponse {
+        guard systemDatabase != .users || site.configuration.settings.allowsUsersSecurity else {
+            throw HTTPFailure.forbidden(
+                "You can't edit the security object of the user database.")
+        }
         let object = try objectBody()
         _ = try SecurityObject(object)
         try SecurityObject.store(object, in: database)

@@ -11,8 +11,7 @@ extension Call {
         .json([
             "couchdb": "Welcome",
             "CouchbaseLite": "Welcome",
-            // The release of CouchDB whose answers these are.
-            "version": "3.4.3",
+            "version": .string(Site.couchVersion),
             "uuid": .string(site.accounts.uuid),
             "features": ["access-ready", "scheduler"],
             "vendor": ["name": "Divan", "version": .string(Manager.version)],
@@ -20,7 +19,12 @@ extension Call {
     }
 
     /// `GET /_up`
-    func up() throws -> ListenerResponse { .json(["status": "ok", "seeds": [:]]) }
+    func up() throws -> ListenerResponse {
+        if let maintenance = site.configuration.settings.maintenance {
+            return .json(["status": .string(maintenance)], status: 404)
+        }
+        return .json(["status": "ok", "seeds": [:]])
+    }
 
     /// `GET /_all_dbs`
     func allDatabases() throws -> ListenerResponse {
@@ -64,25 +68,17 @@ extension Call {
         guard count <= 1_000 else {
             throw HTTPFailure.badRequest("count parameter too large")
         }
-        let uuids = (0..<count).map { _ in JSONValue.string(HexText.random()) }
-        return ListenerResponse.json(["uuids": .array(uuids)])
+        let algorithm = site.configuration.settings.uuids
+        let uuids = (0..<count).map { _ in site.uuids.next(algorithm) }
+        let answer = ListenerResponse.json(["uuids": .array(uuids.map { .string($0) })])
             .with("Cache-Control", "must-revalidate, no-cache").with("Pragma", "no-cache")
+        // No two answers are the same, and this says so to caches in between.
+        return uuids.first.map { answer.with("ETag", "\"\($0)\"") } ?? answer
     }
 
     /// `GET /_active_tasks`
     func activeTasks() throws -> ListenerResponse {
         .json(.array(site.tasks.list + site.replications.list))
-    }
-
-    /// Everything of a cluster, which this is not.
-    func membership() throws -> ListenerResponse {
-        .json(["all_nodes": ["divan@localhost"], "cluster_nodes": ["divan@localhost"]])
-    }
-
-    /// Features of CouchDB that run JavaScript on the server to make pages.
-    func notServed() throws -> ListenerResponse {
-        throw HTTPFailure.notImplemented(
-            "Show, list, update and rewrite functions are not available in Divan.")
     }
 }
 
@@ -90,10 +86,14 @@ extension Call {
 extension Call {
     /// `GET /_session`
     func session() throws -> ListenerResponse {
+        if user.name == nil, try query.flag("basic") {
+            throw HTTPFailure.unauthorized("Please login.")
+        }
         var context: JSONObject = ["name": user.name.map { .string($0) } ?? .null]
         context["roles"] = .array(user.roles.sorted().map { .string($0) })
         var info: JSONObject = [
-            "authentication_handlers": .array(site.guardian.methods.map { .string($0) })
+            "authentication_db": .string(SystemDatabase.users.rawValue),
+            "authentication_handlers": .array(site.guardian.methods.map { .string($0) }),
         ]
         if let method = user.method { info["authenticated"] = .string(method) }
         return .json(["ok": true, "userCtx": .object(context), "info": .object(info)])

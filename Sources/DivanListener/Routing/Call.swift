@@ -59,16 +59,14 @@ struct Call: Sendable {
 
     /// The URL of something in the database, as `Location` names it.
     func location(_ path: String...) -> String {
-        let scheme = request.head.isSecure ? "https" : "http"
-        let host = headers["Host"] ?? "localhost"
+        let (scheme, host) = calledAddress
         return "\(scheme)://\(host)/"
             + ([databaseName] + path).map(PercentEncoding.encode).joined(separator: "/")
     }
 
-    /// Refuses a client that takes nothing of what there is; attachments are of any type.
+    /// Refuses a client that takes nothing of what there is.
     func checkAccept(_ route: Route) throws {
-        guard !route.pattern.hasByteSuffix("/{attachment}"),
-            !Accept.allowsAnything(headers["Accept"])
+        guard !route.answersAnyType, !Accept.allowsAnything(headers["Accept"])
         else { return }
         throw HTTPFailure(
             406, "not_acceptable", "Answers come as application/json, which Accept leaves out.")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanDesign
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
@@ -18,6 +19,7 @@ enum ErrorResponse {
         switch error {
         case let failure as HTTPFailure: failure
         case let error as DatabaseError: failure(for: error)
+        case let error as ScriptError: .script(error)
         case let error as IDFailure: .invalidID(error)
         case let failure as JSONParser.Failure: .json(failure)
         case is CancellationError: HTTPFailure(503, "cancelled", "The request was cancelled.")
@@ -38,7 +40,11 @@ enum ErrorResponse {
         case .invalidID: invalidID(error)
         case .invalidName: HTTPFailure(400, "illegal_database_name", error.message)
         case .invalidQuery: HTTPFailure(400, "query_parse_error", error.message)
-        case .forbidden: .forbidden(error.message)
+        case .forbidden:
+            (error.underlying as? ScriptError).map { .script($0) } ?? .forbidden(error.message)
+        case .scriptFailed:
+            (error.underlying as? ScriptError).map { .script($0) }
+                ?? HTTPFailure(500, "os_process_error", error.message)
         case .unauthorized: HTTPFailure(401, "unauthorized", "The database needs another key.")
         case .databaseNotFound: .noDatabase
         case .databaseExists: .databaseExists
@@ -65,9 +71,10 @@ enum ErrorResponse {
     /// The refusal of an ID that no document has, or of one that no revision has.
     private static func invalidID(_ error: DatabaseError) -> HTTPFailure {
         switch error.underlying as? IDFailure {
-        case .reservedDocumentID: .reservedID
-        case .emptyDocumentID, .documentIDTooLong, .documentIDContainsNUL, nil:
-            .illegalID(error.message)
+        case nil: .illegalID(error.message)
+        case .emptyDocumentID?, .documentIDTooLong?, .documentIDContainsNUL?, .reservedDocumentID?,
+            .noPartition?, .emptyPartition?, .reservedPartition?, .partitionContainsColon?:
+            (error.underlying as? IDFailure).map { .invalidID($0) } ?? .illegalID(error.message)
         // One that was made elsewhere is told what is wrong with it: CouchDB has one sentence for all.
         case .malformedRevisionID, .generationOutOfRange, .digestLengthOutOfRange, .brokenHistory:
             .badRequest(error.message).ofDocument
@@ -117,6 +124,22 @@ enum ErrorResponse {
 }
 
 extension HTTPFailure {
+    /// The refusal that an error of a script becomes: its own name and reason, and the status that CouchDB gives to the name.
+    static func script(_ error: ScriptError) -> HTTPFailure {
+        let known: NameMap<Int> = [
+            "not_found": 404, "forbidden": 403, "unauthorized": 401, "bad_request": 400,
+            "query_parse_error": 400, "doc_validation": 400, "illegal_docid": 400,
+            "method_not_allowed": 405, "not_acceptable": 406, "conflict": 409, "gone": 410,
+            "missing_stub": 412, "bad_content_type": 415, "bad_ctype": 415,
+            "expectation_failed": 417, "service_unavailable": 503, "insufficient_storage": 507,
+        ]
+        if error.code == .unavailable, error.name != "unknown_query_language" {
+            return .notImplemented(error.reason)
+        }
+        if error.name == "conflict" { return .conflict }
+        return HTTPFailure(known[error.name] ?? 500, error.name, error.reason)
+    }
+
     /// The answer where the process may open no more files. Connections and databases have them.
     fileprivate static let tooManyFiles = HTTPFailure(
         503, "too_many_open_files",

@@ -86,6 +86,11 @@ extension HTTPFailure {
     static var notAnObject: HTTPFailure { badRequest("Request body must be a JSON object") }
     static var notADocument: HTTPFailure { badRequest("Document must be a JSON object").ofDocument }
     static var invalidRevision: HTTPFailure { badRequest("Invalid rev format") }
+    static var invalidLocalID: HTTPFailure { badRequest("Invalid _local document id.") }
+    static var keysNoArray: HTTPFailure { badRequest("`keys` body member must be an array.") }
+    static var keysAndRange: HTTPFailure {
+        queryParse("`keys` is incompatible with `key`, `start_key` and `end_key`")
+    }
     static var revisionNeeded: HTTPFailure {
         badRequest("A revision made elsewhere needs `_rev`.")
     }
@@ -95,13 +100,22 @@ extension HTTPFailure {
     static func illegalID(_ reason: String) -> HTTPFailure {
         HTTPFailure(400, "illegal_docid", reason).ofDocument
     }
+    static func illegalPartition(_ reason: String) -> HTTPFailure {
+        HTTPFailure(400, "illegal_partition", reason).ofDocument
+    }
     static var reservedID: HTTPFailure {
         illegalID("Only reserved document ids may start with underscore.")
     }
     static func invalidID(_ failure: IDFailure) -> HTTPFailure {
         switch failure {
         case .reservedDocumentID: .reservedID
-        case .emptyDocumentID, .documentIDTooLong, .documentIDContainsNUL:
+        case .emptyDocumentID: .illegalID("Document id must not be empty")
+        case .noPartition: .illegalID("Doc id must be of form partition:id")
+        case .emptyPartition: .illegalPartition("Partition must not be empty")
+        case .reservedPartition:
+            .illegalPartition("Partition must not start with an underscore")
+        case .partitionContainsColon: .illegalPartition("Partition must not contain a colon")
+        case .documentIDTooLong, .documentIDContainsNUL:
             .illegalID("\(failure)")
         case .malformedRevisionID, .generationOutOfRange, .digestLengthOutOfRange, .brokenHistory:
             .invalidRevision

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+
 /// One row of the route table: which method on which resource is answered by whom, and who may.
 struct Route: Sendable {
     /// Who may use a route.
@@ -12,6 +14,8 @@ struct Route: Sendable {
         case databaseAdmin
         /// Administrators of the listener.
         case serverAdmin
+        /// Those, and users with the role `_metrics`, who see how the listener does and nothing else.
+        case metrics
 
         /// What those are told who may not.
         var refusal: String {
@@ -19,6 +23,7 @@ struct Route: Sendable {
             case .anyone, .member: "You are not allowed to access this db."
             case .databaseAdmin: "You are not a db or server admin."
             case .serverAdmin: "You are not a server admin."
+            case .metrics: "You are not a server admin or read-only metrics user"
             }
         }
     }
@@ -31,6 +36,9 @@ struct Route: Sendable {
         /// It waits for others meanwhile: it has a lane of its own.
         case long
     }
+
+    /// The method of a route that answers whatever no other row of its pattern does.
+    static let anyMethod = "*"
 
     /// Answers a request.
     typealias Handler = @Sendable (Call) throws -> ListenerResponse
@@ -45,6 +53,19 @@ struct Route: Sendable {
     /// What its body is, where it has one.
     var body = BodyKind.query
     var handle: Handler
+
+    /// Whether it answers with whatever type there is: that of an attachment, or what a function of a design document writes.
+    var answersAnyType: Bool {
+        pattern.hasByteSuffix("/{attachment}")
+            || Self.functions.contains { pattern.hasBytePrefix($0) }
+    }
+
+    private static let functions = ["_show", "_list", "_update", "_rewrite"].map {
+        "/{db}/_design/{ddoc}/\($0)"
+    }
+
+    /// Whether it makes another request of one, which may be of any kind.
+    var isRewriting: Bool { pattern == "/{db}/_design/{ddoc}/_rewrite/{path}" }
 
     /// A route that reads; a `GET` serves `HEAD`, too.
     static func read(

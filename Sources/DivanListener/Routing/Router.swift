@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DivanDatabase
+internal import DivanDesign
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
@@ -36,11 +37,13 @@ package struct Router: Sendable {
         case heavy(isWrite: Bool)
         /// A password is checked; of a name, as far as that is known.
         case signingIn(String)
+        /// Functions of a design document may run, which take as long as they are let.
+        case scripted(String, isWrite: Bool)
 
         /// Whether a request only reads, so that it may end early when its client is gone.
         var mayEndEarly: Bool {
             switch self {
-            case .reading, .heavy(isWrite: false): true
+            case .reading, .heavy(isWrite: false), .scripted(_, isWrite: false): true
             default: false
             }
         }
@@ -50,7 +53,7 @@ package struct Router: Sendable {
     static let strangersBody = 64 << 10
 
     // One row for each route; `GET` rows serve `HEAD`, too.
-    static let table: [Route] = [
+    static let mainTable: [Route] = [
         // The listener
         .short("GET", "/", .anyone) { try $0.welcome() },
         .short("GET", "/_up", .anyone) { try $0.up() },
@@ -64,10 +67,48 @@ package struct Router: Sendable {
         .read("GET", "/_active_tasks", .serverAdmin) { try $0.activeTasks() },
         .read("GET", "/_db_updates", .serverAdmin) { try $0.databaseUpdates() },
         .read("GET", "/_scheduler/jobs", .serverAdmin) { try $0.schedulerJobs() },
+        .read("GET", "/_scheduler/jobs/{job}", .serverAdmin) { try $0.schedulerJob() },
         .read("GET", "/_scheduler/docs", .serverAdmin) { try $0.schedulerDocuments() },
+        .read("GET", "/_scheduler/docs/{db}", .serverAdmin) { try $0.schedulerDocuments() },
         .read("GET", "/_scheduler/docs/{db}/{doc}", .serverAdmin) { try $0.schedulerDocument() },
         .long("POST", "/_replicate", .serverAdmin) { try $0.replicate() }.taking(.selector),
+        .read("POST", "/_reload_query_servers", .serverAdmin) { try $0.reloadScripts() },
+
+        // What CouchDB has for a node and its cluster
         .read("GET", "/_membership", .serverAdmin) { try $0.membership() },
+        .read("GET", "/_cluster_setup", .serverAdmin) { try $0.clusterState() },
+        .write("POST", "/_cluster_setup", .serverAdmin) { try $0.setUpCluster() }.taking(.setting),
+        .read("GET", "/_node", .serverAdmin) { try $0.incompleteNode() },
+        .read("GET", "/_node/{node}", .serverAdmin) { try $0.nodeName() },
+        .read("GET", "/_node/{node}/_config", .serverAdmin) { try $0.configuration() },
+        .read("POST", "/_node/{node}/_config/_reload", .serverAdmin) {
+            try $0.reloadConfiguration()
+        },
+        .read("GET", "/_node/{node}/_config/{section}", .serverAdmin) {
+            try $0.configurationSection()
+        },
+        .read("GET", "/_node/{node}/_config/{section}/{key}", .serverAdmin) {
+            try $0.configurationValue()
+        },
+        .write("PUT", "/_node/{node}/_config/{section}/{key}", .serverAdmin) {
+            try $0.setConfiguration()
+        }.taking(.setting),
+        .write("DELETE", "/_node/{node}/_config/{section}/{key}", .serverAdmin) {
+            try $0.deleteConfiguration()
+        },
+        .read("GET", "/_node/{node}/_stats", .metrics) { try $0.statistics() },
+        .read("GET", "/_node/{node}/_stats/{path}", .metrics) { try $0.statistics() },
+        .read("GET", "/_node/{node}/_system", .metrics) { try $0.system() },
+        .read("GET", "/_node/{node}/_prometheus", .metrics) { try $0.prometheus() },
+        .read("GET", "/_node/{node}/_versions", .serverAdmin) { try $0.versions() },
+        .read("POST", "/_node/{node}/_restart", .serverAdmin) { try $0.restartNode() },
+        .read("GET", "/_reshard", .serverAdmin) { try $0.resharding() },
+        .read("GET", "/_reshard/state", .serverAdmin) { try $0.reshardingState() },
+        .read("PUT", "/_reshard/state", .serverAdmin) { try $0.reshard() },
+        .read("GET", "/_reshard/jobs", .serverAdmin) { try $0.reshardingJobs() },
+        .read("POST", "/_reshard/jobs", .serverAdmin) { try $0.reshard() },
+        .read("*", "/_reshard/jobs/{id}", .serverAdmin) { try $0.noJob() },
+        .read("*", "/_reshard/jobs/{id}/state", .serverAdmin) { try $0.noJob() },
         .read("POST", "/_divan/pair", .anyone) { try $0.pair() }.taking(.setting),
         .read("POST", "/_divan/greet", .anyone) { try $0.greet() }.taking(.setting),
 
@@ -89,6 +130,9 @@ package struct Router: Sendable {
         .read("GET", "/{db}/_revs_limit") { try $0.revisionsLimit() },
         .write("PUT", "/{db}/_revs_limit", .databaseAdmin) { try $0.setRevisionsLimit() }.taking(
             .setting),
+        .read("GET", "/{db}/_shards") { try $0.shards() },
+        .read("GET", "/{db}/_shards/{doc}") { try $0.shardOfDocument() },
+        .write("POST", "/{db}/_sync_shards", .serverAdmin) { try $0.syncShards() },
         .read("GET", "/{db}/_security") { try $0.securityObject() },
         .write("PUT", "/{db}/_security", .databaseAdmin) { try $0.setSecurity() },
 
@@ -112,6 +156,7 @@ package struct Router: Sendable {
         // One document
         .short("GET", "/{db}/{doc}") { try $0.getDocument() },
         .write("PUT", "/{db}/{doc}") { try $0.putDocument() }.taking(.document),
+        .write("POST", "/{db}/{doc}") { try $0.postForm() }.taking(.document),
         .write("DELETE", "/{db}/{doc}") { try $0.deleteDocument() },
         .write("COPY", "/{db}/{doc}") { try $0.copyDocument() },
         .read("GET", "/{db}/{doc}/{attachment}") { try $0.getAttachment() },
@@ -132,11 +177,52 @@ package struct Router: Sendable {
             try $0.deleteIndex()
         },
 
+        // Partitions
+        .read("*", "/{db}/_partition") { try $0.namelessPartition() },
+        .read("*", "/{db}/_partition/{partition}") { try $0.partitionInfo() },
+        .read("GET", "/{db}/_partition/{partition}/_all_docs") { try $0.allDocuments() },
+        .read("POST", "/{db}/_partition/{partition}/_all_docs") { try $0.allDocuments() },
+        .read("POST", "/{db}/_partition/{partition}/_all_docs/queries") {
+            try $0.allDocumentsQueries()
+        },
+        .read("POST", "/{db}/_partition/{partition}/_find") { try $0.find() }.taking(.selector),
+        .read("POST", "/{db}/_partition/{partition}/_explain") { try $0.explain() }.taking(
+            .selector),
+        .read("GET", "/{db}/_partition/{partition}/_design/{ddoc}/_view/{name}") {
+            try $0.queryView()
+        },
+        .read("POST", "/{db}/_partition/{partition}/_design/{ddoc}/_view/{name}") {
+            try $0.queryView()
+        },
+        .read("POST", "/{db}/_partition/{partition}/_design/{ddoc}/_view/{name}/queries") {
+            try $0.queryViewMany()
+        },
+
         // Design documents
         .read("GET", "/{db}/_design/{ddoc}/_info") { try $0.designInfo() },
         .read("GET", "/{db}/_design/{ddoc}/_view/{name}") { try $0.queryView() },
         .read("POST", "/{db}/_design/{ddoc}/_view/{name}") { try $0.queryView() },
         .read("POST", "/{db}/_design/{ddoc}/_view/{name}/queries") { try $0.queryViewMany() },
+
+        .read("POST", "/{db}/_temp_view") { _ in
+            throw HTTPFailure(
+                410, "gone", "Temporary views are not supported in CouchDB")
+        },
+
+        // Functions of design documents
+        .read("*", "/{db}/_design/{ddoc}/_show") { try $0.pathIsInvalid("show_error") },
+        .read("*", "/{db}/_design/{ddoc}/_show/{name}") { try $0.show() },
+        .read("*", "/{db}/_design/{ddoc}/_show/{name}/{id}") { try $0.show() },
+        .read("*", "/{db}/_design/{ddoc}/_list") { try $0.pathIsInvalid("list_error") },
+        .read("GET", "/{db}/_design/{ddoc}/_list/{name}/{view}") { try $0.list() },
+        .read("POST", "/{db}/_design/{ddoc}/_list/{name}/{view}") { try $0.list() },
+        .read("GET", "/{db}/_design/{ddoc}/_list/{name}/{other}/{view}") { try $0.list() },
+        .read("POST", "/{db}/_design/{ddoc}/_list/{name}/{other}/{view}") { try $0.list() },
+        .read("*", "/{db}/_design/{ddoc}/_update") { try $0.pathIsInvalid("update_error") },
+        .write("*", "/{db}/_design/{ddoc}/_update/{name}") { try $0.update() }.taking(.document),
+        .write("*", "/{db}/_design/{ddoc}/_update/{name}/{id}") { try $0.update() }.taking(
+            .document),
+        .read("*", "/{db}/_design/{ddoc}/_rewrite/{path}") { try $0.rewrite() }.taking(.document),
     ]
 
     static let routes: NameMap<NameMap<Route>> = {
@@ -149,22 +235,45 @@ package struct Router: Sendable {
 
     /// Answers a request. It blocks, so it runs on a worker.
     package func respond(_ request: ListenerRequest) -> ListenerResponse {
-        let head = request.head
-        return answer(request) { user in
-            try site.guardian.check(head)
-            if head.method == "OPTIONS" { return site.cors.preflight(head) }
-            let target = try RequestTarget(head.target)
-            let resource = Resource(target.components)
-            let route = try route(resource, head.method)
-            let signedIn = try identity(of: request).user()
-            user = signedIn
-            var call = Call(
-                site: site, request: request, target: target, resource: resource, user: signedIn)
-            call.bodyKind = route.body
-            try call.checkStranger(route)
-            call.openDatabase = try open(resource, route, signedIn)
-            return try handle(call, route)
+        let beginning = ContinuousClock.now
+        let answer = answer(request) { user in
+            var request = request.meant
+            let end = ContinuousClock.now + Self.longestRewriting
+            for _ in 0...Self.mostRewrites where ContinuousClock.now < end {
+                do { return try respond(to: request, &user) } catch let rewritten as Rewritten {
+                    request = rewritten.request
+                }
+            }
+            throw HTTPFailure.badRequest("Exceeded rewrite recursion limit")
         }
+        site.statistics.note(request.head.method, answer.status, since: beginning)
+        return answer
+    }
+
+    /// How long a request may go on becoming others: each may run a function.
+    private static let longestRewriting = Duration.seconds(30)
+
+    /// How often a request may become another one.
+    private static let mostRewrites = 100
+
+    /// Answers a request that may be what another one was rewritten to.
+    private func respond(
+        to request: ListenerRequest, _ user: inout ListenerUser?
+    ) throws -> ListenerResponse {
+        let head = request.head
+        try site.guardian.check(head)
+        if head.method == "OPTIONS", let answer = site.cors.preflight(head) { return answer }
+        let target = try RequestTarget(head.target)
+        let resource = Resource(target.components)
+        let route = try route(resource, head.method)
+        let signedIn = try identity(of: request).user()
+        user = signedIn
+        var call = Call(
+            site: site, request: request, target: target, resource: resource, user: signedIn)
+        call.bodyKind = route.body
+        try call.checkStranger(route)
+        call.openDatabase = try open(resource, route, signedIn)
+        return try handle(call, route)
     }
 
     /// Answers a request whose answer takes less time than to hand it to a worker; nil for all others.
@@ -186,6 +295,7 @@ package struct Router: Sendable {
         }
         let database = resource.database.flatMap { site.manager.openedDatabase(named: $0) }
         guard database != nil || resource.database == nil else { return nil }
+        let beginning = ContinuousClock.now
         var isLong = false
         let response = answer(request) { user in
             try site.guardian.check(head)
@@ -200,7 +310,9 @@ package struct Router: Sendable {
                 return ListenerResponse(status: 200)
             }
         }
-        return isLong ? nil : response
+        if isLong { return nil }
+        site.statistics.note(head.method, response.status, since: beginning)
+        return response
     }
 
     private static let mark = UInt8(ascii: "?")
@@ -209,7 +321,8 @@ package struct Router: Sendable {
     private func handle(_ call: Call, _ route: Route) throws -> ListenerResponse {
         try call.checkAccess(route)
         try call.checkAccept(route)
-        let answer = try route.handle(call)
+        site.statistics.note(route)
+        let answer = try handling(call, route)
         if case .bytes(let bytes) = answer.body { try call.checkLength(bytes.count) }
         var check: (@Sendable () throws -> Void)?
         if call.user.databases != nil { check = { try call.checkDevice() } }
@@ -222,6 +335,12 @@ package struct Router: Sendable {
         return response
     }
 
+    /// Handles a call in the user's name, for functions of design documents that it may run.
+    private func handling(_ call: Call, _ route: Route) throws -> ListenerResponse {
+        guard route.isWrite, call.openDatabase != nil else { return try route.handle(call) }
+        return try DesignCaller.$current.withValue(call.designCaller) { try route.handle(call) }
+    }
+
     /// The answer that a closure makes, or that to its error, with what every answer has.
     private func answer(
         _ request: ListenerRequest, _ make: (inout ListenerUser?) throws -> ListenerResponse
@@ -230,24 +349,60 @@ package struct Router: Sendable {
         var response: ListenerResponse
         var user: ListenerUser?
         do { response = try make(&user) } catch {
-            response = ErrorResponse.response(to: error, of: "\(head.method) \(path(of: head))")
-            challenge(&response, head)
+            let name = head.identifier.map { " (request \($0))" } ?? ""
+            response = ErrorResponse.response(
+                to: error, of: "\(head.method) \(path(of: head))\(name)")
+            challenge(&response, head, user)
         }
         return finish(response, head, user)
     }
 
     /// Which lane a request belongs into.
     package func lane(_ request: ListenerRequest) -> Lane {
+        let request = request.meant
         let head = request.head
+        if let lane = scriptedLane(request) { return lane }
         // Whatever is got is read; most requests need not be looked at twice.
         if head.method == "GET" || head.method == "HEAD" { return .reading }
         guard let target = try? RequestTarget(head.target),
             let route = try? route(Resource(target.components), head.method)
         else { return .reading }
         if route.pattern == "/_session", route.method == "POST" { return signingIn(request) }
+        if isSignUp(request, route, target) { return .signingIn("") }
         if route.length == .long { return .long }
-        if isHeavy(request) { return .heavy(isWrite: route.isWrite) }
-        return route.isWrite ? .writing : .reading
+        // What a request becomes that is rewritten is not known yet; it may write.
+        let isWrite = route.isWrite || route.isRewriting
+        if isHeavy(request) { return .heavy(isWrite: isWrite) }
+        return isWrite ? .writing : .reading
+    }
+
+    /// The lane of a request that calls functions of a design document; nil for any other.
+    private func scriptedLane(_ request: ListenerRequest) -> Lane? {
+        let head = request.head
+        guard !site.options.scripts.isEmpty, head.target.utf8.contains(UInt8(ascii: "_")),
+            let target = try? RequestTarget(head.target)
+        else { return nil }
+        let resource = Resource(target.components)
+        guard Self.designFunctions.contains(where: resource.pattern.hasBytePrefix),
+            let name = resource.names.first,
+            let route = try? route(resource, head.method)
+        else { return nil }
+        return .scripted(
+            "\(resource.database ?? "")/\(name)", isWrite: route.isWrite || route.isRewriting)
+    }
+
+    private static let designFunctions = [
+        "/{db}/_design/{ddoc}/_", "/{db}/_partition/{partition}/_design/{ddoc}/_",
+    ]
+
+    /// Whether a request may make an account for a client without a name, which hashes a password.
+    private func isSignUp(_ request: ListenerRequest, _ route: Route, _ target: RequestTarget)
+        -> Bool
+    {
+        route.pattern == "/{db}/{doc}" && route.method == "PUT"
+            && target.components.first == SystemDatabase.users.rawValue
+            && site.configuration.settings.allowsSignUp
+            && !(request.identity?.isProven ?? false)
     }
 
     /// The lane of a login: a password that was right lately need not be hashed.
@@ -293,30 +448,33 @@ package struct Router: Sendable {
     /// The longest body that a request may have: of a client that has not shown who it is not more than is needed
     /// to sign in.
     package func largestBody(of identity: Identity) -> Int {
-        let limit = site.options.limits.requestBody
+        let limit = site.configuration.settings.longestRequest
         return identity.isProven ? limit : min(limit, Self.strangersBody)
     }
 
     /// The answer to a request that is refused before its body has come.
     package func refuse(_ failure: HTTPFailure, _ head: RequestHead) -> ListenerResponse {
-        finish(ErrorResponse.response(to: failure), head, nil)
+        site.statistics.note(head.method, failure.status, since: .now)
+        return finish(ErrorResponse.response(to: failure), head, nil)
     }
 
     private func route(_ resource: Resource, _ method: String) throws -> Route {
         let method = method == "HEAD" ? "GET" : method
         if let methods = Self.routes[resource.pattern] {
-            guard let route = methods[method] else {
+            guard let route = methods[method] ?? methods[Route.anyMethod] else {
                 var allowed = methods.keys.sorted()
                 if methods["GET"] != nil { allowed.append("HEAD") }
                 throw HTTPFailure.notAllowed(allowed.sorted())
             }
             return route
         }
-        for served in ["_show", "_list", "_update", "_rewrite"]
-        where resource.pattern.hasBytePrefix("/{db}/_design/{ddoc}/" + served) {
-            return .read(method, resource.pattern) { try $0.notServed() }
+        if resource.pattern == Resource.localAttachment {
+            throw HTTPFailure.badRequest("_local documents do not accept attachments.")
         }
         guard Self.namesReservedID(resource) else { throw HTTPFailure.noRoute }
+        if resource.pattern == "/{db}/_local" {
+            throw HTTPFailure.invalidLocalID
+        }
         switch method {
         case "GET": throw HTTPFailure.missing
         case "PUT", "DELETE", "COPY": throw HTTPFailure.reservedID
@@ -345,12 +503,21 @@ package struct Router: Sendable {
     private func open(_ resource: Resource, _ route: Route, _ user: ListenerUser) throws
         -> Database?
     {
+        let database = try find(resource, route, user)
+        if let database { site.prepare(database) }
+        return database
+    }
+
+    private func find(_ resource: Resource, _ route: Route, _ user: ListenerUser) throws
+        -> Database?
+    {
         guard let name = resource.database else { return nil }
         if route.pattern == "/{db}", route.method == "PUT" { return nil }
         if let database = site.manager.openedDatabase(named: name) { return database }
         if let database = try site.manager.existingDatabase(named: name) { return database }
         // Those of the listener itself come into being when they are needed.
         guard let system = SystemDatabase(rawValue: name), user.isAdmin, !site.options.readOnly,
+            system != .globalChanges,
             route.pattern != "/{db}" || route.method != "DELETE"
         else { throw HTTPFailure.noDatabase }
         try site.create(system.rawValue)
@@ -362,10 +529,15 @@ package struct Router: Sendable {
 
     /// Asks for a name and a password where these are missing or wrong.
     ///
-    /// Not of a page in a browser, which would show a dialog of its own over what the page asks its user.
-    private func challenge(_ response: inout ListenerResponse, _ head: RequestHead) {
-        guard response.status == 401, head.headers["Origin"] == nil else { return }
-        response.headers["WWW-Authenticate"] = "Basic realm=\"\(site.options.realm)\""
+    /// Not of a page in a browser, which would show a dialog of its own over what the page asks its user; nor of a user who
+    /// is signed in and lacks a right.
+    private func challenge(
+        _ response: inout ListenerResponse, _ head: RequestHead, _ user: ListenerUser?
+    ) {
+        guard response.status == 401, head.headers["Origin"] == nil, user?.name == nil else {
+            return
+        }
+        response.headers["WWW-Authenticate"] = site.configuration.settings.challenge
     }
 
     private func finish(_ response: ListenerResponse, _ head: RequestHead, _ user: ListenerUser?)
@@ -373,6 +545,10 @@ package struct Router: Sendable {
     {
         var response = response
         response.headers["Server"] = Site.serverName
+        if let identifier = head.identifier {
+            response.headers[RequestIdentifier.field] = identifier
+            response.headers["X-CouchDB-Body-Time"] = "\(head.bodyTime)"
+        }
         let cookie = user.flatMap {
             !$0.wantsRenewal
                 ? nil
@@ -387,7 +563,8 @@ package struct Router: Sendable {
         for (name, value) in site.options.responseHeaders where response.headers[name] == nil {
             response.headers[name] = value
         }
-        Log.listener.verbose("\(head.method) \(path(of: head)) \(response.status)")
+        let name = head.identifier.map { " (request \($0))" } ?? ""
+        Log.listener.verbose("\(head.method) \(path(of: head)) \(response.status)\(name)")
         return response
     }
 }

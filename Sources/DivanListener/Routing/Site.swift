@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DivanDatabase
+internal import DivanDesign
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
 internal import Synchronization
-
-#if canImport(FoundationEssentials)
 internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 
 /// What all requests to one listener share.
 package final class Site: Sendable {
-    /// How the listener names itself.
-    static let serverName = "Divan/\(Manager.version)"
+    /// The release of CouchDB whose answers these are.
+    static let couchVersion = "3.4.3"
+    /// How the listener names itself: in CouchDB's form, since clients look there for a CouchDB.
+    static let serverName = "CouchDB/\(couchVersion) (Divan/\(Manager.version))"
 
     let manager: Manager
     let options: ListenerOptions
+    let configuration: Configuration
     let accounts: Accounts
     let guardian: Guardian
     let cors: CORS
-    let tasks = TaskList()
+    let tasks: TaskList
     let replications = RunningReplications()
     let replicator = ReplicatorDatabase()
-    let updates = DatabaseUpdates()
+    let updates: DatabaseUpdates
+    let statistics: ListenerStatistics
+    let uuids = UUIDSource()
     let deaths: EarlyDeaths
     private let ownHosts = Mutex<NameSet>([])
     private let opening = Mutex<ListenerToken?>(nil)
+    private let hasEndedReplications = Atomic(false)
     let throttle: PasswordThrottle
     /// The memory for bodies that are decoded and parsed.
     let memory: MemoryBudget
@@ -42,26 +44,37 @@ package final class Site: Sendable {
 
     /// Gathers what requests share.
     ///
+    /// - Parameters:
+    ///   - manager: The manager whose databases are served.
+    ///   - options: How they are served.
+    ///   - former: What a listener shares that this one takes the place of: what goes on, was counted and was told stays.
     /// - Throws: `HTTPFailure` when the file of users is malformed; `DatabaseError` with code
     ///   `.invalidName` when the app's header fields are none, or belong to the protocol.
-    package init(_ manager: Manager, _ options: ListenerOptions) throws {
+    package init(_ manager: Manager, _ options: ListenerOptions, succeeding former: Site? = nil)
+        throws
+    {
+        tasks = former?.tasks ?? TaskList()
+        updates = former?.updates ?? DatabaseUpdates()
+        statistics = former?.statistics ?? ListenerStatistics()
         try Self.check(options.responseHeaders)
         self.manager = manager
         self.options = options
-        cors = CORS(options: options.cors)
+        let directory = manager.directory.path(percentEncoded: false)
+        configuration = try Configuration(directory: directory, options: options)
+        cors = CORS(configuration: configuration)
         throttle = PasswordThrottle(options.limits)
         memory = MemoryBudget(capacity: options.limits.memory / 8 * 5)
         waitingBytes = MemoryBudget(capacity: options.limits.memory / 4)
         longDocuments = MemoryBudget(capacity: options.limits.memory / 8)
         answerFiles = MemoryBudget(capacity: options.limits.requestBody)
-        let directory = manager.directory.path(percentEncoded: false)
         deaths = EarlyDeaths(directory: directory)
         switch options.access {
-        case .everybodyOnLoopback: accounts = try Accounts(directory: directory)
+        case .everybodyOnLoopback:
+            accounts = try Accounts(directory: directory, configuration: configuration)
         case .users(let passwords):
-            accounts = try Accounts(directory: directory, passwords: passwords) { [manager] name in
-                UserDocument.account(name, in: manager)
-            }
+            accounts = try Accounts(
+                directory: directory, passwords: passwords, configuration: configuration
+            ) { [manager] name in UserDocument.account(name, in: manager) }
         }
         var allowsAnonymousAdmin = false
         if case .everybodyOnLoopback = options.access { allowsAnonymousAdmin = true }
@@ -71,7 +84,9 @@ package final class Site: Sendable {
             cors: cors, tokens: options.tokens, proxy: options.proxy,
             certificates: options.clientCertificates, devices: options.devices)
         let token = manager.whenOpened { [weak self] database in
-            guard let self, SystemDatabase(rawValue: database.name) == .replicator else { return }
+            guard let self else { return }
+            self.prepare(database)
+            guard SystemDatabase(rawValue: database.name) == .replicator else { return }
             self.replicator.look(self)
         }
         opening.withLock { $0 = token }
@@ -91,11 +106,20 @@ package final class Site: Sendable {
         }
     }
 
+    /// Has the functions of a database's design documents run, unless the app has said what runs them.
+    func prepare(_ database: Database) {
+        if SystemDatabase(rawValue: database.name) == .users { UsersDesign.register(in: database) }
+        guard database.designDocuments.isUndecided else { return }
+        database.designDocuments.enable(
+            options.scripts, validates: true, makesIndexes: !options.readOnly)
+    }
+
     /// Makes a database.
-    func create(_ name: String) throws {
+    func create(_ name: String, partitioned: Bool = false) throws {
         guard !manager.databaseExists(named: name) else { throw HTTPFailure.databaseExists }
-        let database = try manager.database(named: name)
+        let database = try manager.database(named: name, partitioned: partitioned)
         if let limit = options.revisionLimit { try database.setRevisionLimit(limit) }
+        if SystemDatabase(rawValue: name) == .users { try UsersDesign.add(to: database) }
         updates.note(.created, name)
     }
 
@@ -149,10 +173,21 @@ package final class Site: Sendable {
             user: try guardian.user(showing: credentials))
         if method != "PUT" || !path.isEmpty {
             call.openDatabase = try manager.existingDatabase(named: name)
-            _ = try call.database
+            prepare(try call.database)
         }
         try call.checkAccess(route)
         return call
+    }
+
+    /// Ends the replications that clients started, and those that documents describe; the first time only, since those
+    /// of a successor may run then.
+    ///
+    /// - Parameter limit: How long to wait until they have saved their checkpoints.
+    func endReplications(within limit: Duration) {
+        guard !hasEndedReplications.exchange(true, ordering: .relaxed) else { return }
+        replicator.close()
+        replications.close(within: limit)
+        deaths.forget()
     }
 
     /// Ends what goes on between requests.
@@ -160,9 +195,7 @@ package final class Site: Sendable {
         opening.withLock { $0 = nil }
         memory.close()
         longDocuments.close()
-        replicator.close()
-        replications.close()
-        deaths.forget()
+        endReplications(within: .zero)
     }
 }
 

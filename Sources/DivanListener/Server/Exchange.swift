@@ -36,6 +36,8 @@ final class Exchange: Sendable {
     private struct State {
         var phase = Phase.receiving
         var head: RequestHead?
+        /// When the body began to come.
+        var bodyStart = ContinuousClock.now
         /// The bytes that the head takes of the connection's memory.
         var headSize = 0
         var body = BodyCollector()
@@ -53,6 +55,8 @@ final class Exchange: Sendable {
         /// Whether there was a reason to look again while the producer was at work.
         var wasWoken = false
         var isAbandoned = false
+        /// Whether the server is stopping, and what goes on without an end is to come to one.
+        var isConcluding = false
         /// What ends the reading that a worker does for it.
         var reading: CancellationFlag?
         /// How much the client has taken, and for how long it has left something lying, since it last had
@@ -132,6 +136,7 @@ final class Exchange: Sendable {
         head.isSecure = server.isSecure
         head.certificate = open.certificate { server.certificate(of: connection) }
         head.network = open.network
+        head.identifier = RequestIdentifier.of(fields.headers)
         let size = fields.size + targetSize
         guard server.begin(self, on: open) else { return false }
         state.withLock { state in
@@ -162,6 +167,7 @@ final class Exchange: Sendable {
     private func receive() -> Bool {
         let (identity, length, limit) = state.withLock { state in
             state.phase = .receiving
+            state.bodyStart = .now
             return (state.identity, state.head?.declaredLength, state.limit)
         }
         // One whose sender has not shown who it is gives way while its body comes.
@@ -227,7 +233,12 @@ final class Exchange: Sendable {
 
     private func work() -> Bool {
         let (head, identity, body, isAbandoned) = state.withLock { state in
-            (state.head, state.identity, state.body.finish(), state.isAbandoned)
+            if state.body.length > 0 {
+                let time = state.bodyStart.duration(to: .now).components
+                state.head?.bodyTime = Int(
+                    clamping: time.seconds * 1_000 + time.attoseconds / 1_000_000_000_000_000)
+            }
+            return (state.head, state.identity, state.body.finish(), state.isAbandoned)
         }
         guard let head, !isAbandoned else { return false }
         if !identity.isProven { server.setSilent(number, false) }
@@ -291,6 +302,7 @@ final class Exchange: Sendable {
         guard var response = answer, !isAbandoned else { return false }
         // A stranger may leave its answer lying for as long as it likes, so it gives way meanwhile.
         if !state.withLock({ $0.identity.isProven }) { server.setSilent(number, true) }
+        if server.isFinishing { response.headers["Connection"] = "close" }
         // A long ID stands in both heads; rather an answer without its URL than none.
         if headSize + Self.size(of: response.headers, 1_024) > MicroHTTPServer.room(server.limits) {
             response.headers["Location"] = nil
@@ -366,7 +378,9 @@ final class Exchange: Sendable {
 
     private func produce() {
         guard let producer = state.withLock({ $0.producer }) else { return deliver(.end) }
-        if state.withLock({ $0.isAbandoned }) { return deliver(.end, hasFailed: true) }
+        let (isAbandoned, isConcluding) = state.withLock { ($0.isAbandoned, $0.isConcluding) }
+        if isAbandoned { return deliver(.end, hasFailed: true) }
+        if isConcluding { producer.conclude() }
         do {
             switch try producer.next() {
             case .wait(let duration): park(duration)
@@ -429,6 +443,15 @@ final class Exchange: Sendable {
         guard mustLook else { return }
         server.deadlines.remove(number)
         makeMore()
+    }
+
+    /// Has an answer that goes on without an end come to one, since the server is stopping.
+    func conclude() {
+        let isNew = state.withLock { state in
+            defer { state.isConcluding = true }
+            return !state.isConcluding
+        }
+        if isNew { wake() }
     }
 
     /// Ends it: the client is gone, or the server stops.

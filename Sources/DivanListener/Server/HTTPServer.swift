@@ -10,6 +10,14 @@ package protocol HTTPServer: AnyObject, Sendable {
     var port: UInt16 { get }
     /// How many connections are open.
     var connectionCount: Int { get }
+    /// Takes no new connection; those that come wait for another server of the socket, if there is one. `stop` follows.
+    func stopAccepting()
+    /// Takes no new connection, lets the requests that have come be answered and ends answers that go on without an end;
+    /// `stop` follows.
+    ///
+    /// - Parameter limit: How long it waits for them.
+    /// - Returns: Whether all were answered.
+    func finish(within limit: Duration) -> Bool
     /// Stops: requests that are being worked on are broken off, and nothing is answered after this
     /// returns. Stopping twice is fine.
     func stop()

@@ -7,7 +7,7 @@ internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
 internal import DivanSystem
-internal import Foundation
+internal import FoundationEssentials
 internal import Synchronization
 
 /// An `HTTPServer` on libmicrohttpd: one thread waits for all sockets, a few work.
@@ -75,11 +75,16 @@ final class MicroHTTPServer: HTTPServer {
     private let writers: WorkerPool
     private let waiters: WorkerPool
     private let signers: TurnPool
+    private let scripts: TurnPool
     private let functions: TurnPool
     private let heavy: WorkerPool
     let deadlines: Deadlines
     private let state: Mutex<State>
     private let stops = Atomic(false)
+    private let finishes = Atomic(false)
+    private let listening: ListeningSocket
+    /// The listening socket that the library has given back; -1 while it has it. It is closed when the library has stopped.
+    private let returned = Atomic<Int32>(-1)
     /// The most connections: some of the process's descriptors are left for databases, and for bodies and answers in files.
     private let mostConnections: Int
     /// A connection with this descriptor, or a higher one, is one of the last that the process could take.
@@ -105,6 +110,7 @@ final class MicroHTTPServer: HTTPServer {
         state = Mutex(State(most: mostConnections))
         isSecure = tls != nil
         port = socket.port
+        listening = socket
         readers = WorkerPool("divan.listener.readers", width: limits.workers)
         // Hundreds of feeds have something to tell at the same moment.
         feeders = WorkerPool("divan.listener.feeders", width: max(2, Self.processors / 2))
@@ -117,6 +123,9 @@ final class MicroHTTPServer: HTTPServer {
             mostWaiting: Self.mostSigningIn)
         // Each holds a snapshot of its database while it runs, and a database lends sixteen at a time. One function
         // has two at most, so four must block before any other waits.
+        scripts = TurnPool(
+            "divan.listener.scripts", width: limits.workers,
+            mostOfOne: max(2, limits.workers / 4))
         functions = TurnPool("divan.listener.functions", width: limits.workers, mostOfOne: 2)
         let queue = DispatchQueue(label: "divan.listener.timer")
         deadlines = Deadlines(queue)
@@ -126,7 +135,8 @@ final class MicroHTTPServer: HTTPServer {
             clientCertificates?.anchors ?? (knowsDevices ? tls?.certificate : nil),
             Unmanaged.passUnretained(self).toOpaque())
         guard let daemon else {
-            socket.close()
+            // With TLS the library may have closed it, and its number may be that of another file by now.
+            if tls == nil { socket.close() }
             throw DatabaseError(
                 .io, "The listener's server could not start; check that key and certificate fit.")
         }
@@ -162,6 +172,7 @@ final class MicroHTTPServer: HTTPServer {
         case .heavy: heavy.run(work)
         case .signingIn(let name):
             signers.run(for: Turn(owner: head.network, name: name), refused: refused, work)
+        case .scripted(let name, _): scripts.run(for: Turn(owner: name), work)
         }
     }
 
@@ -215,6 +226,9 @@ final class MicroHTTPServer: HTTPServer {
     /// Whether the server is going down.
     var isStopping: Bool { stops.load(ordering: .sequentiallyConsistent) }
 
+    /// Whether no further request is wanted on a connection.
+    var isFinishing: Bool { finishes.load(ordering: .sequentiallyConsistent) }
+
     func stop() {
         // Before the exchanges are counted: one that comes later sees it.
         stops.store(true, ordering: .sequentiallyConsistent)
@@ -231,6 +245,68 @@ final class MicroHTTPServer: HTTPServer {
         for exchange in exchanges { exchange.waitUntilResumed() }
         // SAFETY: it was started, and is stopped once; it returns when its thread has ended.
         unsafe MHD_stop_daemon(daemon.pointer)
+        let socket = returned.exchange(-1, ordering: .sequentiallyConsistent)
+        if socket >= 0 { Descriptors.close(socket) }
+    }
+
+    func stopAccepting() {
+        guard state.withLock({ $0.daemon != nil }) else { return }
+        finishes.store(true, ordering: .sequentiallyConsistent)
+        // The library's thread stops accepting when it sees a new connection; another server of the socket may get one.
+        _ = poll(every: .milliseconds(1), growingTo: .milliseconds(20), for: .seconds(1)) {
+            if hasReturned { return true }
+            listening.knock()
+            return false
+        }
+    }
+
+    func finish(within limit: Duration) -> Bool {
+        stopAccepting()
+        guard state.withLock({ $0.daemon != nil }) else { return true }
+        return poll(every: .milliseconds(2), growingTo: .milliseconds(50), for: limit) {
+            !hasWork()
+        }
+    }
+
+    private var hasReturned: Bool { returned.load(ordering: .sequentiallyConsistent) >= 0 }
+
+    /// Stops accepting connections, if the server finishes; on the daemon's thread, since the library's own changes of
+    /// what it waits for must not come in between.
+    private func returnSocket() {
+        guard isFinishing, !hasReturned, let daemon = state.withLock({ $0.daemon }) else { return }
+        // SAFETY: the daemon runs: this is its thread.
+        let socket = unsafe MHD_quiesce_daemon(daemon.pointer)
+        returned.store(socket, ordering: .sequentiallyConsistent)
+    }
+
+    /// A connection that has been silent for so long has no request under way.
+    private static let quiet = Duration.seconds(1)
+
+    /// Ends what waits for nothing: connections without a request, and feeds that have told all.
+    ///
+    /// - Returns: Whether a request is left.
+    private func hasWork() -> Bool {
+        let exchanges = state.withLock { state in
+            var exchanges: [Exchange] = []
+            var hasNew = false
+            for (number, connection) in state.table.connections where !connection.isShut {
+                let (exchange, since, _) = connection.occupation
+                if let exchange {
+                    exchanges.append(exchange)
+                } else if ConnectedSocket.hasBytes(connection.descriptor)
+                    || since.duration(to: .now) < Self.quiet
+                {
+                    // A request may be under way, or a half of its head.
+                    hasNew = true
+                } else {
+                    _ = shut(number, &state)
+                }
+            }
+            return hasNew || !exchanges.isEmpty ? exchanges : nil
+        }
+        guard let exchanges else { return false }
+        for exchange in exchanges { exchange.conclude() }
+        return true
     }
 
     // MARK: - Connections
@@ -241,6 +317,7 @@ final class MicroHTTPServer: HTTPServer {
     /// The system gives each connection the lowest descriptor that is free, so a high one says that the process has few
     /// left, whatever has the others. With none left, no connection would be taken before another one ends.
     func opened(_ number: Int, _ connection: OpenConnection) {
+        returnSocket()
         let closed: Exchange? = state.withLock { state in
             let networkCount = state.table.open(number, connection)
             let isOver =

@@ -7,12 +7,40 @@ internal import DivanReplication
 
 // `_scheduler`: what became of the documents of `_replicator`.
 extension Call {
-    /// `GET /_scheduler/docs`
+    /// `GET /_scheduler/docs`, `/_scheduler/docs/_replicator`
     func schedulerDocuments() throws -> ListenerResponse {
+        let path = target.components
+        guard path.count < 3 || path[2] == SystemDatabase.replicator.rawValue else {
+            throw HTTPFailure.missing
+        }
         // Another process may have made the database since.
         site.replicator.follow(site)
+        let wanted = try wantedStates()
         let documents = site.replicator.jobs.map { Self.describe($0.id.text, $0.job) }
+            .filter { wanted?.contains($0["state"]?.string ?? "") ?? true }
         return try page("docs", documents)
+    }
+
+    /// The states that `states` names, as a list in JSON or with commas; nil for all.
+    ///
+    /// - Throws: `HTTPFailure` 400 for a state that there is not.
+    private func wantedStates() throws -> NameSet? {
+        guard let text = query["states"] else { return nil }
+        let list =
+            (try? JSONParser.parse(text))?.array?.map(\.string)
+            ?? text.split(separator: ",").map { String($0) }
+        let known: NameSet = [
+            "initializing", "error", "pending", "running", "crashing", "completed", "failed",
+        ]
+        var wanted = NameSet()
+        for name in list {
+            guard let name, known.contains(name) else {
+                throw HTTPFailure.queryParse(
+                    "`states` must list some of \(known.sorted().joined(separator: ", ")).")
+            }
+            wanted.insert(name)
+        }
+        return wanted
     }
 
     /// `GET /_scheduler/docs/_replicator/{id}`
@@ -28,18 +56,29 @@ extension Call {
     }
 
     /// `GET /_scheduler/jobs`
-    func schedulerJobs() throws -> ListenerResponse {
+    func schedulerJobs() throws -> ListenerResponse { try page("jobs", jobs) }
+
+    /// `GET /_scheduler/jobs/{id}`
+    func schedulerJob() throws -> ListenerResponse {
+        let id = target.components.last ?? ""
+        guard let job = jobs.first(where: { $0["id"]?.string.hasSameBytes(as: id) ?? false })
+        else { throw HTTPFailure.missing }
+        return .json(job)
+    }
+
+    /// Replications that run, and those that were not started.
+    private var jobs: [JSONValue] {
         let paused = site.replicator.jobs.filter(\.job.isPaused).map {
             Self.pausedJob($0.id.text, $0.job)
         }
-        return try page("jobs", site.replications.jobs + paused)
+        return site.replications.jobs + paused
     }
 
     private func page(_ name: String, _ all: [JSONValue]) throws -> ListenerResponse {
         let skip = try query.count("skip") ?? 0
-        let limit = try query.count("limit") ?? 25
+        let limit = try query.count("limit") ?? 100
         return .json([
-            "total_rows": JSONValue(all.count), "offset": JSONValue(skip),
+            "total_rows": JSONValue(all.count), "offset": JSONValue(min(skip, all.count)),
             .init(name): .array(Array(all.dropFirst(skip).prefix(limit))),
         ])
     }

@@ -18,6 +18,7 @@ struct DatabaseUpdatesFeed: ResponseSteps {
     private var follower: Int?
     private var hasBegun = false
     private var isDone = false
+    private var isConcluding = false
     private var written = 0
     private var lastOutput = ContinuousClock.now
     private var lastEvent = ContinuousClock.now
@@ -43,6 +44,8 @@ struct DatabaseUpdatesFeed: ResponseSteps {
         if mode != .normal { follower = site.updates.follow(wake) }
     }
 
+    mutating func conclude() { isConcluding = true }
+
     mutating func cancel() {
         follower.map(site.updates.remove)
         follower = nil
@@ -57,7 +60,7 @@ struct DatabaseUpdatesFeed: ResponseSteps {
         }
         try site.updates.look(site.manager)
         for event in site.updates.events(after: position) { append(event, &text) }
-        if mode == .normal || (mode == .longpoll && written > 0) { end(&text) }
+        if mode == .normal || isConcluding || (mode == .longpoll && written > 0) { end(&text) }
         if !text.bytes.isEmpty {
             lastOutput = .now
             return .bytes(text.bytes)

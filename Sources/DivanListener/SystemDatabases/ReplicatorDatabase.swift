@@ -229,7 +229,7 @@ final class ReplicatorDatabase: Sendable {
             throw HTTPFailure.missing
         }
         let new = RunningReplication(
-            replication, request, user: body["user_ctx"]?["name"]?.string,
+            replication, request, site, user: body["user_ctx"]?["name"]?.string,
             number: site.replications.nextNumber(), documentID: id)
         let running = try site.replications.start(new)
         guard running === new else {

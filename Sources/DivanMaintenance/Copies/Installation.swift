@@ -54,6 +54,7 @@ struct Installation {
             }
             let original = source.identity
             var manifest = Manifest(engine: source.engineName)
+            manifest.isPartitioned = source.isPartitioned
             if let form = copy.form {
                 form.record(&manifest)
             } else {

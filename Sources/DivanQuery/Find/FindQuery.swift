@@ -29,6 +29,9 @@ public struct FindQuery: Sendable {
     let database: Database
     /// What documents must match.
     public var selector: DocumentSelector
+    /// The partition whose documents are found, in a partitioned database; nil for those of all. Set by
+    /// `DatabasePartition.find(selector:configure:)`.
+    public var partition: String?
     /// What they are sorted by; empty for any order.
     public var sort: [SortKey] = []
     /// The paths of the properties to give; nil for whole documents.
@@ -47,6 +50,12 @@ public struct FindQuery: Sendable {
     package var isVisible: (@Sendable (Document) -> Bool)?
     /// Whether the indexes are brought up to date first; otherwise the result may be old.
     public var updatesIndexes = true
+    /// Whether the index that is named is read however little it narrows the documents down, and without a name
+    /// documents are found in the order of their IDs. `sort` then has the properties of the index, or `_id`, all in one
+    /// direction.
+    package var readsInOrder = false
+    /// Whether `_conflicts` is a property of documents in conflict: the IDs of the revisions that lost.
+    package var seesConflicts = false
 
     /// Makes a query.
     public init(_ selector: DocumentSelector, in database: Database) {
@@ -75,6 +84,11 @@ public struct FindQuery: Sendable {
     package func run(begin: () -> Void, take: (FindRow) throws -> Void) throws -> FindResult {
         try database.checkOpen()
         return try FindRun(self).run(begin: begin, take: take)
+    }
+
+    /// Whether the bookmark is none, or one of this query.
+    package var isBookmarkValid: Bool {
+        bookmark == nil || (try? FindRun(self).planned.start) != nil
     }
 
     /// Runs the query and tells how: which index was chosen, at what estimated cost, and what was read

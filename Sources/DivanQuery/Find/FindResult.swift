@@ -13,6 +13,8 @@ public struct FindResult: RandomAccessCollection, Sendable {
     public internal(set) var statistics: FindStatistics
     /// Advice, when the query would gain by an index.
     public internal(set) var warning: String?
+    /// The names of the indexes that were read.
+    @ByBytes package internal(set) var indexNames: [String] = []
 
     /// The position of the first row.
     public var startIndex: Int { 0 }
@@ -27,13 +29,15 @@ public struct FindRow: Sendable {
     /// The document.
     public let document: Document
     let projection: Projection?
+    /// What `_conflicts` is; nil where it is no property, or not wanted.
+    var conflicts: [RevisionID]?
 
     /// The document's ID.
     public var id: DocumentID { document.id }
 
     /// What was asked for: the wanted properties, or the whole document with `_id` and `_rev`.
     public var properties: JSONObject {
-        projection?.properties(of: document) ?? Projection.whole(document)
+        projection?.properties(of: subject) ?? Projection.whole(document)
     }
 
     /// Appends the wanted properties as JSON text, without making values of them.
@@ -41,8 +45,14 @@ public struct FindRow: Sendable {
     /// - Returns: Whether there are such; false where the whole document is wanted.
     package func appendProperties(to text: inout [UInt8]) -> Bool {
         guard let projection else { return false }
-        projection.appendJSON(of: document, to: &text)
+        projection.appendJSON(of: subject, to: &text)
         return true
+    }
+
+    private var subject: SelectorSubject {
+        var subject = SelectorSubject(document, tellsDeletion: true)
+        subject.conflicts = conflicts
+        return subject
     }
 }
 

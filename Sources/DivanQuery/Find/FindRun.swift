@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanIndex
 internal import DivanJSON
+internal import DivanModel
 
 /// One run of a ``FindQuery``.
 struct FindRun {
@@ -15,23 +16,40 @@ struct FindRun {
         guard query.skip >= 0, query.limit ?? 0 >= 0 else {
             throw DatabaseError(.invalidQuery, "skip and limit count documents; use 0 or more.")
         }
+        if let partition = query.partition {
+            try DatabasePartition.check(partition, in: query.database.core)
+        }
         self.query = query
         projection = try query.fields.map { try Projection($0) }
         let order = try query.sort.map { key in
             OrderKey(path: try Self.path(key.path), isDescending: key.isDescending)
         }
         let node = query.selector.wanted
+        let prefix = query.partition.map { "\($0):" }
+        let seesConflicts = query.seesConflicts && node.asks(for: .conflicts)
         var planned = PlannedQuery(
             core: query.database.core, constraint: node.constraint, collation: .unicode,
             order: order,
-            isWanted: { document, _ in
-                node.matches(SelectorSubject(document)) && query.isVisible?(document) ?? true
+            isWanted: { document, snapshot in
+                guard prefix.map(document.id.text.hasBytePrefix) ?? true else { return false }
+                var subject = SelectorSubject(document)
+                if seesConflicts { subject.conflicts = try snapshot.conflicts(of: document.id) }
+                return node.matches(subject) && query.isVisible?(document) ?? true
             })
         (planned.skip, planned.limit) = (query.skip, query.limit)
+        if let partition = query.partition, let prefix {
+            planned.idRange = RowRange(prefix: Array(prefix.utf8))
+            // No more is left of an index that is made for partitions; others are read for all.
+            planned.constraint = .all([
+                .inside(.partition, [.exactly(.string(partition))]), planned.constraint,
+            ])
+        }
         planned.indexName = query.useIndex
         planned.updatesIndexes = query.updatesIndexes
+        planned.readsInOrder = query.readsInOrder
         fingerprint = FindBookmark.fingerprint(
             [query.selector.json.description, query.useIndex ?? ""]
+                + (query.partition.map { ["partition", $0] } ?? [])
                 + query.sort.map { "\($0.path) \($0.isDescending)" })
         if let bookmark = query.bookmark, !bookmark.isEmpty, bookmark != "nil" {
             planned.start = try FindBookmark(bookmark, fingerprint: fingerprint).position
@@ -72,8 +90,12 @@ struct FindRun {
         let report = try planned.run(begin: {
             count = 0
             begin()
-        }) { document, _ in
-            try take(FindRow(document: document, projection: projection))
+        }) { document, snapshot in
+            var row = FindRow(document: document, projection: projection)
+            if query.seesConflicts, projection?.wants(.conflicts) ?? false {
+                row.conflicts = try snapshot.conflicts(of: document.id)
+            }
+            try take(row)
             count += 1
             return true
         }
@@ -85,7 +107,7 @@ struct FindRun {
         let result = FindResult(
             rows: [],
             bookmark: report.end.map { FindBookmark($0, fingerprint: fingerprint).text },
-            statistics: statistics, warning: warning(report))
+            statistics: statistics, warning: warning(report), indexNames: report.path.indexNames)
         return (result, report.path)
     }
 

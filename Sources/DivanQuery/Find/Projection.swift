@@ -31,8 +31,12 @@ struct Projection: Sendable {
         return object
     }
 
-    func properties(of document: Document) -> JSONObject {
-        let subject = SelectorSubject(document, tellsDeletion: true)
+    /// Whether it wants a property, or what lies behind it.
+    func wants(_ property: PropertyPath) -> Bool {
+        paths.contains { $0.steps.starts(with: property.steps) }
+    }
+
+    func properties(of subject: SelectorSubject) -> JSONObject {
         var object: JSONObject = [:]
         for path in paths {
             guard case .value(let value) = subject.target(path) else { continue }
@@ -94,8 +98,7 @@ extension Projection {
     }
 
     /// Writes the properties as text, without making values of them.
-    func appendJSON(of document: Document, to text: inout [UInt8]) {
-        let subject = SelectorSubject(document, tellsDeletion: true)
+    func appendJSON(of subject: SelectorSubject, to text: inout [UInt8]) {
         let root = Node()
         for path in paths {
             guard case .value(let value) = subject.target(path) else { continue }

@@ -21,8 +21,13 @@ struct FullTextScoring: Sendable {
 
     /// How much it counts that a document has something which a number of documents have.
     func weight(of count: UInt64) -> Double {
+        Self.weight(of: count, among: documentCount)
+    }
+
+    /// The same among a number of documents.
+    static func weight(of count: UInt64, among documents: Double) -> Double {
         // A beginning may be in more terms of documents than there are documents.
-        log(1 + max(0, documentCount - Double(count) + 0.5) / (Double(count) + 0.5))
+        log(1 + max(0, documents - Double(count) + 0.5) / (Double(count) + 0.5))
     }
 
     /// What the length of a document does to its scores.

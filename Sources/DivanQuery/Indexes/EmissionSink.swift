@@ -42,6 +42,22 @@ final class EmissionSink {
         if let failure { throw failure }
     }
 
+    /// Adds the rows of a document that stand in the answer of a group.
+    ///
+    /// - Throws: The first emission that breaks a limit.
+    func collect(_ rows: PackedValue?, into emissions: inout EmissionBatch) throws {
+        failure = nil
+        swap(&self.emissions, &emissions)
+        defer { swap(&self.emissions, &emissions) }
+        rows?.forEachElement { row in
+            guard let key = row[0] else { return }
+            // No value takes less room than null, and is shown as that.
+            let value = row[1].flatMap { $0.isNull ? nil : $0 }
+            emit(value) { coder.append(key, to: &$0, &$1) }
+        }
+        if let failure { throw failure }
+    }
+
     func emit(_ key: Fragment, _ value: PackedValue?) {
         if let packed = key.packed {
             emit(value) { coder.append(packed, to: &$0, &$1) }

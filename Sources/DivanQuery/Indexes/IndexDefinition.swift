@@ -30,6 +30,13 @@ final class IndexDefinition: Sendable {
     /// Emits the rows of one document of which only the packed body is lent.
     typealias LentMap = @Sendable (Span<UInt8>, inout EmissionBatch) -> Void
 
+    /// One of the views that are mapped together.
+    struct Group: Sendable {
+        let mapper: any GroupMapper
+        /// Which element of an answer is the view's.
+        let place: Int
+    }
+
     let name: IndexName
     /// The app's version text, which changes when the map function does.
     let version: String
@@ -45,6 +52,12 @@ final class IndexDefinition: Sendable {
     /// Whether the index is still declared: one on properties that was deleted or declared anew meanwhile is not
     /// made again. Nil for an index that its definition alone makes.
     let isDeclared: (@Sendable (Snapshot) throws -> Bool)?
+    /// What maps documents for it and other views at once; nil for an index that maps by itself.
+    let group: Group?
+    /// Whether design documents are mapped, too.
+    let includesDesign: Bool
+    /// Whether rows lie by the partitions of their documents; see `RowPartition`.
+    let isPartitioned: Bool
     /// Makes the terms of a full-text index, which has those instead of rows; nil for all other indexes.
     let text: (any TermSource)?
     /// Folds rows; its results are stored.
@@ -60,9 +73,13 @@ final class IndexDefinition: Sendable {
         name: IndexName, version: String, collation: Collation, documentType: String?,
         map: @escaping Map, lentMap: LentMap? = nil, reducer: (any RowReducer)?,
         remembersSequences: Bool = false,
+        group: Group? = nil, includesDesign: Bool = false, isPartitioned: Bool = false,
         isDeclared: (@Sendable (Snapshot) throws -> Bool)? = nil
     ) {
+        self.isPartitioned = isPartitioned
         self.isDeclared = isDeclared
+        self.group = group
+        self.includesDesign = includesDesign
         self.remembersSequences = remembersSequences
         self.name = name
         self.version = version
@@ -72,10 +89,14 @@ final class IndexDefinition: Sendable {
         self.lentMap = lentMap
         self.reducer = reducer
         text = nil
-        coder = RowKeyCoder(collation, strings: ICUCollator.root)
+        var coder = RowKeyCoder(collation, strings: ICUCollator.root)
+        coder.followsPartition = isPartitioned
+        self.coder = coder
         signature = Self.signature(
             version: version, collation: collation, documentType: documentType,
-            reduces: reducer != nil)
+            work: (reducer != nil ? "map and reduce" : "map")
+                + (isPartitioned ? " by partition" : "")
+        )
     }
 
     /// Makes the definition of a full-text index.
@@ -85,6 +106,9 @@ final class IndexDefinition: Sendable {
         self.documentType = documentType
         self.text = text
         isDeclared = nil
+        group = nil
+        includesDesign = false
+        isPartitioned = false
         remembersSequences = false
         collation = .raw
         map = { _, _ in }
@@ -104,10 +128,9 @@ final class IndexDefinition: Sendable {
     ///
     /// The first form is that of earlier builds, whose indexes stay valid.
     private static func signature(
-        version: String, collation: Collation, documentType: String?, reduces: Bool
+        version: String, collation: Collation, documentType: String?, work: String
     ) -> String {
         let strings = collation == .unicode ? ICUCollator.root.version : "bytes"
-        let work = reduces ? "map and reduce" : "map"
         let rest = "\(collation.rawValue) \(strings) \(work)"
         let isASCII = version.utf8.allSatisfy { $0 < 0x80 }
         guard let documentType else {
@@ -128,9 +151,9 @@ final class IndexDefinition: Sendable {
     /// - Parameters:
     ///   - id: The document's ID, as an index has it (``RowDocumentID``).
     ///   - document: The document.
-    /// - Returns: False for design documents, and for documents of another type.
+    /// - Returns: False for design documents, unless it includes these, and for documents of another type.
     func maps(_ id: Span<UInt8>, _ document: Document) -> Bool {
-        guard !DocumentID.isDesign(id) else { return false }
+        guard includesDesign || !DocumentID.isDesign(id) else { return false }
         return documentType.map { $0.hasSameBytes(as: document["type"].string) } ?? true
     }
 }

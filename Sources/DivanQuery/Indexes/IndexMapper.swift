@@ -28,6 +28,7 @@ struct IndexMapper {
             lentMap = index.definition.lentMap
             remembersSequences = index.definition.remembersSequences
             sink = EmissionSink(index.definition.coder)
+            rows.emissions.leadsWithPartition = index.definition.isPartitioned
         }
 
         mutating func map(
@@ -39,7 +40,8 @@ struct IndexMapper {
         }
 
         mutating func map(
-            _ id: Span<UInt8>, _ item: IndexPart.Item, _ position: Int, _ document: Document?
+            _ id: Span<UInt8>, _ item: IndexPart.Item, _ position: Int, _ document: Document?,
+            _ answers: GroupAnswers?
         ) {
             guard begin(id, item, at: document?.sequence ?? 0) else { return }
             guard let document, index.definition.maps(id, document) else {
@@ -51,7 +53,11 @@ struct IndexMapper {
             }
             sink.isMeasuring = rows.isSampleNext
             do {
-                try sink.collect(document, by: index.definition, into: &rows.emissions)
+                if let group = index.definition.group, let answers {
+                    try sink.collect(answers.rows(of: group, position), into: &rows.emissions)
+                } else {
+                    try sink.collect(document, by: index.definition, into: &rows.emissions)
+                }
                 end(item, position)
             } catch { end(item, position, failedWith: error) }
         }
@@ -98,6 +104,8 @@ struct IndexMapper {
     }
 
     private var outputs: [Output] = []
+    /// What groups of views have made of the documents.
+    private let answers: GroupAnswers?
     /// How many documents have passed.
     private var count = 0
     /// The ID of the current document, as an index has it. The ID of a design document is kept as its text.
@@ -106,7 +114,9 @@ struct IndexMapper {
     /// - Parameters:
     ///   - indexes: The indexes of a part.
     ///   - areLent: Whether it maps for those that are lent bodies, or for those that need documents.
-    init(_ indexes: [OutdatedIndex], areLent: Bool) {
+    ///   - answers: What groups of views have made of the documents.
+    init(_ indexes: [OutdatedIndex], areLent: Bool, _ answers: GroupAnswers? = nil) {
+        self.answers = answers
         for (place, index) in indexes.enumerated()
         where (index.definition.lentMap != nil) == areLent {
             outputs.append(Output(place, index))
@@ -132,7 +142,9 @@ struct IndexMapper {
         id.removeAll(keepingCapacity: true)
         RowDocumentID.append(documentID, to: &id)
         let (id, count) = (id, count)
-        for output in outputs.indices { outputs[output].map(id.span, item, count, document) }
+        for output in outputs.indices {
+            outputs[output].map(id.span, item, count, document, answers)
+        }
         self.count += 1
     }
 

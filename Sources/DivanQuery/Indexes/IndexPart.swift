@@ -64,9 +64,12 @@ struct IndexPart: Sendable {
     }
 
     /// The same with its documents mapped for the indexes that need them.
-    func mapped() -> IndexPart {
+    ///
+    /// - Throws: What a ``GroupMapper`` throws.
+    func mapped() throws -> IndexPart {
         guard !documents.isEmpty else { return self }
-        var mapper = IndexMapper(indexes, areLent: false)
+        let answers = try GroupAnswers(indexes, documents.map(\.document))
+        var mapper = IndexMapper(indexes, areLent: false, answers)
         for (number, item) in items.enumerated() {
             let (id, document) = documents[number]
             mapper.map(document, id, item)

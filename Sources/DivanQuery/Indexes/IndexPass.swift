@@ -80,6 +80,10 @@ struct IndexPass {
     ///
     /// - Returns: What was done.
     func run() throws -> Report {
+        do { return try work() } catch let error as InterruptedReduction { throw error.cause }
+    }
+
+    private func work() throws -> Report {
         guard !core.isInRead else { throw DatabaseError.writeInsideRead(core.name) }
         var report = Report()
         var target = try core.read { try $0.state() }

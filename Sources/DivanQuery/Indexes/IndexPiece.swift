@@ -131,17 +131,17 @@ final class IndexPiece: Sendable {
     /// What one thread does; one of them begins with the part that has been read.
     private func map(_ isFirst: Bool, _ work: borrowing Mutex<Work>) {
         do {
-            if isFirst { add(first, to: work) }
+            if isFirst { try add(first, to: work) }
             while work.withLock({ $0.failure == nil }), var stretch = claim() {
-                while let part = try read(&stretch) { add(part, to: work) }
+                while let part = try read(&stretch) { try add(part, to: work) }
             }
         } catch {
             work.withLock { $0.failure = error }
         }
     }
 
-    private func add(_ part: IndexPart, to work: borrowing Mutex<Work>) {
-        let mapped = MapGuard.$isMapping.withValue(true) { part.mapped() }
+    private func add(_ part: IndexPart, to work: borrowing Mutex<Work>) throws {
+        let mapped = try MapGuard.$isMapping.withValue(true) { try part.mapped() }
         work.withLock { $0.parts.append(mapped) }
     }
 

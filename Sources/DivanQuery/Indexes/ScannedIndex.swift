@@ -86,10 +86,13 @@ final class ScannedIndex: Sendable {
     private static func reduce(
         _ definition: IndexDefinition, _ stores: IndexStores, _ engine: any StorageEngine
     ) throws {
-        let computed = try engine.read { reader in
-            try IndexReader(stores, seed: seed, reader, hasPartials: false)
-                .computePartials(reducer: definition.reducer) { _ in }
-        }
+        let computed: ComputedPartials
+        do {
+            computed = try engine.read { reader in
+                try IndexReader(stores, seed: seed, reader, hasPartials: false)
+                    .computePartials(reducer: definition.reducer) { _ in }
+            }
+        } catch let error as InterruptedReduction { throw error.cause }
         try engine.write(durably: false) { try computed.write(to: stores, $0) }
     }
 

@@ -13,6 +13,11 @@ extension PlannedQuery {
     /// - Returns: The indexes.
     /// - Throws: `.invalidQuery` when the index that is to be used does not exist.
     func usefulIndexes(_ snapshot: Snapshot, mayUpdate: Bool) throws -> [PropertyIndexMap] {
+        if readsInOrder, indexName != nil {
+            return try declaredIndexes(snapshot).compactMap { map in
+                map.inAllOrders.first { $0.order == collation }
+            }
+        }
         let declared = try declaredIndexes(snapshot).filter(mayUse)
         guard updatesIndexes else {
             return try declared.map { try newestOrder(of: $0, snapshot) }

@@ -62,6 +62,7 @@ extension PlannedQuery {
 
     /// The plan; one that goes on where another run ended must go the same way.
     private func makePlan(_ planner: Planner) throws -> QueryPlan {
+        if readsInOrder { return try planInOrder(planner) }
         if start == nil, limit != nil, isConstraintWhole,
             let plan = try planner.firstRowsPlan(
                 constraint, order: order, isCounted: explainsUnused)
@@ -92,6 +93,32 @@ extension PlannedQuery {
         return plan
     }
 
+    /// The plan that reads the named index in its order, or documents in that of their IDs.
+    private func planInOrder(_ planner: Planner) throws -> QueryPlan {
+        guard indexName != nil else {
+            guard start.map({ $0.kind == .documents }) ?? true else { throw DatabaseError.bookmark }
+            return try planner.planByID(
+                constraint, isReversed: orderCoder.isReversed,
+                isLimited: start == nil && (limit ?? .max) <= Self.mostHeldBack)
+        }
+        let index = planner.indexes.first
+        var plan = QueryPlan(base: planner.scan, isBaseOrdered: false)
+        plan.isReversed = orderCoder.isReversed
+        if let index { plan.base = try planner.wayInOrder(index, constraint) }
+        switch start?.kind {
+        case nil: plan.isBaseOrdered = plan.base.isInKeyOrder
+        case .sorted?: break
+        case .index(let name)?
+        where index?.map.indexName.name.hasSameBytes(as: name) ?? false && plan.base.isInKeyOrder:
+            plan.isBaseOrdered = true
+        default: throw DatabaseError.bookmark
+        }
+        return plan
+    }
+
+    /// With a longer limit documents are not tried in their order first, since those found are held back.
+    private static let mostHeldBack = 1_000
+
     // MARK: - In the order of the way
 
     private func attemptOrdered(
@@ -100,9 +127,9 @@ extension PlannedQuery {
     ) throws -> Bool {
         guard let ordered = plan.ordered else { return false }
         // Held back until it is certain that the attempt succeeds; a limit bounds them.
-        var found: [Document] = []
+        var found: [DocumentID] = []
         let isDone = try stream(ordered.path, planner, plan.base.rows, &report) { document, _ in
-            found.append(document)
+            found.append(document.id)
             return true
         }
         guard isDone else {
@@ -111,7 +138,12 @@ extension PlannedQuery {
             return false
         }
         report.path = ordered.path
-        for document in found { guard try body(document, planner.snapshot) else { break } }
+        for id in found {
+            guard let document = try planner.snapshot.document(id, includingDeleted: true) else {
+                continue
+            }
+            guard try body(document, planner.snapshot) else { break }
+        }
         return true
     }
 

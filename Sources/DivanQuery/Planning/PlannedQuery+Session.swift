@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanIndex
 internal import DivanJSON
+internal import DivanModel
 
 extension PlannedQuery {
     /// How often indexes are brought up to date without holding up writers.
@@ -82,10 +83,30 @@ extension PlannedQuery {
             else { return nil }
             return IndexAccess(map: map, record: record, ranges: [.all])
         }
-        let documents = state.liveDocuments + (includesDeleted ? state.deletedDocuments : 0)
+        let documents = Int(
+            clamping: state.liveDocuments + (includesDeleted ? state.deletedDocuments : 0))
         return Planner(
-            snapshot: snapshot, indexes: indexes, documentCount: Int(clamping: documents),
-            collation: collation, includesDeleted: includesDeleted)
+            snapshot: snapshot, indexes: indexes,
+            documentCount: try min(documents, count(snapshot)),
+            collation: collation, idRange: idRange, includesDeleted: includesDeleted)
+    }
+
+    /// The most documents of a partition that are counted before a query of it is planned.
+    private static let mostCounted = 10_000
+
+    /// How many documents a query of a partition looks at without an index; the largest number where these are many, or
+    /// the query is of all partitions.
+    private func count(_ snapshot: Snapshot) throws -> Int {
+        guard idRange != .all else { return .max }
+        var options = AllDocumentsOptions()
+        options.startID = idRange.lower.map { DocumentID(copying: $0.span) }
+        // Between two partitions there is no document.
+        options.endID = idRange.upper.map { DocumentID(copying: $0.span) }
+        options.includeDeleted = includesDeleted
+        options.limit = Self.mostCounted
+        var count = 0
+        try snapshot.forEachDocumentID(options) { _ in count += 1 }
+        return count < Self.mostCounted ? count : .max
     }
 }
 

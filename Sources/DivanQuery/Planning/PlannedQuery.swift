@@ -12,11 +12,16 @@ struct PlannedQuery {
     let core: DatabaseCore
     var constraint: QueryConstraint
     var collation: Collation
+    /// The IDs among which the documents are; an index is looked at for others, too.
+    var idRange = RowRange.all
     var order: [OrderKey] = []
     var skip = 0
     var limit: Int?
     /// The index to use, and no other.
     var indexName: String?
+    /// Whether the index that is named is read in its order, whatever that costs, and without a name documents are found
+    /// in the order of their IDs. `order` is that order.
+    var readsInOrder = false
     var updatesIndexes = true
     var includesDeleted = false
     /// Whether all documents are wanted, in any order; then there is no order, window or start.

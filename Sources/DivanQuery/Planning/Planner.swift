@@ -25,6 +25,8 @@ struct Planner {
     let documentCount: Int
     /// The collation of the query.
     let collation: Collation
+    /// The IDs of the documents that are looked at where no index serves: all, or those of a partition.
+    var idRange = RowRange.all
     /// Whether deleted documents are wanted, too: they are in no index.
     var includesDeleted = false
     private let counts = PlannedCounts()
@@ -43,7 +45,7 @@ struct Planner {
     }
 
     var scan: PricedAccess {
-        PricedAccess(path: .documents(.all), rows: documentCount, isBound: true)
+        PricedAccess(path: .documents(idRange), rows: documentCount, isBound: true)
     }
 
     /// The ways that are narrower than all documents.
@@ -72,7 +74,7 @@ struct Planner {
         var rows = 0
         for alternative in alternatives {
             let access = try cheapest(.all(rest + [alternative]))
-            if case .documents(.all) = access.path { return nil }
+            if case .documents(idRange) = access.path { return nil }
             if case .nothing = access.path { continue }
             // The other conditions with alternatives were left out.
             paths.append(access.path.inexact)
@@ -100,8 +102,11 @@ struct Planner {
         }
     }
 
-    private func documents(_ ranges: [RowRange]) -> PricedAccess {
+    private func documents(_ ranges: [RowRange]) -> PricedAccess? {
+        let ranges = ranges.map { $0.clamped(to: idRange) }.filter { !$0.isEmpty }
         guard !ranges.isEmpty else { return .nothing }
+        // A condition that narrows a partition no further.
+        guard idRange == .all || ranges != [idRange] else { return nil }
         let paths = ranges.map { AccessPath.documents($0) }
         let areSingle = ranges.allSatisfy(\.isSingleKey)
         // The number of IDs in a range is not known; it is at most the number of all documents.

@@ -81,7 +81,7 @@ extension Planner {
         return best
     }
 
-    private func whole(_ index: IndexAccess) throws -> PricedAccess {
+    func whole(_ index: IndexAccess) throws -> PricedAccess {
         var access = index
         access.ranges = [.all]
         if try hasUnindexable(index) { access.fixedComponents = .max }

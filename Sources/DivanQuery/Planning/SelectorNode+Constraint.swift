@@ -13,9 +13,9 @@ extension SelectorNode {
         case .field(let path, let condition):
             let component = component(path)
             if component.isOfElements { return .inside(component, condition.intervals) }
-            guard !path.steps.isEmpty, path != Self.revision, path != Self.deletion else {
-                return .anything
-            }
+            guard !path.steps.isEmpty, path != Self.revision, path != Self.deletion,
+                path != .conflicts
+            else { return .anything }
             return condition.constraint(component)
         }
     }

@@ -18,12 +18,16 @@ extension Database {
     ///
     /// - Parameter index: What to index.
     /// - Returns: Whether anything changed.
-    /// - Throws: `DatabaseError` with code `.invalidQuery` when a path makes no sense, or as
-    ///   `write(_:)`.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` when a path makes no sense, or the index is
+    ///   partitioned and the database is not; or as `write(_:)`.
     @discardableResult
     public func createIndex(_ index: PropertyIndex) throws -> Bool {
         try checkWritable()
         let definition = try PropertyIndexMap(index).definition
+        guard !index.isPartitioned || isPartitioned else {
+            throw DatabaseError.index(
+                index.name, "is to be partitioned, and the database '\(name)' is not")
+        }
         return try core.write { context in
             let (_, snapshot) = try context.transaction()
             let stored = try snapshot.indexRecord(definition.name)

@@ -23,9 +23,9 @@ struct PropertyEmitter: Sendable {
     /// on their elements.
     var lentMap: IndexDefinition.LentMap? {
         let paths = components.map(\.path)
-        guard index.filter == nil, !hasElements, !paths.contains(where: \.isReserved) else {
-            return nil
-        }
+        guard index.filter == nil, !hasElements, !index.isPartitioned,
+            !paths.contains(where: \.isReserved)
+        else { return nil }
         let packed = paths.map { path in PackedPath(path.steps.map { ($0.key, $0.index) }) }
         let coder = coder
         return { body, batch in
@@ -43,9 +43,7 @@ struct PropertyEmitter: Sendable {
         let subject = SelectorSubject(document)
         guard hasElements else {
             return sink.emitKey { key in
-                for component in components {
-                    append(value(subject.target(component.path)), to: &key)
-                }
+                for component in components { append(component, of: subject, to: &key) }
             }
         }
         emitElements(subject, sink)
@@ -59,12 +57,8 @@ struct PropertyEmitter: Sendable {
         else { return }
         // The key's parts before and behind the element are the same for all.
         var (before, behind) = ([UInt8](), [UInt8]())
-        for component in components[..<place] {
-            append(value(subject.target(component.path)), to: &before)
-        }
-        for component in components[(place + 1)...] {
-            append(value(subject.target(component.path)), to: &behind)
-        }
+        for component in components[..<place] { append(component, of: subject, to: &before) }
+        for component in components[(place + 1)...] { append(component, of: subject, to: &behind) }
         var keys = Set<[UInt8]>()
         array.forEachElement { item in
             var key = before
@@ -76,6 +70,15 @@ struct PropertyEmitter: Sendable {
         } else {
             for key in keys { sink.emitKey { $0.append(contentsOf: key) } }
         }
+    }
+
+    private func append(
+        _ component: IndexComponent, of subject: SelectorSubject, to key: inout [UInt8]
+    ) {
+        guard component.isPartition else {
+            return append(value(subject.target(component.path)), to: &key)
+        }
+        append(subject.partition.map { PackedValue(.string($0)) }, to: &key)
     }
 
     private func value(_ target: PropertyPath.Target) -> PackedValue? {

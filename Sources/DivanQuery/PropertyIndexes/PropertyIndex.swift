@@ -33,6 +33,10 @@ public struct PropertyIndex: Sendable, Hashable {
     public var collation: Collation?
     /// What documents must match to have rows; nil for all documents.
     public var filter: DocumentSelector?
+    /// Whether rows lie by the partitions of their documents, in a partitioned database.
+    ///
+    /// Such an index serves queries of one partition, whose rows it has together, and no others.
+    public var isPartitioned = false
 
     /// Describes an index.
     ///
@@ -92,6 +96,7 @@ extension PropertyIndex {
             "paths": .array(paths.map { .string($0) }), "collation": .string(order.rawValue),
         ]
         if let filter { object["filter"] = filter.json }
+        if isPartitioned { object["partitioned"] = true }
         if orders.count > 1 { object["orders"] = .array(orders.map { .string($0.rawValue) }) }
         return JSONValue.object(object).description
     }
@@ -106,6 +111,7 @@ extension PropertyIndex {
         self.init(
             named: name, on: paths, collation: json["orders"] == nil ? collation : nil,
             filter: filter)
+        isPartitioned = json["partitioned"]?.bool ?? false
     }
 
     /// The parsed paths.
@@ -127,7 +133,7 @@ extension PropertyIndex {
         guard Set(components).count == components.count else {
             throw DatabaseError.index(name, "has a path twice")
         }
-        return components
+        return isPartitioned ? [.partition] + components : components
     }
 }
 
@@ -138,7 +144,17 @@ struct IndexComponent: Hashable, Sendable {
     /// The way on from an element of the array; nil for a property.
     var element: PropertyPath?
 
+    /// Whether it is no property, but the name of the document's partition.
+    private(set) var isPartition = false
+
     var isOfElements: Bool { element != nil }
+
+    /// The name of the document's partition.
+    static let partition: IndexComponent = {
+        var component = IndexComponent(.itself)
+        component.isPartition = true
+        return component
+    }()
 
     /// A property.
     init(_ path: PropertyPath, element: PropertyPath? = nil) {

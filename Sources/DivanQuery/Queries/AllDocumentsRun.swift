@@ -10,7 +10,8 @@ struct AllDocumentsRun {
     let core: DatabaseCore
 
     func run() throws -> QueryResult {
-        try core.read { snapshot in
+        if let partition = query.partition { try DatabasePartition.check(partition, in: core) }
+        return try core.read { snapshot in
             let rows =
                 try query.keys.map { try self.rows(snapshot, withIDs: $0) }
                 ?? self.rows(snapshot)
@@ -44,8 +45,12 @@ struct AllDocumentsRun {
             }
             let start = try bound(query.startKey, isHigh: query.descending)
             let end = try bound(query.endKey, isHigh: !query.descending)
-            return query.descending
-                ? IDRange(lower: end, upper: start) : IDRange(lower: start, upper: end)
+            var options = AllDocumentsOptions()
+            (options.startID, options.endID) = query.descending ? (end, start) : (start, end)
+            if let partition = query.partition {
+                options = options.narrowed(toPartition: partition)
+            }
+            return IDRange(lower: options.startID, upper: options.endID)
         }
     }
 
@@ -53,12 +58,16 @@ struct AllDocumentsRun {
 
     private func rows(_ snapshot: Snapshot) throws -> [QueryRow] {
         var options = AllDocumentsOptions()
-        options.startID = try bound(query.startKey, isHigh: query.descending)
-        options.endID = try bound(query.endKey, isHigh: !query.descending)
+        let start = try bound(query.startKey, isHigh: query.descending)
+        let end = try bound(query.endKey, isHigh: !query.descending)
+        (options.startID, options.endID) = (start, end)
         options.descending = query.descending
         options.includeDeleted = query.allDocumentsMode == .includeDeleted
         options.onlyConflicts = query.allDocumentsMode == .onlyConflicts
         options.includeDocuments = query.includeDocuments
+        if let partition = query.partition {
+            options = options.narrowed(toPartition: partition)
+        }
         let isWindowed = query.filter != nil || query.sort != nil
         let isExclusive = !query.inclusiveStart || !query.inclusiveEnd
         if !isWindowed, !isExclusive {
@@ -68,8 +77,8 @@ struct AllDocumentsRun {
         var rows: [QueryRow] = []
         try snapshot.forEachDocument(options) { document in
             let isOut =
-                !query.inclusiveStart && document.id == options.startID
-                || !query.inclusiveEnd && document.id == options.endID
+                !query.inclusiveStart && document.id == start
+                || !query.inclusiveEnd && document.id == end
             if !isOut { rows.append(try row(document, snapshot)) }
         }
         guard isWindowed || isExclusive else { return rows }
@@ -115,12 +124,17 @@ struct AllDocumentsRun {
 
     // MARK: - Single IDs
 
-    /// Rows in the order of the IDs; one without a value for an ID that no document ever had.
+    private func isInPartition(_ id: DocumentID) -> Bool {
+        query.partition.map { $0.hasSameBytes(as: id.partition) } ?? true
+    }
+
+    /// Rows in the order of the IDs; one without a value for an ID that no document ever had, or that is of another
+    /// partition than the query's.
     private func rows(_ snapshot: Snapshot, withIDs keys: [JSONValue]) throws -> [QueryRow] {
         var rows: [QueryRow] = []
         for key in keys {
             guard let id = try id(key)?.checked() else { continue }
-            guard let head = try snapshot.head(id) else {
+            guard isInPartition(id), let head = try snapshot.head(id) else {
                 rows.append(
                     QueryRow(
                         .made(.init(key: key, value: nil, documentID: nil, core: core))))

@@ -34,6 +34,8 @@ extension IndexRun {
         do {
             let isWhole = parts.count == 1 && reducer.isStored
             return reducer.result(try isWhole ? first : reducer.rereduce(parts))
+        } catch let error as InterruptedReduction {
+            throw error
         } catch {
             throw ReductionFailure("\(error)")
         }
@@ -81,7 +83,7 @@ extension IndexRun {
         if case .level(let level) = query.grouping, case .array(let items) = key,
             items.count >= level
         {
-            var prefix: [UInt8] = []
+            var prefix = QueryRanges(query: query, coder: coder).lead
             coder.appendPrefix(of: items.prefix(level), to: &prefix)
             return (RowRange(prefix: prefix), .array(Array(items.prefix(level))))
         }

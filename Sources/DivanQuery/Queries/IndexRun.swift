@@ -19,7 +19,8 @@ struct IndexRun {
         guard let index = scanned ?? record.map({ snapshot.reader(of: $0) }) else {
             return result([], totalRows: 0, offset: 0)
         }
-        let ranges = QueryRanges(query: query, coder: coder).ranges
+        let all = QueryRanges(query: query, coder: coder)
+        let (ranges, whole) = (all.ranges, all.whole)
         var rows: [QueryRow]
         var offset: Int?
         if query.grouping != .none {
@@ -28,9 +29,9 @@ struct IndexRun {
         } else if let reducer {
             rows = try reduce(index, ranges, reducer)
         } else {
-            (rows, offset) = try self.rows(index, ranges)
+            (rows, offset) = try self.rows(index, ranges, whole)
         }
-        return result(rows, totalRows: try index.count(), offset: offset)
+        return result(rows, totalRows: try index.count(in: whole), offset: offset)
     }
 
     private func result(_ rows: [QueryRow], totalRows: Int, offset: Int?) -> QueryResult {
@@ -40,7 +41,9 @@ struct IndexRun {
             place: record?.place)
     }
 
-    private func rows(_ index: IndexReader, _ ranges: [RowRange]) throws -> ([QueryRow], Int?) {
+    private func rows(
+        _ index: IndexReader, _ ranges: [RowRange], _ whole: RowRange
+    ) throws -> ([QueryRow], Int?) {
         // What a filter or another order leaves is not known before all rows have been looked at.
         let isWindowed = query.filter != nil || query.sort != nil
         var skip = isWindowed ? 0 : query.skip
@@ -64,17 +67,19 @@ struct IndexRun {
         }
         var rows = try found.finish().map(row)
         if isWindowed { rows = windowed(rows) }
-        return (rows, try offset(index, ranges))
+        return (rows, try offset(index, ranges, whole))
     }
 
     /// The rows of the view before the first of the result.
-    private func offset(_ index: IndexReader, _ ranges: [RowRange]) throws -> Int? {
+    private func offset(
+        _ index: IndexReader, _ ranges: [RowRange], _ whole: RowRange
+    ) throws -> Int? {
         guard query.includeOffset, ranges.count == 1, let range = ranges.first else { return nil }
         let before =
             query.descending
             ? RowRange(lower: range.upper, upper: nil) : RowRange(lower: nil, upper: range.lower)
         let isBounded = query.descending ? range.upper != nil : range.lower != nil
-        return query.skip + (isBounded ? try index.count(in: before) : 0)
+        return query.skip + (isBounded ? try index.count(in: before.clamped(to: whole)) : 0)
     }
 
     private func row(_ indexed: IndexedRow) throws -> QueryRow {

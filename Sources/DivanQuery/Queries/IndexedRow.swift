@@ -131,7 +131,7 @@ struct IndexedRowCollector {
     ///
     /// - Throws: `IndexCorruption` when its key is no key.
     mutating func append(key: Span<UInt8>, value: Span<UInt8>) throws {
-        var keyEnd = 0
+        var keyEnd = coder.start(in: key)
         do { try coder.skip(key, at: &keyEnd) } catch {
             throw IndexCorruption("A row's key is damaged.")
         }

@@ -84,6 +84,16 @@ public struct QueryRow: Sendable {
         }
     }
 
+    /// The value of a row of an index, as it lies there; nil for nothing.
+    var packedValue: PackedValue? {
+        if case .index(let row) = content { row.value } else { nil }
+    }
+
+    /// The bytes of a row of an index; 0 for a row that a query made.
+    var byteCount: Int {
+        if case .index(let row) = content { row.byteCount } else { 0 }
+    }
+
     /// The item of an array key at an index; the key itself for index 0 of any other key.
     public func key(at index: Int) -> JSONValue? {
         let key = key

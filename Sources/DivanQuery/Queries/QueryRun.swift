@@ -22,6 +22,7 @@ struct QueryRun {
         let definition = try view.definition()
         let reducer = query.mapOnly ? nil : view.reducer
         try check(view, reducer)
+        try checkPartition(view, definition)
         if view.isOneShot, let scanned = try view.scan() {
             return try run(view, definition, reducer, scanned)
         }
@@ -57,17 +58,21 @@ struct QueryRun {
         }
     }
 
-    /// Answers from the index as it is.
+    /// Answers from the index as it is; one that another definition has made has no rows for this one, whose keys may lie
+    /// in another order.
     private func answer(
         _ view: DatabaseView, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?,
         _ record: IndexRecord?, _ snapshot: Snapshot
     ) throws -> QueryResult {
         try snapshot.core.blaming(nil) {
             do {
+                let made = record.flatMap { $0.isMade(by: definition) ? $0 : nil }
                 return try IndexRun(
-                    query: query, snapshot: snapshot, coder: definition.coder, record: record,
+                    query: query, snapshot: snapshot, coder: definition.coder, record: made,
                     reducer: reducer
                 ).run()
+            } catch let error as InterruptedReduction {
+                throw error.cause
             } catch let error as ReductionFailure {
                 throw DatabaseError.reduceFailed(view.name, error)
             } catch let error as IndexCorruption {
@@ -93,10 +98,29 @@ struct QueryRun {
                     result.purge = scanned.mark.purge
                     return result
                 }
+            } catch let error as InterruptedReduction {
+                throw error.cause
             } catch let error as ReductionFailure {
                 throw DatabaseError.reduceFailed(view.name, error)
             }
         }
+    }
+
+    /// Refuses a query of a partition where rows do not lie by partitions, and the reverse.
+    private func checkPartition(_ view: DatabaseView, _ definition: IndexDefinition) throws {
+        guard let partition = query.partition else {
+            guard definition.isPartitioned, !query.countsAllPartitions else { return }
+            throw DatabaseError(
+                .invalidQuery,
+                "The view '\(view.name)' is made for partitions; ask it for one by `partition`.")
+        }
+        guard definition.isPartitioned else {
+            throw DatabaseError(
+                .invalidQuery,
+                "The view '\(view.name)' is not made for partitions; ask it without one, or set its "
+                    + "`isPartitioned`.")
+        }
+        try DatabasePartition.check(partition, in: view.core)
     }
 
     private func check(_ view: DatabaseView, _ reducer: (any ViewReducer)?) throws {

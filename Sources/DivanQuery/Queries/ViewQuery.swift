@@ -59,6 +59,15 @@ public struct ViewQuery: Sendable {
 
     // MARK: - Which rows
 
+    /// The partition whose rows are found, in a view or a database that is partitioned; nil for those of all.
+    ///
+    /// A view that is made for partitions (``DatabaseView/isPartitioned``) is asked for one, and no other view is. A
+    /// query of all documents finds those of the partition. See `DatabasePartition.query(_:_:)`.
+    public var partition: String?
+
+    /// Whether a view that is made for partitions is asked for the number of its rows, and for none of them.
+    var countsAllPartitions = false
+
     /// The key at which the rows begin; nil for the first. When `descending`, the largest.
     public var startKey: JSONValue?
     /// The key at which the rows end; nil for the last. When `descending`, the smallest.

@@ -9,6 +9,7 @@ internal import DivanJSON
 ///     address.zip          a property of an object
 ///     tags[0]  tags.0      an element of an array, counted from 0
 ///     a\.b                 the property "a.b"
+///     \$ref                the property "$ref", which would be an operator in a selector
 ///
 /// The same text names the same path in a selector, in an index and in a query.
 struct PropertyPath: Hashable, Sendable {
@@ -91,7 +92,7 @@ extension PropertyPath {
         }
     }
 
-    /// Reads a path; a backslash takes a dot, a bracket or a backslash as it is.
+    /// Reads a path; a backslash takes a dot, a bracket, a dollar sign or a backslash as it is.
     ///
     /// - Parameters:
     ///   - text: The path.
@@ -131,7 +132,7 @@ extension PropertyPath {
         if !name.isEmpty { steps.append(Step(key: name)) }
     }
 
-    private static let escapable: Set<Unicode.Scalar> = [".", "[", "]", "\\"]
+    private static let escapable: Set<Unicode.Scalar> = [".", "[", "]", "\\", "$"]
 }
 
 extension PropertyPath: CustomStringConvertible {
@@ -145,7 +146,8 @@ extension PropertyPath: CustomStringConvertible {
             }
             if !text.isEmpty { text += "." }
             for scalar in key.unicodeScalars {
-                if Self.escapable.contains(scalar) { text += "\\" }
+                // A dollar sign has a meaning at the beginning alone.
+                if Self.escapable.contains(scalar), scalar != "$" || text.isEmpty { text += "\\" }
                 text.unicodeScalars.append(scalar)
             }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
-internal import DivanJSON
+package import DivanJSON
 internal import DivanLogging
 internal import DivanModel
 internal import DivanPlatform
@@ -18,6 +18,8 @@ struct SelectorSubject {
     let body: PackedValue
     private let names: Names
     private let isDeleted: Bool
+    /// What `_conflicts` is: the revisions that lost; nil for none, or where it is no property.
+    var conflicts: [RevisionID]?
 
     /// A value that need not be of a document.
     init(
@@ -48,9 +50,15 @@ struct SelectorSubject {
         case "_rev":
             return revisionID.map { .value(PackedValue(.string($0.description))) } ?? .missing
         case "_deleted": return isDeleted ? .value(PackedValue(.bool(true))) : .missing
+        case "_conflicts":
+            guard let conflicts else { return path.target(in: body) }
+            return .value(PackedValue(.array(conflicts.map { .string($0.description) })))
         default: return path.target(in: body)
         }
     }
+
+    /// The partition that the document's ID names; nil for none.
+    var partition: String? { id?.partition }
 
     private var id: DocumentID? {
         switch names {
@@ -89,6 +97,7 @@ extension SelectorNode {
 
 extension PropertyPath {
     static let documentID = PropertyPath(key: "_id")
+    static let conflicts = PropertyPath(key: "_conflicts")
 
     /// Whether it may be one of those that do not lead into the body.
     var isReserved: Bool { steps.count == 1 && steps[0].key?.utf8.first == 0x5F }
@@ -98,9 +107,29 @@ extension PropertyPath {
     var isInBody: Bool { steps.first?.key?.utf8.first != 0x5F }
 }
 
+extension SelectorNode {
+    /// Whether a condition is on a property.
+    func asks(for property: PropertyPath) -> Bool {
+        switch self {
+        case .all(let nodes), .any(let nodes): nodes.contains { $0.asks(for: property) }
+        // What lies behind the property needs it, too.
+        case .field(let path, _): path.steps.starts(with: property.steps)
+        }
+    }
+}
+
+extension Snapshot {
+    /// The revisions of a document that lost against the one it shows; nil for none.
+    func conflicts(of id: DocumentID) throws -> [RevisionID]? {
+        guard try head(id)?.isConflicted ?? false else { return nil }
+        return try record(id)?.tree.conflicts.map(\.id)
+    }
+}
+
 /// The orders that selectors compare by.
-enum SelectorOrder {
-    static let unicode = ValueOrder(.unicode, strings: ICUCollator.root)
+package enum SelectorOrder {
+    /// That of all values but IDs.
+    package static let unicode = ValueOrder(.unicode, strings: ICUCollator.root)
     static let bytes = ValueOrder(.ascii, strings: ICUCollator.root)
 }
 

@@ -44,6 +44,11 @@ struct SelectorParser {
             throw DatabaseError.selector(
                 "The selector nests deeper than \(Self.maximumDepth) levels.")
         }
+        guard !SelectorSize.isTooLarge(json) else {
+            throw DatabaseError.selector(
+                "The paths of the selector's conditions are too long together; ask for fewer or shorter ones."
+            )
+        }
         return object.isEmpty ? .all([]) : try node(object, Context())
     }
 

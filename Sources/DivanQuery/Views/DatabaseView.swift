@@ -44,6 +44,10 @@ public final class DatabaseView: Sendable {
         var reduce: Reduce?
         var collation = Collation.unicode
         var documentType: String?
+        /// What maps documents for it and other views at once, in place of a function of its own.
+        var group: IndexDefinition.Group?
+        var includesDesign = false
+        var isPartitioned = false
         var failures: [IndexingFailure] = []
         var statistics = IndexingStatistics()
         var scanned: ScannedIndex?
@@ -91,6 +95,8 @@ public final class DatabaseView: Sendable {
             state.version = version
             state.map = map
             state.reduce = reduce
+            state.group = nil
+            state.includesDesign = false
             state.functions = nil
         }
         registry.definitionChanged(name)
@@ -99,11 +105,81 @@ public final class DatabaseView: Sendable {
         return !definition.signature.hasSameBytes(as: stored?.signature)
     }
 
+    /// Sets what maps documents for the view, together with other views.
+    ///
+    /// - Parameters:
+    ///   - version: A text that changes whenever what the view emits does.
+    ///   - mapper: What maps; the views that have the same are brought up to date together.
+    ///   - place: Which element of the mapper's answers is the view's.
+    ///   - reduce: What folds rows, if anything.
+    ///   - collation: The order of keys.
+    ///   - includesDesign: Whether design documents are mapped, too.
+    ///   - isPartitioned: Whether rows lie by the partitions of their documents.
+    package func setMap(
+        version: String, by mapper: any GroupMapper, place: Int, reduce: Reduce?,
+        collation: Collation, includesDesign: Bool, isPartitioned: Bool = false
+    ) {
+        state.withLock { state in
+            state.version = version
+            state.map = { _, _ in }
+            state.reduce = reduce
+            state.group = IndexDefinition.Group(mapper: mapper, place: place)
+            state.includesDesign = includesDesign
+            state.isPartitioned = isPartitioned
+            state.collation = collation
+            state.functions = nil
+        }
+        registry.definitionChanged(name)
+    }
+
+    /// The version text that the stored index was built with; nil when none is stored.
+    package var storedVersion: String? {
+        get throws { try core.read { try $0.indexRecord(indexName)?.version } }
+    }
+
+    /// The bytes of the stored rows and reductions; 0 before the index is first built. All of it is read for that.
+    package var storedBytes: Int {
+        get throws {
+            try core.read { snapshot in
+                guard let record = try snapshot.indexRecord(indexName) else { return 0 }
+                let stores = IndexStores(number: record.number, engine: core.engine)
+                return try [stores.rows, stores.partials].reduce(0) { sum, store in
+                    var sum = sum
+                    let cursor = try snapshot.reader.cursor(in: store)
+                    defer { cursor.close() }
+                    var found = try cursor.seekToFirst()
+                    while found {
+                        try cursor.withKey { sum += $0.count }
+                        try cursor.withValue { sum += $0.count }
+                        found = try cursor.next()
+                    }
+                    return sum
+                }
+            }
+        }
+    }
+
+    /// What maps it together with other views; nil when it maps by itself.
+    package var groupMapper: (any GroupMapper)? { state.withLock { $0.group?.mapper } }
+
     /// The order of keys; `.unicode` unless set. Setting it to another one builds the index anew.
     public var collation: Collation {
         get { state.withLock(\.collation) }
         set {
             state.withLock { ($0.collation, $0.functions) = (newValue, nil) }
+            registry.definitionChanged(name)
+        }
+    }
+
+    /// Whether rows lie by the partitions of their documents, in a partitioned database; false unless set.
+    ///
+    /// Such a view is asked for one partition, `database.partition("x").query(view)`, and finds, counts and reduces its
+    /// rows without touching those of other partitions. It cannot be asked for the rows of all. Setting it to
+    /// another value builds the index anew.
+    public var isPartitioned: Bool {
+        get { state.withLock(\.isPartitioned) }
+        set {
+            state.withLock { ($0.isPartitioned, $0.functions) = (newValue, nil) }
             registry.definitionChanged(name)
         }
     }
@@ -145,6 +221,10 @@ public final class DatabaseView: Sendable {
         var emissions = EmissionBatch()
         emissions.begin(id.span)
         let sink = EmissionSink(definition.coder)
+        if let group = definition.group {
+            let rows = try group.mapper.map([document]).first?[group.place]
+            return rows.map { $0.count > 0 } ?? false
+        }
         do { try sink.collect(document, by: definition, into: &emissions) } catch { return false }
         return emissions.rowCount > 0
     }
@@ -168,13 +248,16 @@ public final class DatabaseView: Sendable {
             if let known = state.functions { return known }
             guard let map = state.map, let version = state.version, !state.isDeleted
             else { return nil }
-            let reducer = state.reduce?.reducer.reading(
-                RowKeyCoder(state.collation, strings: ICUCollator.root))
+            var coder = RowKeyCoder(state.collation, strings: ICUCollator.root)
+            coder.followsPartition = state.isPartitioned
+            let reducer = state.reduce?.reducer.reading(coder)
             let definition = IndexDefinition(
                 name: indexName, version: version, collation: state.collation,
                 documentType: state.documentType,
                 map: { document, sink in try map(document, Emitter(sink: sink)) },
-                reducer: reducer?.isStored == true ? reducer : nil)
+                reducer: reducer?.isStored == true ? reducer : nil,
+                group: state.group, includesDesign: state.includesDesign,
+                isPartitioned: state.isPartitioned)
             state.functions = Functions(definition: definition, reducer: reducer)
             return state.functions
         }
@@ -200,7 +283,7 @@ public final class DatabaseView: Sendable {
 
     // MARK: - The index
 
-    /// Brings the index up to date, with all other outdated views.
+    /// Brings the index up to date, with all other outdated views of the app, or of its design document.
     ///
     /// Queries do so by themselves. It works in pieces, between which other threads read and write;
     /// what was done stays done when it is stopped.
@@ -254,11 +337,12 @@ public final class DatabaseView: Sendable {
         get throws { try core.read { try $0.indexRecord(indexName)?.lastSequence ?? 0 } }
     }
 
-    /// The number of rows, after bringing the index up to date.
+    /// The number of rows, of all partitions, after bringing the index up to date.
     public var totalRows: Int {
         get throws {
             var query = query()
             query.mapOnly = true
+            query.countsAllPartitions = true
             query.limit = 0
             return try query.run().totalRows
         }

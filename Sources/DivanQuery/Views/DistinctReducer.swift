@@ -31,9 +31,10 @@ struct DistinctReducer: ViewReducer {
         guard let coder else { throw ReduceFailure("The distinct count has no index.") }
         var hashes: Set<UInt64> = []
         for key in keys {
-            var end = 0
+            let start = coder.start(in: key.span)
+            var end = start
             try coder.skip(key.span, at: &end)
-            hashes.insert(Self.hash(key[..<end]))
+            hashes.insert(Self.hash(key[start..<end]))
         }
         return Self.packed(.hashes(hashes))
     }

@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanIndex
 public import DivanJSON
+package import DivanModel
 
 /// What folds the rows of a view into one value: a built-in, or a function of the app.
 ///
@@ -99,6 +100,49 @@ public struct Reduce: Sendable {
         } catch let failure as ReduceFailure {
             throw DatabaseError(.invalidQuery, failure.description, underlying: failure)
         }
+    }
+}
+
+extension Reduce {
+    /// A function that gets the rows' documents with their keys, and may fail for now.
+    ///
+    /// - Parameter body: The function. It gets the keys with the IDs of the documents that emitted them, and the values;
+    ///   or results of earlier calls as values and no keys. What it throws is thrown by what asked, and not kept.
+    /// - Returns: The reduce.
+    package static func external(
+        _ body:
+            @escaping @Sendable (
+                _ keys: [(key: JSONValue, id: DocumentID)]?, _ values: [PackedValue]
+            ) throws -> PackedValue
+    ) -> Reduce {
+        Reduce(reducer: ExternalReducer(body: body, coder: nil))
+    }
+}
+
+/// A reducer whose work another process does.
+struct ExternalReducer: ViewReducer {
+    let body: @Sendable ([(key: JSONValue, id: DocumentID)]?, [PackedValue]) throws -> PackedValue
+    let coder: RowKeyCoder?
+
+    func reading(_ coder: RowKeyCoder) -> any ViewReducer {
+        ExternalReducer(body: body, coder: coder)
+    }
+
+    func reduce(keys: [[UInt8]], values: [PackedValue]) throws -> PackedValue {
+        guard let coder else { throw ReduceFailure("The reduce function has no index.") }
+        let decoded = try keys.map { key in
+            var end = coder.start(in: key.span)
+            try coder.skip(key.span, at: &end)
+            return (
+                key: try RowKey.emittedKey(in: key.span, coder),
+                id: try RowKey.documentID(in: key.span, at: end)
+            )
+        }
+        do { return try body(decoded, values) } catch { throw InterruptedReduction(error) }
+    }
+
+    func rereduce(_ values: [PackedValue]) throws -> PackedValue {
+        do { return try body(nil, values) } catch { throw InterruptedReduction(error) }
     }
 }
 

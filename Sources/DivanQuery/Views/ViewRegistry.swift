@@ -48,9 +48,15 @@ final class ViewRegistry: ModuleState {
         }
     }
 
-    /// What the indexer may bring up to date in the same pass.
+    /// What the indexer may bring up to date in the same pass: views that map by themselves, or those of the same
+    /// group, so that a group that fails holds up no other view.
     func otherDefinitions(than view: DatabaseView) -> [IndexDefinition] {
-        let others = state.withLock { $0.views.values.filter { $0 !== view && $0.isDefined } }
+        let group = view.groupMapper
+        let others = state.withLock { state in
+            state.views.values.filter {
+                $0 !== view && $0.isDefined && $0.groupMapper === group
+            }
+        }
         return others.compactMap { try? $0.definition() }
     }
 

@@ -35,6 +35,8 @@ package struct ReplicationID: Sendable, Hashable {
         package var isContinuous = false
         /// The filter's name.
         package var filter: String?
+        /// Which of several functions of this name the filter is.
+        package var filterVersion: String?
         /// The filter's parameters.
         package var filterParameters: JSONObject?
         /// The only documents that take part.
@@ -68,6 +70,7 @@ package struct ReplicationID: Sendable, Hashable {
             object["remoteURL"] = .string(settings.remoteURL)
         }
         object["filter"] = settings.filter.map { .string($0) }
+        object["filterVersion"] = settings.filterVersion.map { .string($0) }
         object["filterParams"] = settings.filterParameters.map { .object($0) }
         object["docids"] = settings.documentIDs.map { ids in
             .array(ids.sorted().map { .string($0.text) })

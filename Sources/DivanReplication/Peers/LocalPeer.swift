@@ -49,7 +49,7 @@ package struct LocalPeer: ReplicationPeer {
     }
 
     /// Does nothing: the database is there.
-    package func create() async throws {}
+    package func create(partitioned: Bool) async throws {}
 
     // MARK: - As a source
 

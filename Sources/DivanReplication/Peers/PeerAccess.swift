@@ -64,7 +64,7 @@ struct GuardedPeer: ReplicationPeer {
     }
 
     /// The database is there: the user who asked for it to be made was checked then.
-    func create() async throws {}
+    func create(partitioned: Bool) async throws {}
 
     func changes(_ request: ChangesRequest) async throws -> ChangesPage {
         try await check(.changes)

@@ -23,8 +23,8 @@ package protocol ReplicationPeer: Sendable {
     /// Asks whether there is a database, and where it stands.
     func information() async throws -> PeerInformation
 
-    /// Makes the database; one that exists already is fine.
-    func create() async throws
+    /// Makes the database, partitioned or not; one that exists already is fine, of whichever kind.
+    func create(partitioned: Bool) async throws
 
     /// Reads a piece of the changes feed.
     ///

@@ -148,12 +148,14 @@ struct Ends {
     let startingSequence: RemoteSequence?
     private let isPush: Bool
     private let createsTarget: Bool
+    private let createsPartitioned: Bool
     /// The checkpoint that earlier versions had for one-shot replications alone.
     private let otherID: ReplicationID
 
     init(_ replication: Replication, _ settings: ReplicationConfiguration) throws {
         isPush = replication.direction == .push
-        createsTarget = settings.createTarget && isPush
+        createsTarget = settings.createTarget && (isPush || settings.createsSource)
+        createsPartitioned = settings.createsPartitioned
         let database = replication.database
         id = Self.id(replication)
         otherID = Self.id(replication, isContinuous: false)
@@ -218,7 +220,7 @@ struct Ends {
                     "There is no database at '\(remote.name)'; create it, or have the replication create it.",
                     status: 404)
             }
-            try await remote.create()
+            try await remote.create(partitioned: createsPartitioned)
         }
         var reception = local.reception
         for note in [id, otherID].map(Self.note) {
@@ -255,6 +257,7 @@ struct Ends {
         made.remoteUUID = settings.remoteUUID ?? settings.customProperties["remoteUUID"]?.string
         made.isContinuous = isContinuous
         made.filter = settings.filter
+        made.filterVersion = settings.filterVersion
         if !settings.filterParameters.isEmpty { made.filterParameters = settings.filterParameters }
         if !settings.channels.isEmpty {
             made.filter = "sync_gateway/bychannel"
@@ -300,7 +303,7 @@ struct SourceFilter {
         guard let source else { return }
         var tests: [@Sendable (Document) throws -> Bool] = []
         if let name = settings.filter {
-            guard let filter = source.filter(named: name) else {
+            guard let filter = try source.anyFilter(named: name) else {
                 throw ReplicationError(
                     .invalidSetting,
                     "No filter named '\(name)' is registered with the database '\(source.name)'.")

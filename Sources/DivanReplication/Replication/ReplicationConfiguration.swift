@@ -103,6 +103,10 @@ public struct ReplicationConfiguration: Sendable {
     public var isContinuous = false
     /// Whether the target is made when it does not exist; push only.
     public var createTarget = false
+    /// Whether `createTarget` makes the source of a pull, too: beside a push to the same database, either may be first.
+    package var createsSource = false
+    /// Whether the target, where it is made, is a partitioned database; see `DatabasePartition`.
+    public var createsPartitioned = false
     /// The name of a filter: registered with the source database, or known to the server.
     public var filter: String?
     /// What the filter gets besides each document.
@@ -185,6 +189,8 @@ public struct ReplicationConfiguration: Sendable {
     /// How long a replication that is stopped may still take, to store what is on its way and to save a last checkpoint at
     /// both ends; what is not done by then is broken off, and the next run does it again.
     public var timeToStop = Duration.seconds(2)
+    /// What the filter's function is now, where that is known: another one begins anew.
+    package var filterVersion: String?
     /// In whose name the database is used; nil for the app's own.
     package var localAccess: PeerAccess?
     /// In whose name a database of this process at the other end is used; nil for the app's own.

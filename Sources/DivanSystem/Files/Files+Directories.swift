@@ -4,15 +4,23 @@ internal import CLibrary
 
 extension Files {
     /// Makes a directory and every missing parent; an existing one is fine.
-    package static func makeDirectory(_ path: String) throws(SystemError) {
-        if unsafe mkdir(path, 0o755) == 0 || (errno == EEXIST && isDirectory(path)) { return }
+    ///
+    /// - Parameters:
+    ///   - path: The directory.
+    ///   - permissions: Those of the directory, if it is made, less those that the process withholds.
+    /// - Throws: `SystemError`.
+    package static func makeDirectory(
+        _ path: String, permissions: Int = 0o755
+    ) throws(SystemError) {
+        let mode = mode_t(permissions)
+        if unsafe mkdir(path, mode) == 0 || (errno == EEXIST && isDirectory(path)) { return }
         let number = errno
         let parent = parent(of: path)
         guard number == ENOENT, !parent.utf8.elementsEqual(path.utf8) else {
             throw SystemError("mkdir", path, number: number)
         }
         try makeDirectory(parent)
-        guard unsafe mkdir(path, 0o755) == 0 || errno == EEXIST else {
+        guard unsafe mkdir(path, mode) == 0 || errno == EEXIST else {
             throw SystemError("mkdir", path)
         }
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLibrary
+
 /// Files that only their owner may read, replaced as a whole.
 package enum OwnersFile {
     /// Writes a file anew.
@@ -14,6 +16,8 @@ package enum OwnersFile {
         do {
             // Only the owner may read it, also while it is written.
             let file = try FileHandle(path: temporary, [.write, .new], permissions: 0o600)
+            // What root writes for a service belongs to the service's user, as the folder does.
+            if geteuid() == 0 { try file.giveToOwner(of: Files.parent(of: path)) }
             try file.write(bytes)
             try file.synchronise()
             try Files.rename(temporary, to: path)
@@ -32,5 +36,17 @@ package enum OwnersFile {
     /// - Returns: The bytes; nil when it cannot be read.
     package static func read(_ path: String) -> [UInt8]? {
         try? FileHandle(path: path, .read).contents()
+    }
+}
+
+extension FileHandle {
+    /// Makes the file belong to the user and group that a folder belongs to.
+    fileprivate func giveToOwner(of folder: String) throws(SystemError) {
+        var status = stat()
+        // SAFETY: the path is lent to the call as a C string; `status` is a local that outlives the call.
+        guard unsafe stat(folder, &status) == 0 else { throw SystemError("stat", folder) }
+        guard fchown(descriptor, status.st_uid, status.st_gid) == 0 else {
+            throw SystemError("fchown", path)
+        }
     }
 }

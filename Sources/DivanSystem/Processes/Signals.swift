@@ -9,6 +9,8 @@ package enum Signals {
     package static let interrupt = SIGINT
     /// What a service is told to end by.
     package static let termination = SIGTERM
+    /// What a service is told by to read its configuration again.
+    package static let reload = SIGHUP
     /// What the system ends a process by that has computed for too long.
     package static let timeExhausted = SIGXCPU
 

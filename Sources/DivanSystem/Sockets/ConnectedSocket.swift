@@ -40,6 +40,17 @@ package enum ConnectedSocket {
         return unsafe recv(descriptor, &byte, 1, flags) == 0
     }
 
+    /// Whether the other side has sent something that was not read.
+    ///
+    /// - Parameter descriptor: The connection.
+    /// - Returns: Whether it has.
+    package static func hasBytes(_ descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        let flags = Int32(clamping: MSG_PEEK) | Int32(clamping: MSG_DONTWAIT)
+        // SAFETY: there is room for the one byte that is looked at.
+        return unsafe recv(descriptor, &byte, 1, flags) > 0
+    }
+
     /// `POLLRDHUP`, which only shows with GNU extensions.
     private static let hungUp: Int32 = 0x2000
 
@@ -93,7 +104,17 @@ package enum ConnectedSocket {
             }
             guard isKnown else { return "" }
             unsafe clearHost(storage)
-            return unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            return unsafe text(of: storage.pointee)
+        }
+    }
+
+    /// An address as digits; empty when the system does not tell.
+    static func text(of address: sockaddr_storage) -> String {
+        var address = address
+        let length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        // SAFETY: the storage is large enough for any family; the text has the room that is said.
+        return unsafe withUnsafeMutablePointer(to: &address) { storage in
+            unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 var text = [CChar](repeating: 0, count: 64)
                 let code = unsafe getnameinfo(
                     address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)

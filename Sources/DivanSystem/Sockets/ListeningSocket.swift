@@ -8,6 +8,8 @@ package struct ListeningSocket: Sendable {
     package let descriptor: Int32
     /// The port, also where the system chose it.
     package let port: UInt16
+    /// The address that it is bound to.
+    package let host: String
     /// Whether only this machine can reach it.
     package let isLoopback: Bool
 
@@ -45,21 +47,81 @@ package struct ListeningSocket: Sendable {
             Descriptors.close(made)
             throw error
         }
-        descriptor = made
-        var bound = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let name = unsafe withUnsafeMutablePointer(to: &bound) { storage in
-            unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe getsockname(made, address, &length)
-            }
-        }
-        guard name == 0 else {
-            let error = SystemError("getsockname", host)
+        do throws(SystemError) { try self.init(bound: made) } catch {
             Descriptors.close(made)
             throw error
         }
-        (self.port, isLoopback) = Self.read(bound)
     }
+
+    /// Takes over a socket of TCP that another program has bound and that listens already, such as one that a service
+    /// manager hands to a service.
+    ///
+    /// - Parameter descriptor: The socket, which is this value's from now on.
+    /// - Throws: `SystemError` when it is no such socket; it is then left as it is.
+    package init(adopting descriptor: Int32) throws(SystemError) {
+        var listens: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        // SAFETY: the option is a local that outlives the call, and its size is passed with it.
+        guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0,
+            listens != 0
+        else { throw SystemError(Self.listening, "descriptor \(descriptor)", number: ENOTSOCK) }
+        try self.init(bound: descriptor)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    }
+
+    /// What is done to learn whether a socket listens, for the errors.
+    package static let listening = "listen"
+
+    private init(bound descriptor: Int32) throws(SystemError) {
+        var bound = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        // SAFETY: the storage is large enough for any family.
+        let name = unsafe withUnsafeMutablePointer(to: &bound) { storage in
+            unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe getsockname(descriptor, address, &length)
+            }
+        }
+        guard name == 0 else { throw SystemError("getsockname", "descriptor \(descriptor)") }
+        guard [sa_family_t(AF_INET), sa_family_t(AF_INET6)].contains(bound.ss_family) else {
+            throw SystemError(Self.listening, "descriptor \(descriptor)", number: EAFNOSUPPORT)
+        }
+        self.descriptor = descriptor
+        (port, isLoopback) = Self.read(bound)
+        host = ConnectedSocket.text(of: bound)
+    }
+
+    /// Another descriptor of the same socket, for a second server that takes connections from it.
+    ///
+    /// - Returns: The socket under its other descriptor.
+    /// - Throws: `SystemError` when the process has no descriptor left.
+    package func duplicated() throws(SystemError) -> ListeningSocket {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw SystemError("fcntl", "descriptor \(descriptor)") }
+        return try ListeningSocket(bound: copy)
+    }
+
+    /// Makes a connection to the socket and closes it, which wakes the server that accepts it.
+    package func knock() {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        // SAFETY: the storage is large enough for any family and lives through all calls.
+        unsafe withUnsafeMutablePointer(to: &address) { storage in
+            unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard unsafe getsockname(descriptor, address, &length) == 0 else { return }
+                let end = unsafe socket(
+                    Int32(address.pointee.sa_family),
+                    Int32(clamping: SOCK_STREAM.rawValue) | Int32(clamping: SOCK_CLOEXEC.rawValue)
+                        | Int32(clamping: SOCK_NONBLOCK.rawValue), 0)
+                guard end >= 0 else { return }
+                _ = unsafe connect(end, address, length)
+                Descriptors.close(end)
+            }
+        }
+    }
+
+    /// Has the system refuse connections, under all descriptors of the socket.
+    package func refuse() { _ = shutdown(descriptor, Int32(clamping: SHUT_RDWR)) }
 
     /// Closes a socket that no server took over.
     package func close() { Descriptors.close(descriptor) }

@@ -24,6 +24,17 @@ import Testing
         #expect(try tool.run("create", "notes", "--if-missing").status == 0)
     }
 
+    @Test func `create makes a partitioned database, whose documents name their partition`() throws
+    {
+        #expect(try tool.run("create", "parts", "--partitioned").status == 0)
+        #expect(try tool.run("put", "parts", "a:1", "{}").status == 0)
+        let refused = try tool.run("put", "parts", "plain", "{}")
+        #expect(refused.status == 6 && refused.err.contains("a partition, a colon and a name"))
+        #expect(try tool.run("info", "parts", "--json").out.contains("\"partitioned\":true"))
+        #expect(try tool.run("create", "parts", "--partitioned", "--if-missing").status == 0)
+        #expect(try tool.run("create", "db", "--partitioned", "--if-missing").status == 4)
+    }
+
     @Test(arguments: ["Notes", "1x", "a b", "_x", "a.divan/..divan"])
     func `create refuses what is no name`(_ name: String) throws {
         let result = try tool.run("create", name)

@@ -261,4 +261,21 @@ struct ReplicateCommandTests {
         server.interrupt()
         #expect(try server.wait().status == 0)
     }
+
+    @Test func `sync makes the database behind a URL where that is wanted, whichever way is first`()
+        throws
+    {
+        try tool.run("import", "notes", "--create", input: #"{"_id":"a"}"#)
+        let server = try tool.start(["serve", "data", "--port", "0", "--everybody", "-q"])
+        let address = try #require(server.address())
+        #expect(try tool.run("sync", "notes", address.url + "notes").status == 3)
+        for n in 0..<4 {
+            let url = "\(address.url)notes\(n)"
+            let made = try tool.run("sync", "notes", url, "--create-target")
+            #expect(made.status == 0, "\(made.err)")
+            #expect(WireClient(port: address.port).send("GET", "/notes\(n)/a") == 200)
+        }
+        server.interrupt()
+        #expect(try server.wait().status == 0)
+    }
 }

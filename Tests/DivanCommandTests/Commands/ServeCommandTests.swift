@@ -34,7 +34,7 @@ import Testing
     {
         try tool.run("create", "data/notes.divan")
         try tool.run("put", "data/notes.divan", "a", input: "{}")
-        let (server, address) = try serve(["--everybody"])
+        let (server, address) = try serve(["--everybody", "--javascript", "off"])
         let peers = try (0..<3).map { n in
             try tool.start([
                 "replicate", address.url + "notes", "copy\(n).divan", "--continuous", "-q",
@@ -77,7 +77,8 @@ import Testing
     @Test func `design documents with rules that nothing keeps are accepted on demand`() throws {
         for isAccepting in [false, true] {
             let (server, address) = try serve(
-                ["--everybody"] + (isAccepting ? ["--accept-unrun-validation"] : []))
+                ["--everybody", "--javascript", "off"]
+                    + (isAccepting ? ["--accept-unrun-validation"] : []))
             let body = #"{"validate_doc_update":"function(){}"}"#
             let answer = try ChildProcess.output(
                 of: "bash",

@@ -24,27 +24,32 @@ struct KillFollower: Sendable {
         let request = KillRequest("GET", "/notes/_changes?since=\(since)&\(query)")
         guard let answer = connection.send(request) else { return false }
         let json = answer.json
-        guard answer.isSuccess, let last = json["last_seq"]?.int64, last >= 0,
+        guard answer.isSuccess, let last = Self.place(json["last_seq"]),
             let rows = json["results"]?.array
         else {
             complaint = "_changes was answered \(answer.status)"
             return false
         }
         for row in rows { take(row) }
-        if UInt64(last) < since { complaint = "_changes since \(since) ends at \(last)" }
-        since = UInt64(last)
+        if last < since { complaint = "_changes since \(since) ends at \(last)" }
+        since = last
         return complaint == nil
     }
 
+    /// The number in a sequence.
+    private static func place(_ sequence: JSONValue?) -> UInt64? {
+        sequence?.string?.split(separator: "-").first.flatMap { UInt64($0) }
+    }
+
     private mutating func take(_ row: JSONValue) {
-        guard let id = row["id"]?.string, let sequence = row["seq"]?.int64,
+        guard let id = row["id"]?.string, let sequence = Self.place(row["seq"]),
             let revision = row["changes"]?[0]?["rev"]?.string
         else {
             complaint = "a row of _changes lacks something"
             return
         }
         if sequence <= since { complaint = "_changes since \(since) has the sequence \(sequence)" }
-        known[DocumentID(id)] = (UInt64(sequence), RevisionID(revision))
+        known[DocumentID(id)] = (sequence, RevisionID(revision))
     }
 
     /// Compares what it was told with the feed as it is, and reads on to its end; returns what is wrong.

@@ -198,7 +198,7 @@ import Glibc
         let manifest = sandbox.url().appending(path: "manifest")
         let text = String(decoding: try Data(contentsOf: manifest), as: UTF8.self)
         let line = try #require(text.split(separator: "\n").first)
-            .replacing(/"format":[34]/, with: "\"format\":5")
+            .replacing(/"format":[0-9]+/, with: "\"format\":99")
         let checksum = String(ValueChecksum.continued(0, over: Array(line.utf8).span), radix: 16)
         let padding = String(repeating: "0", count: 8 - checksum.count)
         let newer = Data("\(line)\n\(padding)\(checksum)\n".utf8)

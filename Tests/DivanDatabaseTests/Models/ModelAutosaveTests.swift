@@ -110,11 +110,27 @@ import Testing
         #expect(log.waits(for: "could not be saved automatically"))
 
         try editor.rebase { current, mine in current.title = mine.title }
+        #expect(editor.autosaveFailure != nil)
         await eventually { clock.sleeping == 1 }
         clock.advance(by: .seconds(2))
         await eventually { !editor.needsSave }
         #expect(editor.autosaveFailure == nil)
         #expect(try title(of: editor.id, in: database) == "mine")
+    }
+
+    @Test func `an automatic save that failed is no news once its edits are dropped`() async throws
+    {
+        let database = try Database.inMemory()
+        let editor = try editor(in: database)
+        editor.title = "mine"
+        await eventually { clock.sleeping == 1 }
+        try retitle(editor.id, "theirs", in: database)
+        clock.advance(by: .seconds(2))
+        await eventually { editor.autosaveFailure != nil }
+        try editor.revertChanges()
+        #expect(editor.autosaveFailure == nil && editor.title == "theirs")
+        editor.title = "again"
+        #expect(editor.autosaveFailure == nil)
     }
 
     @Test func `an editor that is let go is kept until its save`() async throws {

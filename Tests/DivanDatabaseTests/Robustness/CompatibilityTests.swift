@@ -32,7 +32,13 @@ import Testing
         }
         var isEncrypted: Bool { get throws { try manifest.encryption != nil } }
         /// The format that it has once it was opened for writing.
-        var upgradedFormat: Int { get throws { try isEncrypted ? 4 : 3 } }
+        var upgradedFormat: Int {
+            get throws { try manifest.isPartitioned ? 5 : isEncrypted ? 4 : 3 }
+        }
+        /// The ID of a document of the database, in a partition where it has these.
+        func id(_ name: String) throws -> DocumentID {
+            try manifest.isPartitioned ? DocumentID(partition: "a", name) : DocumentID(name)
+        }
         var answers: [String] {
             get throws {
                 try String(contentsOf: place.appending(path: "answers.txt"), encoding: .utf8)
@@ -102,11 +108,13 @@ import Testing
         try golden.expectAnswers(of: database)
         // Written on, it stays sound, and sequences go on where they were.
         let last = try database.lastSequence
-        let new = MutableDocument(["n": 1], id: "new")
+        let new = MutableDocument(["n": 1], id: try golden.id("new"))
         new.setAttachment(named: "a", contentType: nil, .bytes([1, 2, 3]))
         #expect(try database.save(new).document.sequence == last + 1)
-        for n in 0..<40 { try database.update("edited") { $0["n"] = Fragment(100 + n) } }
-        try database.update("numbers") { $0["more"] = true }
+        for n in 0..<40 {
+            try database.update(golden.id("edited")) { $0["n"] = Fragment(100 + n) }
+        }
+        try database.update(golden.id("numbers")) { $0["more"] = true }
         try database.compact()
         #expect(try database.verify().isEmpty)
         let count = try database.documentCount
@@ -116,8 +124,11 @@ import Testing
         defer { again.close() }
         #expect(try again.verify().isEmpty)
         #expect(try again.documentCount == count)
-        #expect(try again.document(withID: "edited")?["n"].int64 == 139)
-        #expect(try again.document(withID: "new")?.attachment(named: "a")?.content() == [1, 2, 3])
+        #expect(try again.document(withID: golden.id("edited"))?["n"].int64 == 139)
+        #expect(
+            try again.document(withID: golden.id("new"))?.attachment(named: "a")?.content() == [
+                1, 2, 3,
+            ])
     }
 
     @Test(arguments: Golden.encrypted)

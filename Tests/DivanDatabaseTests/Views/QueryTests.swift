@@ -169,6 +169,38 @@ import Testing
             } == [7])
     }
 
+    @Test(arguments: [Collation.unicode, .ascii, .raw])
+    func `a prefix matches whatever goes on, of any type and in any order of keys`(
+        _ collation: Collation
+    ) throws {
+        view.collation = collation
+        let texts: [JSONValue] = ["a", "a b", "a😀", "a\u{FFFF}", "az"]
+        let arrays: [JSONValue] = [
+            ["a"], ["a", nil], ["a", 1], ["a", "x"], ["a", ["y"]], ["a", ["k": 1]],
+        ]
+        try store("b", ["b"], [], nil, 7)
+        try store2(["c", "x"])
+        for (index, key) in (texts + arrays).enumerated() {
+            try database.create("p\(index)", ["keys": [key]])
+        }
+        let cases: [(JSONValue, [JSONValue])] = [("a", texts), (["a"], arrays)]
+        for (prefix, matched) in cases {
+            for isDescending in [false, true] {
+                let found = try keys {
+                    ($0.startKey, $0.endKey) = (prefix, prefix)
+                    $0.prefixMatchLevel = 1
+                    $0.descending = isDescending
+                }
+                #expect(found.count == matched.count && found.allSatisfy(matched.contains))
+            }
+        }
+        let deep = try keys {
+            ($0.startKey, $0.endKey) = (["a", ["y"]], ["a", ["y"]])
+            $0.prefixMatchLevel = 2
+        }
+        #expect(deep == [["a", ["y"]]])
+    }
+
     private func store2(_ keys: JSONValue...) throws {
         for (index, key) in keys.enumerated() { try database.create("e\(index)", ["keys": [key]]) }
     }

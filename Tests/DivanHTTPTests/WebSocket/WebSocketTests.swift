@@ -150,6 +150,25 @@ import Testing
         #expect(failure?.code == .timedOut)
     }
 
+    @Test func `messages come before the error behind them, however late they are read`()
+        async throws
+    {
+        let state = WebSocketState()
+        state.received(Array("one".utf8))
+        state.received(Array("two".utf8))
+        state.finish(.failure(HTTPError.closed))
+        #expect(try await state.next {} == Array("one".utf8))
+        #expect(try await state.next {} == Array("two".utf8))
+        #expect(await failure { _ = try await state.next {} }?.code == HTTPError.closed.code)
+    }
+
+    @Test func `a reader that cancels gets no more messages`() async throws {
+        let state = WebSocketState()
+        state.received(Array("one".utf8))
+        state.finish(.failure(CancellationError()))
+        await #expect(throws: CancellationError.self) { try await state.next {} }
+    }
+
     @Test func `a connection that breaks is an error, not the end`() async throws {
         let server = try serve { _, connection in
             connection.write(frame: 1, Array("half".utf8), isLast: false)

@@ -295,11 +295,13 @@ import Testing
                 let target = route.pattern.replacing("{db}", with: "_users")
                     .replacing("{doc}", with: document).replacing("{attachment}", with: "a")
                     .replacing("{ddoc}", with: "d").replacing("{name}", with: "v")
-                    .replacing("{id}", with: "_divan/security")
+                    .replacing("{id}", with: "_divan%2Fsecurity")
                 var headers = Self.eve
                 headers["Destination"] = "org.couchdb.user:eve"
                 let answer = site.send(route.method, target, "{}", headers)
-                #expect(answer.status == 403, "\(route.method) \(target): \(answer.status)")
+                #expect(
+                    [401, 403].contains(answer.status),
+                    "\(route.method) \(target): \(answer.status)")
                 #expect(!answer.text.contains("derived_key"))
             }
         }
@@ -333,7 +335,7 @@ import Testing
             "POST", "/_replicate", #"{"source":"source","target":"http://eve:e@localhost/_users"}"#,
             Self.root)
         #expect([401, 403].contains(answer.status), "\(answer.text)")
-        #expect(try site.manager.database(named: "_users").documentCount == 1)
+        #expect(try site.manager.database(named: "_users").document(withID: "x") == nil)
     }
 
     @Test func `a user makes the own account no longer than what each request may read`() throws {

@@ -201,7 +201,7 @@ import Testing
     @Test func `a target is made for users only who may make databases`() async {
         let joe = await replicate(
             "open", end("made", "joe", "j", .url), ["create_target": true])
-        #expect(joe.status == 403)
+        #expect(joe.status == 401)
         #expect(site.send("GET", "/made", "", Self.root).status == 404)
         let root = await replicate(
             "open", end("made", "root", "r", .url), ["create_target": true])

@@ -67,7 +67,7 @@ import Testing
             "stub", error: "missing_stub"),
         id("a long ID", String(repeating: "i", count: 4_097), "4096 bytes"),
         id("a reserved ID", "_bad", "underscore"),
-        id("an empty ID", "", "at least one character"),
+        id("an empty ID", "", "must not be empty"),
         Bad(
             name: "an ID that is none", text: #"{"_id":7,"_rev":"1-b"}"#, reason: "string",
             namesID: false),

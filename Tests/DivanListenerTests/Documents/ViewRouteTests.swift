@@ -13,7 +13,7 @@ import Testing
 
     init() throws {
         site = try TestSite { options in
-            options.viewCompiler = { source, _ in { document, emit in emit(document[source]) } }
+            options.scripts = [PathRuntime(["javascript"])]
         }
         database = try site.manager.database(named: "db")
         for n in 0..<6 {
@@ -155,6 +155,20 @@ import Testing
         #expect(rows("?limit=1").map { $0["value"] } == [15])
         #expect(rows("?skip=1").isEmpty)
         #expect(rows("?group=true&limit=0").isEmpty)
+    }
+
+    @Test func `a range whose end comes first is refused, in the order that the view has`() throws {
+        let body =
+            #"{"views":{"raw":{"map":"kind","options":{"collation":"raw"}},"v":{"map":"kind"}}}"#
+        #expect(site.send("PUT", "/db/_design/order", body).status == 201)
+        func status(_ view: String, _ query: String) -> Int {
+            site.send("GET", "/db/_design/order/_view/\(view)?\(query)").status
+        }
+        #expect(status("v", #"startkey="B"&endkey="a""#) == 400)
+        #expect(status("raw", #"startkey="B"&endkey="a""#) == 200)
+        #expect(status("raw", #"startkey="a"&endkey="B""#) == 400)
+        #expect(status("raw", #"startkey="a"&endkey="B"&descending=true"#) == 200)
+        #expect(status("v", "startkey=1&endkey=1.0") == 200)
     }
 
     @Test func `another map function in a design document holds from the next query on`() throws {

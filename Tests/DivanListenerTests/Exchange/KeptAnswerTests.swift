@@ -16,6 +16,8 @@ import Testing
     /// A site with ten documents of 300 kB.
     private func site(memory: Int, files: Int = 1 << 30) throws -> TestSite {
         let site = try TestSite {
+            // The two databases are no copies of each other.
+            $0.numberSequences = true
             $0.limits.memory = memory
             $0.limits.requestBody = files
         }

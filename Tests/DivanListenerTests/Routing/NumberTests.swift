@@ -24,7 +24,7 @@ import Testing
 
     init() throws {
         site = try TestSite { options in
-            options.viewCompiler = { _, _ in { document, emit in emit(document["n"]) } }
+            options.scripts = [PathRuntime()]
         }
         site.send("PUT", "/db")
         site.send(

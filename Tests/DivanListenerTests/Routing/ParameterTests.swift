@@ -67,19 +67,83 @@ import Testing
     }
 
     @Test(arguments: [
-        #""conflicts":"maybe""#, #""execution_stats":1"#, #""update":"x""#,
-        #""allow_fallback":"x""#, #""stable":"x""#, #""r":"x""#, #""bookmark":7"#,
+        (#""conflicts":"maybe""#, "invalid_boolean"), (#""execution_stats":1"#, "invalid_boolean"),
+        (#""update":"x""#, "invalid_boolean"), (#""allow_fallback":null"#, "invalid_boolean"),
+        (#""stable":"x""#, "invalid_boolean"), (#""r":"x""#, "invalid_pos_integer"),
+        (#""r":0"#, "invalid_pos_integer"), (#""limit":-1"#, "invalid_non_neg_integer"),
+        (#""skip":1.5"#, "invalid_non_neg_integer"), (#""bookmark":7"#, "invalid_bookmark"),
+        (#""fields":"a""#, "invalid_fields"), (#""fields":[1]"#, "invalid_field"),
+        (#""fields":["a..b"]"#, "invalid_field_name"), (#""sort":"a""#, "invalid_sort_json"),
+        (#""sort":[{"a":"up"}]"#, "invalid_sort_field"), (#""sort":[""]"#, "invalid_sort_field"),
+        (#""sort":["a",{"b":"desc"}]"#, "unsupported_mixed_sort"),
+        (#""use_index":"a/b/c""#, "invalid_index_name"),
+        (#""use_index":["a","b","c"]"#, "invalid_index_name"),
+        (#""use_index":[1]"#, "invalid_index_name"), (#""use_index":{}"#, "invalid_index_name"),
+        (#""stale":"no""#, "invalid_ok_or_false_value"), (#""partition":1"#, "invalid_string"),
+        (#""partition":"p""#, "bad_request"), (#""descending":true"#, "invalid_key"),
     ])
-    func `so are those of a search`(member: String) {
-        let answer = site.send("POST", "/db/_find", #"{"selector":{},\#(member)}"#)
-        #expect(answer.status == 400)
-        #expect(answer.json["error"] == "bad_request")
+    func `so are those of a search`(member: String, error: String) {
+        for target in ["/db/_find", "/db/_explain"] {
+            let answer = site.send("POST", target, #"{"selector":{},\#(member)}"#)
+            #expect(answer.status == 400)
+            #expect(answer.json["error"]?.string == error)
+        }
     }
 
-    @Test(arguments: [#""type":true"#, #""name":1.5"#, #""ddoc":true"#])
-    func `so are those of an index`(member: String) {
-        let body = #"{"index":{"fields":["n"]},\#(member)}"#
-        #expect(site.send("POST", "/db/_index", body).status == 400)
+    @Test(arguments: [
+        (#""type":true"#, 400, "invalid_string"), (#""type":null"#, 400, "invalid_string"),
+        (#""type":"geo""#, 400, "invalid_index"),
+        (#""type":"text""#, 503, "required index service unavailable"),
+        (#""name":1.5"#, 400, "invalid_string"), (#""name":"""#, 400, "invalid_empty_string"),
+        (#""ddoc":true"#, 400, "invalid_string"), (#""ddoc":"""#, 400, "invalid_empty_string"),
+        (#""ddoc":"_design/""#, 400, "bad_request"), (#""w":0"#, 400, "invalid_pos_integer"),
+        (#""partitioned":1"#, 400, "invalid_boolean"),
+        (#""partitioned":true"#, 400, "bad_request"),
+        (#""partial_filter_selector":{}"#, 400, "invalid_key"),
+    ])
+    func `so are those of an index`(member: String, status: Int, error: String) {
+        let answer = site.send("POST", "/db/_index", #"{"index":{"fields":["n"]},\#(member)}"#)
+        #expect(answer.status == status)
+        #expect(answer.json["error"]?.string == error)
+    }
+
+    @Test(arguments: [
+        ("null", "invalid_index"), ("{}", "missing_required_key"),
+        (#"{"fields":[]}"#, "invalid_index_fields"), (#"{"fields":"n"}"#, "invalid_sort_json"),
+        (#"{"fields":[""]}"#, "invalid_sort_field"),
+        (#"{"fields":[{"n":2}]}"#, "invalid_sort_field"),
+        (#"{"fields":[{"n":"asc","m":"asc"}]}"#, "invalid_sort_field"),
+        (#"{"fields":[{"n":"asc"},{"m":"desc"}]}"#, "unsupported_mixed_sort"),
+        (#"{"fields":["n"],"selector":{}}"#, "invalid_key"),
+        (#"{"fields":["n"],"partial_filter_selector":1}"#, "invalid_selector_json"),
+        (#"{"fields":["n"],"partial_filter_selector":{"n":{"$bad":1}}}"#, "invalid_operator"),
+    ])
+    func `an index has fields in one direction, and perhaps a selector`(
+        index: String, error: String
+    ) {
+        let answer = site.send("POST", "/db/_index", #"{"index":\#(index)}"#)
+        #expect(answer.status == 400)
+        #expect(answer.json["error"]?.string == error)
+    }
+
+    @Test(arguments: [
+        ("{}", "missing_required_key"), (#"{"docids":"a"}"#, "invalid_bulk_docs"),
+        (#"{"docids":[1]}"#, "invalid_index_name"),
+        (#"{"docids":["a/b/c"]}"#, "invalid_index_name"),
+        (#"{"docids":[],"w":"1"}"#, "invalid_pos_integer"),
+        (#"{"docids":[],"v":1}"#, "invalid_key"),
+    ])
+    func `indexes are deleted by a list of their design documents`(body: String, error: String) {
+        let answer = site.send("POST", "/db/_index/_bulk_delete", body)
+        #expect(answer.status == 400)
+        #expect(answer.json["error"]?.string == error)
+    }
+
+    @Test(arguments: ["limit=0", "limit=x", "skip=-1", "skip=", "limit=1;skip=x"])
+    func `a page of the list of indexes has a number and a place`(query: String) {
+        let answer = site.send("GET", "/db/_index?" + query)
+        #expect(answer.status == 400)
+        #expect(answer.json["error"] == "invalid_list_index_params")
     }
 
     @Test(arguments: [#""false""#, "0", "null", "[]"], ["new_edits", "all_or_nothing"])

@@ -39,7 +39,7 @@ import Testing
         let facts = site.send("GET", "/db").json
         #expect(facts["db_name"] == "db")
         #expect(facts["doc_count"] == 1 && facts["doc_del_count"] == 1)
-        #expect(facts["update_seq"] == 3 && facts["purge_seq"] == 0)
+        #expect(facts["update_seq"]?.place == 3 && facts["purge_seq"]?.place == 0)
         #expect(facts["compact_running"] == false)
         #expect(facts["instance_start_time"]?.string?.isEmpty == false)
         for size in ["file", "external", "active"] {
@@ -47,8 +47,10 @@ import Testing
         }
         #expect(facts["cluster"]?["n"] == 1)
         #expect(facts["db_uuid"]?.string == database.publicUUID)
-        #expect(facts["committed_update_seq"] == 3)
+        #expect(facts["committed_update_seq"] == facts["update_seq"])
         #expect(facts["disk_size"] == facts["sizes"]?["file"])
+        // The log and the locks hold nothing.
+        #expect(facts["sizes"]?["active"]?.int64 ?? 0 < facts["sizes"]?["file"]?.int64 ?? 0)
     }
 
     @Test func `a document is deleted by its current revision only`() throws {
@@ -76,7 +78,7 @@ import Testing
     @Test func `every row of a feed has its sequence, whatever seq_interval says`() throws {
         for id: DocumentID in ["a", "b", "c"] { _ = try put(id) }
         let feed = site.send("GET", "/db/_changes?seq_interval=2").json
-        #expect(feed["results"]?.array?.compactMap { $0["seq"]?.int64 } == [1, 2, 3])
+        #expect(feed["results"]?.array?.compactMap { $0["seq"]?.place } == [1, 2, 3])
     }
 
     @Test func `a design document tells how its views stand`() throws {

@@ -18,7 +18,7 @@ import Testing
             #expect(answer.status == 200)
             #expect(
                 String(decoding: answer.body, as: UTF8.self).contains("\"couchdb\":\"Welcome\""))
-            #expect(answer.header.contains("Server: Divan/"))
+            #expect(answer.header.contains("Server: \(Site.serverName)\r\n"))
         }
         #expect(served.listener.connectionCount == 1)
     }
@@ -66,7 +66,7 @@ import Testing
         }
         try served.database.save(MutableDocument([:], id: "news"))
         for client in clients {
-            #expect(client.read(until: "\"last_seq\":1") != nil)
+            #expect(client.read(until: "\"last_seq\":\"1-") != nil)
         }
     }
 
@@ -77,7 +77,7 @@ import Testing
         let answer = try #require(client.answer())
         #expect(
             String(decoding: answer.body, as: UTF8.self)
-                == "{\"results\":[\n\n],\n\"last_seq\":0,\"pending\":0}\n")
+                .hasPrefix("{\"results\":[\n\n],\n\"last_seq\":\"0-"))
     }
 
     @Test func `a continuous feed beats while nothing happens`() throws {

@@ -115,7 +115,8 @@ struct TestAnswer: Sendable {
 ///     GET /notes/n1?rev=$rev Accept:multipart/mixed
 ///
 /// A word `Name:value` before the body is a header field. The answer is printed as its status and its
-/// body; `$rev` is the last revision that an answer named. Boundaries are printed as `BOUNDARY`.
+/// body; `$rev` is the last revision that an answer named. Boundaries are printed as `BOUNDARY`, the lives in sequences as
+/// `LIFE`, and how long a search took as `TIME`.
 struct TranscriptInterpreter: ScriptInterpreter {
     let site: TestSite
     private var revision = ""
@@ -159,6 +160,8 @@ struct TranscriptInterpreter: ScriptInterpreter {
         {
             text = text.replacingOccurrences(of: boundary, with: "BOUNDARY")
         }
+        text = text.replacing(#/((?:"|\nid: )[0-9]+-)[A-Za-z0-9_~]{11}(?=["\n])/#) { "\($0.1)LIFE" }
+        text = text.replacing(#/"update_latency":[0-9]+/#) { _ in "\"update_latency\":TIME" }
         for name in shownHeaders {
             guard let value = answer.headers[name] else { continue }
             lines.append(

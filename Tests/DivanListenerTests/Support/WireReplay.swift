@@ -34,7 +34,11 @@ struct WireReplay {
     init(_ script: WireScript) throws {
         self.script = script
         let isSignedIn = script.isSignedIn
-        site = try TestSite { if isSignedIn { $0.access = .users(["admin": "secret"]) } }
+        let isCounted = script.name == "cbl14-to-cbl14"
+        site = try TestSite {
+            if isSignedIn { $0.access = .users(["admin": "secret"]) }
+            $0.numberSequences = isCounted
+        }
     }
 
     /// Replays everything.

@@ -202,6 +202,17 @@ import Testing
         let one = site.send("GET", "/_scheduler/docs/_replicator/r").json
         #expect(one["state"] == "running" && one["source"] == "source")
         #expect(site.send("GET", "/_active_tasks").json[0]?["doc_id"] == "r")
+        func listed(_ query: String) -> JSONValue? {
+            site.send("GET", "/_scheduler/docs\(query)").json["total_rows"]
+        }
+        #expect(listed("/_replicator") == 1 && listed("?states=running,failed") == 1)
+        #expect(listed("?states=[%22failed%22]") == 0)
+        #expect(site.send("GET", "/_scheduler/docs?states=odd").status == 400)
+        #expect(site.send("GET", "/_scheduler/docs/other").status == 404)
+        let job = one["id"]?.string ?? ""
+        let named = site.send("GET", "/_scheduler/jobs/\(PercentEncoding.encode(job))").json
+        #expect(named["doc_id"] == "r")
+        #expect(site.send("GET", "/_scheduler/jobs/none").status == 404)
         #expect(site.send("DELETE", "/_replicator/r?rev=\(rev)").status == 200)
         await eventually { site.send("GET", "/_scheduler/jobs").json["total_rows"] == 0 }
         #expect(site.send("GET", "/_scheduler/docs/_replicator/r").status == 404)

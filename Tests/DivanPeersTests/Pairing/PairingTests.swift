@@ -23,7 +23,7 @@ import Testing
         let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
         try ann.notes.put("a", ["n": 1], parent: nil)
         let shown = Mutex<PairingCandidate?>(nil)
-        let link = try ann.listener.link(for: ann.notes) { candidate in
+        let link = try ann.listener.link(for: ann.notes, lifetime: .seconds(3_600)) { candidate in
             shown.withLock { $0 = candidate }
             return true
         }
@@ -115,7 +115,9 @@ import Testing
         #expect(ann.device.peers.count == 1)
 
         let (carl, dora) = (try TestPeer("Carl"), try TestPeer("Dora"))
-        let declined = try carl.listener.link(for: carl.notes) { _ in false }
+        let declined = try carl.listener.link(for: carl.notes, lifetime: .seconds(3_600)) { _ in
+            false
+        }
         #expect(await code { _ = try await dora.device.pair(with: declined) } == .refused)
         #expect(carl.device.peers.isEmpty && dora.device.peers.isEmpty)
     }
@@ -156,7 +158,8 @@ import Testing
         let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
         try await ann.pair(with: bob)
         let photos = try ann.manager.database(named: "photos")
-        _ = try await bob.device.pair(with: ann.listener.link(for: photos))
+        _ = try await bob.device.pair(
+            with: ann.listener.link(for: photos, lifetime: .seconds(3_600)))
         #expect(ann.device.peers.map(\.databases) == [["notes", "photos"]])
         #expect(bob.device.peers.map(\.databases) == [["notes", "photos"]])
         try ann.device.share(["photos"], withPeer: bob.device.id)
@@ -174,7 +177,9 @@ import Testing
             database: "notes", invitation: PeerInvitation(lasting: .seconds(60)))
         #expect(await code { _ = try await bob.device.pair(with: link) } == .refused)
         #expect(bob.device.peers.isEmpty)
-        #expect(throws: PeerError.self) { try plain.listener.link(for: plain.notes) }
+        #expect(throws: PeerError.self) {
+            try plain.listener.link(for: plain.notes, lifetime: .seconds(3_600))
+        }
     }
 
     @Test func `neither errors nor logs tell a secret`() async throws {
@@ -230,7 +235,7 @@ import Testing
     {
         let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
         let shown = Mutex<[String]>([])
-        let link = try ann.listener.link(for: ann.notes) { candidate in
+        let link = try ann.listener.link(for: ann.notes, lifetime: .seconds(3_600)) { candidate in
             // The guest shows them already.
             shown.withLock { $0.last == candidate.code }
         }
@@ -270,7 +275,7 @@ import Testing
         let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
         let gate = AsyncStream<Bool>.makeStream()
         let isAsked = Mutex(false)
-        let link = try ann.listener.link(for: ann.notes) { _ in
+        let link = try ann.listener.link(for: ann.notes, lifetime: .seconds(3_600)) { _ in
             isAsked.withLock { $0 = true }
             for await answer in gate.stream { return answer }
             return false
@@ -315,7 +320,9 @@ import Testing
     @Test func `a link is made for a database that the listener serves`() throws {
         let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
         for database in [try bob.notes, try Database.inMemory(named: "notes")] {
-            #expect(throws: PeerError.self) { try ann.listener.link(for: database) }
+            #expect(throws: PeerError.self) {
+                try ann.listener.link(for: database, lifetime: .seconds(3_600))
+            }
         }
     }
 

@@ -172,7 +172,8 @@ import Testing
         let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
         try await ann.pair(with: bob)
         let photos = try ann.manager.database(named: "photos")
-        _ = try await bob.device.pair(with: ann.listener.link(for: photos))
+        _ = try await bob.device.pair(
+            with: ann.listener.link(for: photos, lifetime: .seconds(3_600)))
         try ann.device.share(["photos"], withPeer: bob.device.id)
         let (one, other) = (try sync(ann), try sync(bob))
         try photos.put("p", ["n": 1], parent: nil)
@@ -217,7 +218,8 @@ import Testing
         let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
         try await ann.pair(with: bob)
         let photos = try ann.manager.database(named: "photos")
-        _ = try await bob.device.pair(with: ann.listener.link(for: photos))
+        _ = try await bob.device.pair(
+            with: ann.listener.link(for: photos, lifetime: .seconds(3_600)))
         try photos.put("p", ["n": 1], parent: nil)
         try ann.notes.put("a", ["n": 1], parent: nil)
         let one = try sync(ann)

@@ -48,7 +48,7 @@ import Testing
             try party(in: folder.url.appending(path: "other"))
         )
         try one.notes.put("a", ["n": 1], parent: nil)
-        let scanned = try one.listener.link(for: one.notes).text
+        let scanned = try one.listener.link(for: one.notes, lifetime: .seconds(3_600)).text
         let pairing = try await other.device.pair(with: PeerLink(scanned))
         #expect(pairing.peer.id == one.device.id)
         try await eventually { try other.notes.contains("a") }

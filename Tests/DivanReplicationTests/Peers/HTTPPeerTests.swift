@@ -329,7 +329,7 @@ import Testing
         server.exists.withLock { $0 = false }
         let peer = HTTPPeer(server, for: here)
         #expect(try await !peer.information().exists)
-        try await peer.create()
+        try await peer.create(partitioned: false)
         #expect(try await peer.information().exists)
     }
 

@@ -52,7 +52,9 @@ final class FaultyPeer: ReplicationPeer {
     func information() async throws -> PeerInformation {
         try await call("information") { try await inner.information() }
     }
-    func create() async throws { try await call("create") { try await inner.create() } }
+    func create(partitioned: Bool) async throws {
+        try await call("create") { try await inner.create(partitioned: partitioned) }
+    }
     func changes(_ request: ChangesRequest) async throws -> ChangesPage {
         try await call("changes") { try await inner.changes(request) }
     }

@@ -51,14 +51,23 @@ extension PickyServer {
             ReplicationID(.init(localUUID: here.privateUUID, remoteURL: name, isPush: true)),
             local: local, remote: peer, isPush: true, incarnation: here.testIncarnation)
         let worker = ReplicationWorker(source: local, target: peer, keeper: keeper)
-        var engine = ReplicationEngine(since: try await keeper.load(), isContinuous: false)
+        return try await worker.run(since: try await keeper.load())
+    }
+}
+
+extension ReplicationWorker {
+    /// Runs one replication to its end, step by step.
+    ///
+    /// - Returns: What became of the documents.
+    func run(since start: RemoteSequence?) async throws -> [ReplicationEngine.Report] {
+        var engine = ReplicationEngine(since: start, isContinuous: false)
         var open = engine.start()
         while let action = open.popLast() {
             if case .finish(let failure) = action {
                 if let failure { throw failure }
                 break
             }
-            guard let event = try await worker.perform(action) else { continue }
+            guard let event = try await perform(action) else { continue }
             open = engine.handle(event) + open
         }
         return engine.takeReports()

@@ -151,13 +151,21 @@ package final class HTTPPeer: ReplicationPeer {
 
     /// Takes what an answer says of the kind of the server.
     func noteServer(_ response: WireResponse) {
-        guard response.headers["Server"]?.hasBytePrefix("Divan/") ?? false else { return }
+        guard let server = response.headers["Server"], Self.namesDivan(server) else { return }
         lacks.withLock { $0.isDivan = true }
     }
 
+    /// Whether a `Server` field is Divan's: its own name in front, as the first releases have it, or behind CouchDB's.
+    static func namesDivan(_ server: String) -> Bool {
+        server.split(separator: " ").contains {
+            $0.drop { $0 == "(" }.hasBytePrefix("Divan/")
+        }
+    }
+
     /// Makes the database.
-    package func create() async throws {
-        let response = try await connection.respond(to: WireRequest(.put, ""))
+    package func create(partitioned: Bool) async throws {
+        let response = try await connection.respond(
+            to: WireRequest(.put, "", query: partitioned ? [("partitioned", "true")] : []))
         // 412: another client has made it meanwhile.
         if response.status == 412 { return try await response.drain() }
         _ = try await object(response, "the new database")

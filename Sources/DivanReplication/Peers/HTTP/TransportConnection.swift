@@ -90,6 +90,7 @@ struct TransportConnection: WireConnection {
             request.method,
             isDatabase ? database : database.appending(request.path, query: request.query))
         sent.headers["Accept"] = request.accept
+        sent.headers[StoredDigests.field] = StoredDigests.value
         sent.headers.merge(headers)
         sent.headers.merge(request.headers)
         sent.decodesGzip = !request.keepsCoding

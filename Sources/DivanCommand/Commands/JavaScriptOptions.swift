@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Divan
+internal import DivanJavaScript
+
+/// The options of commands that run functions of design documents.
+enum JavaScriptOptions {
+    /// What a function may take, and what runs it.
+    static let limits: [OptionSchema] = [
+        .value(
+            "javascript-time", nil, "SECONDS",
+            "End a function of a design document that takes longer; 5 unless given."),
+        .value(
+            "javascript-memory", nil, "MEGABYTES",
+            "End a function of a design document that takes more memory; 64 unless given."),
+        .value(
+            "javascript-program", nil, "PATH",
+            "The program divan-javascript; the one beside divan unless given.", completion: .file),
+        .flag(
+            "javascript-jit", nil,
+            "Compile functions to machine code: they are faster, and a flaw of the engine is more dangerous."
+        ),
+    ]
+
+    /// The same for a server.
+    static let serving: [OptionSchema] =
+        [
+            .value(
+                "javascript", nil, "WHEN",
+                "Run the functions of design documents: on, off, or auto (the default), which is off where they cannot run.",
+                completion: .choices(["auto", "on", "off"])),
+            .value(
+                "javascript-processes", nil, "COUNT",
+                "Run functions in so many processes at most; 8 unless given."),
+        ] + limits
+
+    /// What runs the functions, by the options, without trying whether it can.
+    ///
+    /// - Throws: `UsageError` for a value that makes no sense.
+    static func runtime(_ arguments: ParsedArguments) throws(UsageError) -> JavaScriptRuntime {
+        var limits = JavaScriptLimits()
+        if let seconds = try number("javascript-time", 1...3_600, "seconds", arguments) {
+            limits.time = .seconds(seconds)
+        }
+        if let megabytes = try number("javascript-memory", 1...65_536, "megabytes", arguments) {
+            limits.memory = megabytes << 20
+        }
+        if let count = try number("javascript-processes", 1...1_024, "a number", arguments) {
+            limits.processes = count
+            limits.processesPerScript = min(limits.processesPerScript, count)
+        }
+        limits.usesJIT = arguments.flag("javascript-jit")
+        return JavaScriptRuntime(program: arguments.string("javascript-program"), limits: limits)
+    }
+
+    /// What runs the functions for a server; nil when they are not to run, or cannot.
+    ///
+    /// - Throws: `UsageError`, and `CommandFailure` when they are to run and cannot.
+    static func servingRuntime(_ invocation: Invocation) throws -> JavaScriptRuntime? {
+        let arguments = invocation.arguments
+        let mode = arguments.string("javascript") ?? "auto"
+        if mode == "off" {
+            let others = serving.map(\.name).filter { $0 != "javascript" }
+            if let other = others.first(where: arguments.flag) {
+                throw UsageError("--\(other) and --javascript off do not go together.")
+            }
+            return nil
+        }
+        let runtime = try runtime(arguments)
+        do {
+            try runtime.verify()
+            return runtime
+        } catch  where mode == "auto" {
+            invocation.output.remark(
+                "Functions of design documents do not run here. "
+                    + PrintableText.escaping(error.message))
+            return nil
+        } catch {
+            throw CommandFailure(.failure, error.message)
+        }
+    }
+
+    private static func number(
+        _ name: String, _ range: ClosedRange<Int>, _ unit: String, _ arguments: ParsedArguments
+    ) throws(UsageError) -> Int? {
+        guard let number = try arguments.count(name) else { return nil }
+        guard range.contains(number) else {
+            throw UsageError(
+                "--\(name) takes \(unit), from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+}
+
+extension Invocation {
+    /// Has the functions of a database's design documents run, until it is closed.
+    ///
+    /// - Throws: `UsageError`, and `CommandFailure` when they cannot run here.
+    func enableScripts(in database: Database) throws {
+        let runtime = try JavaScriptOptions.runtime(arguments)
+        do {
+            try runtime.verify()
+        } catch {
+            throw CommandFailure(.failure, error.message)
+        }
+        database.designDocuments.enable(runtime)
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanModel
+internal import DivanQuery
+internal import Synchronization
+
+// Search indexes of design documents.
+extension DesignFunctionsOfDatabase {
+    /// What a search index is known by: the name of its view.
+    struct KnownSearch {
+        var seen: Seen
+        var version: String
+        var mapper: SearchMapper
+    }
+
+    func searchIndex(
+        _ name: String, _ service: SearchService, of document: Document, _ database: Database
+    ) throws -> SearchIndex? {
+        let design = String(document.id.text.utf8.dropFirst("_design/".utf8.count)) ?? ""
+        let view = database.view(named: DesignSearch.viewName(design, name, service))
+        let seen = Seen(
+            id: document.id, sequence: document.sequence, revision: document.revisionID)
+        let last = state.withLock { $0.searches[view.name] }
+        if let last, last.seen == seen, view.groupMapper === last.mapper {
+            return SearchIndex(view, last.mapper.analyzers, service)
+        }
+        guard let search = DesignSearch(name, service, in: document.body) else { return nil }
+        let processes = try processes(for: document)
+        let version = search.version
+        // A mapper stays while the function does, so that a change of anything else costs no new process.
+        let isSame = last.map { $0.version.hasSameBytes(as: version) } ?? false
+        let mapper =
+            try (isSame ? last?.mapper : nil)
+            ?? SearchMapper(search, of: document.id, in: database, by: processes)
+        SearchIndex.define(view, version: version, by: mapper)
+        state.withLock {
+            $0.searches[view.name] = KnownSearch(seen: seen, version: version, mapper: mapper)
+        }
+        return SearchIndex(view, mapper.analyzers, service)
+    }
+
+    /// Deletes the search indexes that no design document has any longer.
+    func removeUnusedSearches(_ database: Database) throws {
+        for name in try database.viewNames() {
+            guard let names = DesignSearch.names(name),
+                let view = try database.existingView(named: name),
+                try view.storedVersion?.hasBytePrefix(DesignSearch.prefix) ?? false
+            else { continue }
+            let document = try database.document(withID: DocumentID("_design/\(names.design)"))
+            if let document, DesignSearch(names.name, names.service, in: document.body) != nil {
+                continue
+            }
+            state.withLock { $0.searches[name] = nil }
+            try view.delete()
+        }
+    }
+}

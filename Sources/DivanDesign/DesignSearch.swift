@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanQuery
+
+/// A search index of a design document, as it is declared for one of the two services.
+struct DesignSearch: Sendable {
+    let service: SearchService
+    let function: String
+    /// What it says beside the function, of analyzers.
+    let options: JSONValue
+    private let language: String
+
+    /// Reads it of a body; nil when there is none of the name, or it has no function.
+    init?(_ name: String, _ service: SearchService, in body: PackedValue) {
+        guard let index = body[Self.member(service)]?[name], let function = index["index"]?.string
+        else { return nil }
+        self.service = service
+        self.function = function
+        language = body["language"]?.string ?? "javascript"
+        var options = index.jsonValue().object ?? [:]
+        options["index"] = nil
+        self.options = .object(options)
+    }
+
+    /// The member of design documents that declares indexes of a service.
+    static func member(_ service: SearchService) -> String {
+        switch service {
+        case .clouseau: "indexes"
+        case .nouveau: "nouveau"
+        }
+    }
+
+    /// What a process is told first, to learn the function.
+    var commands: [[UInt8]] {
+        [
+            ScriptText.command("reset", ScriptText.text([:])),
+            ScriptText.command("add_fun", ScriptText.text(.string(function))),
+        ]
+    }
+
+    /// What asks a process for the fields of a document.
+    var command: String {
+        switch service {
+        case .clouseau: "index_doc"
+        case .nouveau: "nouveau_index_doc"
+        }
+    }
+
+    /// What the rows depend on.
+    var version: String {
+        Self.prefix
+            + DesignViews.digest([
+                service.rawValue, language, function, options.description, SearchAnalyzer.version,
+            ])
+    }
+
+    /// How the versions of search indexes begin.
+    static let prefix = "_search "
+
+    /// The name of an index's view: `%_search design/index`.
+    ///
+    /// No view of a design document has it, nor does it begin as the names of any design document's views do, since
+    /// `DesignItem` writes a percent sign with digits behind it.
+    static func viewName(_ design: String, _ name: String, _ service: SearchService) -> String {
+        "%\(service.rawValue) " + DesignItem.name(design, name)
+    }
+
+    /// The names of a design document and of an index by that of its view; nil for any other view.
+    static func names(_ viewName: String) -> (service: SearchService, design: String, name: String)?
+    {
+        for service in [SearchService.clouseau, .nouveau] {
+            guard let rest = viewName.afterBytePrefix("%\(service.rawValue) "),
+                let names = DesignItem.names(rest)
+            else { continue }
+            return (service, names.design, names.view)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What can go wrong when a script runs.
+///
+/// ```swift
+/// do {
+///     try JavaScriptRuntime().verify()
+/// } catch let error where error.code == .unavailable {
+///     print("Scripts of design documents do not run here: \(error)")
+/// }
+/// ```
+public struct ScriptError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of failure, by what a caller can do about them.
+    @nonexhaustive
+    public enum Code: String, Sendable, CaseIterable {
+        /// The program `divan-javascript` or the library of the engine is not here: install it.
+        case unavailable
+        /// The script took longer than it may: make it faster, or raise the limit.
+        case timeLimit
+        /// The script took more memory than it may, or its engine failed: make it smaller, or raise the limit.
+        case memoryLimit
+        /// The script wrote more than it may: emit less, or raise the limit.
+        case answerLimit
+        /// The script does not compile, threw, or refused; `name` and `reason` are its own.
+        case script
+        /// The worker ended by itself, or did not keep to the protocol.
+        case workerFailed
+        /// The runtime was closed.
+        case closed
+    }
+
+    /// What the caller can do about it.
+    public let code: Code
+    /// One sentence: what is wrong, and how to put it right. It has nothing of scripts and documents.
+    public let message: String
+    // Not by bytes: the names are ASCII, and nothing is looked up by them.
+    /// What CouchDB calls it, such as `compilation_error` or `os_process_error`.
+    public let name: String
+    /// What a client is told. A script that threw has chosen the words, which may have content of documents.
+    public let reason: String
+
+    /// Makes an error of the process that ran the script.
+    package init(_ code: Code, _ message: String) {
+        self.init(code, message, name: "os_process_error", reason: message)
+    }
+
+    /// Makes an error by its parts.
+    package init(_ code: Code, _ message: String, name: String, reason: String) {
+        self.code = code
+        self.message = message
+        self.name = name
+        self.reason = reason
+    }
+
+    /// What a script answered in place of a result.
+    package static func script(name: String, reason: String) -> ScriptError {
+        ScriptError(
+            .script, "The script failed; the reason that it gave is not shown here.", name: name,
+            reason: reason)
+    }
+
+    /// The message.
+    public var description: String { message }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanModel
+internal import DivanQuery
+
+/// The map functions of a design document's views, in a process that has learned them all.
+///
+/// All documents of a part are sent at once, and each answer has the rows of all views:
+///
+///     ["map_doc",{"_id":"a",…}]        ──►
+///     ["map_doc",{"_id":"b",…}]        ──►
+///                                      ◄──   [[["Ann",1]],[]]          two views: a row in the first one, none in the second
+///                                      ◄──   [[],[["x",null]]]
+///
+/// `_conflicts` costs a look-up for each document, so a document has them only where the functions have the word in them.
+final class ScriptMapper: GroupMapper {
+    /// The design document.
+    let id: DocumentID
+    /// What it maps by.
+    let views: DesignViews
+    private let processes: any ScriptProcesses
+    private let program: ScriptProgram
+    /// Reads the tree of a document.
+    private let tree: @Sendable (DocumentID) throws -> RevisionTree?
+
+    init(
+        _ views: DesignViews, of id: DocumentID, in database: Database,
+        by processes: any ScriptProcesses
+    ) {
+        self.views = views
+        self.id = id
+        self.processes = processes
+        tree = { [weak database] id in try database?.revisionTree(of: id) }
+        program = ScriptProgram(
+            key: "views \(database.incarnation) \(id) \(views.signature)",
+            commands: views.commands(for: views.views))
+    }
+
+    func map(_ documents: [Document]) throws -> [PackedValue] {
+        guard !documents.isEmpty else { return [] }
+        var lines: [UInt8] = []
+        for document in documents {
+            lines += "[\"map_doc\",".utf8
+            ScriptText.append(
+                document, tree: views.showsConflicts ? try tree(document.id) : nil,
+                showsSequence: views.showsSequence, to: &lines)
+            lines += "]\n".utf8
+        }
+        return try DatabaseError.naming(id) { () throws(ScriptError) in
+            let answers = try processes.withProcess(for: program) { process throws(ScriptError) in
+                try process.ask(lines, count: documents.count)
+            }
+            return try answers.map { answer throws(ScriptError) in try value(of: answer) }
+        }
+    }
+
+    /// The reduce function of a view, run by the process that maps.
+    func reduce(_ source: String) -> Reduce {
+        let functions = ScriptText.array([ScriptText.text(.string(source))])
+        return .external { [self] keys, values in
+            // What is too long at the beginning does not become shorter.
+            if keys == nil, let failed = values.first(where: { $0[Self.overflow] != nil }) {
+                return failed
+            }
+            var rows: [UInt8] = [UInt8(ascii: "[")]
+            for (index, value) in values.enumerated() {
+                if index > 0 { rows.append(UInt8(ascii: ",")) }
+                guard let key = keys?[index] else {
+                    value.appendJSON(to: &rows)
+                    continue
+                }
+                rows += "[[".utf8
+                JSONWriter.append(key.key, to: &rows)
+                rows.append(UInt8(ascii: ","))
+                JSONWriter.append(.string(key.id.text), to: &rows)
+                rows += "],".utf8
+                value.appendJSON(to: &rows)
+                rows.append(UInt8(ascii: "]"))
+            }
+            rows.append(UInt8(ascii: "]"))
+            let name = keys == nil ? "rereduce" : "reduce"
+            return try reduced(ScriptText.command(name, functions, rows))
+        }
+    }
+
+    private static let overflow = "reduce_overflow_error"
+
+    /// What a reduction gives. That its result is too long is a result, too, as in CouchDB.
+    private func reduced(_ command: [UInt8]) throws -> PackedValue {
+        try DatabaseError.naming(id) { () throws(ScriptError) in
+            do throws(ScriptError) {
+                let answer = try processes.withProcess(for: program) {
+                    process throws(ScriptError) in
+                    try process.ask(command)
+                }
+                guard let value = try value(of: answer)[1]?[0] else { throw .workerFailed }
+                return value
+            } catch  where error.name.hasSameBytes(as: Self.overflow) {
+                return PackedValue([Self.overflow: .string(error.reason)])
+            }
+        }
+    }
+
+    private func value(of answer: ScriptAnswer) throws(ScriptError) -> PackedValue {
+        ScriptLog.write(answer, of: id)
+        return try answer.value()
+    }
+}
+
+extension DatabaseError {
+    /// Runs functions of a design document, and makes an error of theirs one of the database.
+    static func naming<T>(
+        _ id: DocumentID, _ body: () throws(ScriptError) -> T
+    ) throws(DatabaseError) -> T {
+        do throws(ScriptError) { return try body() } catch {
+            throw DatabaseError(
+                .scriptFailed, "A function of '\(id)' does not run: \(error.message)",
+                documentID: id, underlying: error)
+        }
+    }
+}

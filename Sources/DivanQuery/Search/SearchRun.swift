@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanModel
+
+/// One run of a search: brings the index up to date, then reads in one snapshot.
+struct SearchRun {
+    private let index: SearchIndex
+    private let query: SearchQuery
+    private let budget: SearchBudget
+
+    init(_ index: SearchIndex, _ query: SearchQuery, budget: SearchBudget = SearchBudget()) {
+        self.index = index
+        self.query = query
+        self.budget = budget
+    }
+
+    func run() throws -> SearchResult {
+        let expression = try SearchQueryParser.parse(query.text, for: index.service)
+        let core = index.view.core
+        let isStored = core.maintainsIndexes
+        if query.updates, isStored {
+            // Before the snapshot is taken: in a read nothing is written.
+            var update = index.view.query()
+            update.limit = 0
+            update.mapOnly = true
+            _ = try update.run()
+        }
+        let mode: ViewQuery.UpdateMode = query.updates && !isStored ? .before : .never
+        return try core.read { _ in
+            // What was built by another function, or another analyzer, says nothing of this index.
+            guard try query.updates || index.isBuilt else { return empty }
+            let reader = SearchReader(index.view, mode: mode, budget: budget)
+            return query.grouping == nil
+                ? try hits(expression, reader) : try groups(expression, reader)
+        }
+    }
+
+    /// The answer of an index without documents.
+    private var empty: SearchResult {
+        var result = SearchResult()
+        let facets = SearchFacets(query, budget)
+        result.counts = facets.counts
+        result.ranges = facets.ranges
+        if query.grouping != nil { result.groups = [] }
+        return result
+    }
+
+    // MARK: - Hits
+
+    private func hits(_ expression: SearchExpression, _ reader: SearchReader) throws
+        -> SearchResult
+    {
+        var result = SearchResult()
+        var facets = SearchFacets(query, budget)
+        var top = SearchTop(query.order, limit: query.limit, after: query.after)
+        try forEachMatch(expression, reader, orders: [query.order]) { id, score, record in
+            if let record { try facets.add(record) }
+            top.offer(try hit(id, score, record, result.total, query.order))
+            result.total += 1
+        }
+        try top.setFields { try fields(of: $0, reader) }
+        result.hits = top.hits
+        result.counts = facets.counts
+        result.ranges = facets.ranges
+        return result
+    }
+
+    private func hit(
+        _ id: DocumentID, _ score: Double, _ record: SearchRecord?, _ number: Int,
+        _ order: [SearchOrder]
+    ) throws -> SearchHit {
+        let values = try order.map { order -> JSONValue? in
+            switch order.key {
+            case .score: return .double(score)
+            case .document: return .string(id.text)
+            case .field(let name, let kind):
+                return try record?.value(name, kind, isDescending: order.isDescending)
+            }
+        }
+        return SearchHit(id: id, order: values, number: number)
+    }
+
+    /// Goes through all documents that match, in the order of their IDs, with their records where they are needed.
+    private func forEachMatch(
+        _ expression: SearchExpression, _ reader: SearchReader, orders: [[SearchOrder]],
+        _ body: (DocumentID, Double, SearchRecord?) throws -> Void
+    ) throws {
+        let scoring = SearchScoring(try reader.totals(), isBlind: query.includes != nil)
+        let plan = SearchPlan(
+            reader: reader, analyzers: index.analyzers, scoring: scoring,
+            numbers: query.numbers, service: index.service)
+        guard let matches = try plan.matches(expression) else { return }
+        let isSorted = orders.joined().contains { if case .field = $0.key { true } else { false } }
+        let asksScores = orders.joined().contains { $0.key == .score }
+        let needsRecords =
+            isSorted || query.grouping != nil || SearchFacets.areWanted(by: query)
+        let records = needsRecords ? try SearchCursor(reader, SearchKey.documents) : nil
+        let facets = SearchFacets(query, budget)
+        while let id = matches.id {
+            // First of all: what is refused because of a hidden document would tell of it.
+            if try query.includes?(id) ?? true {
+                try records?.skip(to: id)
+                let record = records.map { SearchRecord($0.id == id ? $0.value : nil) }
+                if try record.map(facets.isIncluded) ?? true {
+                    try body(id, asksScores ? matches.score : 0, record)
+                }
+            }
+            try matches.next()
+        }
+    }
+
+    private func fields(of id: DocumentID, _ reader: SearchReader) throws -> JSONObject {
+        let found = try reader.rows(of: SearchKey.documents, from: id, skipping: 0, limit: 1)
+        guard let row = found.first, row.sourceDocumentID == id else { return [:] }
+        return try SearchRecord(row.packedValue).stored(query.fields, budget)
+    }
+
+    // MARK: - Groups
+
+    /// In two passes: which groups come first, and then what is in them. So hits of others are not kept.
+    private func groups(_ expression: SearchExpression, _ reader: SearchReader) throws
+        -> SearchResult
+    {
+        guard let grouping = query.grouping else { return SearchResult() }
+        var result = SearchResult()
+        var found: [GroupValue: (total: Int, first: SearchHit)] = [:]
+        let first = SearchTop(grouping.order, limit: 1)
+        try forEachMatch(expression, reader, orders: [grouping.order]) { id, score, record in
+            let value = GroupValue(record, grouping.field)
+            let hit = try hit(id, score, record, result.total, grouping.order)
+            result.total += 1
+            if let known = found[value] {
+                let isBetter = first.isBefore(hit.order, hit.id, known.first.order, known.first.id)
+                if isBetter {
+                    budget.giveBack(known.first.size)
+                    try budget.keep(hit.size)
+                }
+                found[value] = (known.total + 1, isBetter ? hit : known.first)
+            } else {
+                try budget.keep(value.size + hit.size + 128)
+                found[value] = (1, hit)
+            }
+        }
+        let chosen = found.sorted {
+            first.isBefore(
+                $0.value.first.order, $0.value.first.id, $1.value.first.order, $1.value.first.id)
+        }.prefix(grouping.limit)
+        result.groups = try filled(
+            chosen.map { ($0.key, $0.value.total) }, grouping, expression, reader)
+        return result
+    }
+
+    private func filled(
+        _ chosen: [(value: GroupValue, total: Int)], _ grouping: SearchQuery.Grouping,
+        _ expression: SearchExpression, _ reader: SearchReader
+    ) throws -> [SearchGroup] {
+        var tops: [GroupValue: SearchTop] = [:]
+        for (value, _) in chosen { tops[value] = SearchTop(query.order, limit: query.limit) }
+        var number = 0
+        try forEachMatch(expression, reader, orders: [query.order]) { id, score, record in
+            let value = GroupValue(record, grouping.field)
+            defer { number += 1 }
+            guard let before = tops[value]?.bytes else { return }
+            tops[value]?.offer(try hit(id, score, record, number, query.order))
+            budget.giveBack(before)
+            try budget.keep(tops[value]?.bytes ?? 0)
+        }
+        return try chosen.map { value, total in
+            try tops[value]?.setFields { try fields(of: $0, reader) }
+            return SearchGroup(value: value.json, total: total, hits: tops[value]?.hits ?? [])
+        }
+    }
+
+    /// The value that hits of a group have in common.
+    private enum GroupValue: Hashable {
+        case none
+        case number(Double)
+        case text(ExactString)
+
+        init(_ record: SearchRecord?, _ field: String) {
+            guard let value = record?.values(of: field).first else {
+                self = .none
+                return
+            }
+            self = value.string.map { .text(ExactString($0)) } ?? .number(value.double ?? 0)
+        }
+
+        var size: Int { if case .text(let text) = self { text.text.utf8.count } else { 8 } }
+
+        var json: JSONValue? {
+            switch self {
+            case .none: nil
+            case .number(let number): SearchKey.value(number)
+            case .text(let text): .string(text.text)
+            }
+        }
+    }
+}

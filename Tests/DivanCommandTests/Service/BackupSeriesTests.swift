@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanTestSupport
+import Foundation
+import Testing
+
+@testable import DivanCommand
+
+/// `divan backup --keep`.
+@Suite struct BackupSeriesTests {
+    private let tool: TestTool
+
+    init() throws {
+        tool = try TestTool()
+        try tool.run("import", "data/a", "--create", input: #"{"_id":"x"}"#)
+        try tool.run("import", "data/b", "--create", input: #"{"_id":"y"}"#)
+        try tool.run(
+            "users", "data", "--add", "ann", environment: ["DIVAN_PASSWORD": "secret"])
+    }
+
+    private func names(_ folder: String = "saved") throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: tool.path(folder)).sorted()
+    }
+
+    private var backups: [String] { get throws { try names().filter(BackupSeries.isTime) } }
+
+    @Test func `a directory is backed up whole while it is served, and the oldest backups go`()
+        throws
+    {
+        let server = try tool.start(["serve", "data", "--port", "0"])
+        let address = try #require(server.address())
+        for round in 0..<4 {
+            let result = try tool.run("backup", "data", "saved", "--keep", "2", "--verify")
+            #expect(result.status == 0, "\(result.err)")
+            #expect(result.err.hasPrefix("Backed up 2 databases, "))
+            #expect(result.err.contains("; 1 old backup went") == (round >= 2))
+        }
+        #expect(WireClient(port: address.port).send("GET", "/_up") == 200)
+        server.interrupt()
+        #expect(try server.wait().status == 0)
+        let kept = try backups
+        #expect(kept.count == 2)
+        let newest = "saved/\(try #require(kept.last))"
+        #expect(try Set(names(newest)).isSuperset(of: ["a.divan", "b.divan", "listener.json"]))
+        #expect(try tool.run("users", newest).lines == ["ann"])
+        #expect(try tool.run("get", newest + "/b", "y").status == 0)
+        let attributes = try FileManager.default.attributesOfItem(
+            atPath: tool.path(newest + "/listener.json"))
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        for folder in ["saved", newest] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: tool.path(folder))
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o700)
+        }
+        // The drill: what is restored is served.
+        let restored = try tool.start(["serve", newest, "--port", "0", "--everybody"])
+        let port = try #require(restored.address()).port
+        #expect(WireClient(port: port).send("GET", "/a/x") == 200)
+        restored.interrupt()
+        #expect(try restored.wait().status == 0)
+    }
+
+    @Test func `a backup that fails leaves the earlier ones, and nothing of itself`() throws {
+        #expect(try tool.run("backup", "data", "saved", "--keep", "1").status == 0)
+        let before = try names()
+        try tool.write("garbage", to: "data/b.divan/manifest")
+        let failed = try tool.run("backup", "data", "saved", "--keep", "1")
+        #expect(failed.status != 0)
+        #expect(try names() == before)
+        for (words, status) in [
+            (["data", "saved", "--keep", "0"], ExitCode.usage),
+            (["none", "saved", "--keep", "1"], .notFound),
+            // Of a server that has no database yet, users and settings are kept.
+            (["saved", "other", "--keep", "1"], .success),
+        ] {
+            let child = try tool.start(["backup"] + words)
+            #expect(try child.wait().status == status.rawValue)
+        }
+    }
+
+    @Test func `one database is backed up alone, and nothing else in the folder is touched`() throws
+    {
+        try FileManager.default.createDirectory(
+            atPath: tool.path("saved/mine"), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            atPath: tool.path("saved/2026-01-01T000000Z.part/old"),
+            withIntermediateDirectories: true)
+        try tool.write("", to: "saved/2026-01-01T000000Z.txt")
+        let result = try tool.run("backup", "data/a", "saved", "--keep", "3")
+        #expect(result.status == 0, "\(result.err)")
+        let made = try #require(try backups.first)
+        #expect(try names("saved/\(made)") == ["a.divan"])
+        #expect(try names() == [".lock", "2026-01-01T000000Z.txt", made, "mine"].sorted())
+    }
+
+    @Test func `a clock that was set back makes later names all the same, within the day`() throws {
+        let ahead = try #require(
+            BackupSeries.name(ofTime: Int64(Date().timeIntervalSince1970) + 3))
+        let tomorrow = try #require(
+            BackupSeries.name(ofTime: Int64(Date().timeIntervalSince1970) + 2 * 86_400))
+        try FileManager.default.createDirectory(
+            atPath: tool.path("saved/" + ahead), withIntermediateDirectories: true)
+        #expect(try tool.run("backup", "data/a", "saved", "--keep", "5").status == 0)
+        let made = try backups
+        #expect(made.count == 2 && made[0] == ahead)
+        try FileManager.default.createDirectory(
+            atPath: tool.path("saved/" + tomorrow), withIntermediateDirectories: true)
+        let refused = try tool.run("backup", "data/a", "saved", "--keep", "1")
+        #expect(refused.status == 1)
+        #expect(refused.err.contains("from a later day than the clock shows"))
+        #expect(try backups.count == 3)
+    }
+
+    @Test func `names of times are told from others`() {
+        #expect(BackupSeries.name(ofTime: 0) == "1970-01-01T000000Z")
+        #expect(BackupSeries.isTime("2026-11-27T020000Z"))
+        for other in ["2026-11-27T02000Z", "2026-11-27T020000Z.part", "2026-11-27t020000Z", ""] {
+            #expect(!BackupSeries.isTime(other))
+        }
+    }
+
+    @Test func `a copy can be verified where no series is wanted`() throws {
+        let result = try tool.run("backup", "data/a", "single.divan", "--verify")
+        #expect(result.status == 0)
+        #expect(result.err.hasPrefix("Backed up 1 document, "))
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanJavaScript
+import Foundation
+import Testing
+
+/// Whether functions of design documents run on this machine; it is tried once.
+enum Scripts {
+    /// What a test says that is skipped.
+    static let need: Comment =
+        "It needs the library JavaScriptCore, which scripts/bootstrap installs."
+
+    static let run: Bool = {
+        let program = TestTool.executable.deletingLastPathComponent()
+            .appendingPathComponent("divan-javascript")
+        return (try? JavaScriptRuntime(program: program.path).verify()) != nil
+    }()
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanHTTP
+import DivanJSON
+import Testing
+
+@testable import DivanListener
+
+/// Accounts that clients without a name make, and the design document of the users.
+@Suite struct SignUpTests {
+    private static func basic(_ user: String) -> HTTPHeaders {
+        ["Authorization": "Basic " + Base64.encode(Array(user.utf8))]
+    }
+
+    private let site: TestSite
+    private let ann = basic("ann:secret")
+
+    init() throws {
+        site = try TestSite { $0.access = .users(["ann": "secret"]) }
+        site.send("PUT", "/_users", "", ann)
+    }
+
+    private func set(_ path: String, _ text: String) {
+        site.send(
+            "PUT", "/_node/_local/_config/" + path, JSONValue.string(text).description, ann)
+    }
+
+    /// Has clients sign up, as it is done in CouchDB.
+    private func open() {
+        set("couchdb/users_db_security_editable", "true")
+        let security = #"{"admins":{"roles":["_admin"]},"members":{"names":[],"roles":[]}}"#
+        #expect(site.send("PUT", "/_users/_security", security, ann).status == 200)
+    }
+
+    private func signUp(
+        _ name: String, roles: String = "[]", _ more: String = "", _ query: String = ""
+    ) -> TestAnswer {
+        site.send(
+            "PUT", "/_users/org.couchdb.user:\(name)\(query)",
+            #"{"name":"\#(name)","type":"user","roles":\#(roles),"password":"pw"\#(more)}"#)
+    }
+
+    @Test func `a client signs up where clients may, and then signs in`() throws {
+        open()
+        let answer = signUp("joe")
+        #expect(answer.status == 201 && answer.json["id"] == "org.couchdb.user:joe")
+        let joe = Self.basic("joe:pw")
+        #expect(site.send("GET", "/_session", "", joe).json["userCtx"]?["name"] == "joe")
+        let document = site.send("GET", "/_users/org.couchdb.user:joe", "", joe)
+        #expect(document.status == 200 && document.json["password"] == nil)
+    }
+
+    @Test
+    func
+        `a client without a name leaves no deleted account, and takes no name of another kind of user`()
+    {
+        open()
+        let grave = site.send("PUT", "/_users/org.couchdb.user:zoe", #"{"_deleted":true,"x":1}"#)
+        #expect([401, 403].contains(grave.status))
+        #expect(signUp("ann").status == 409)
+    }
+
+    @Test func `another rule for accounts goes into a document of another name`() {
+        let path = "/_users/_design/_auth"
+        let revision = site.send("GET", path, "", ann).json["_rev"]?.string ?? ""
+        let other = #"{"validate_doc_update":"function () { throw({forbidden: 'no'}); }"}"#
+        #expect(site.send("PUT", "\(path)?rev=\(revision)", other, ann).status == 501)
+        #expect(site.send("GET", path, "", ann).json["_rev"]?.string == revision)
+    }
+
+    @Test func `a session ends by the timeout of now, not by that of its beginning`() throws {
+        set("chttpd_auth/timeout", "100000")
+        let signedIn = site.send(
+            "POST", "/_session", #"{"name":"ann","password":"secret"}"#,
+            ["Content-Type": "application/json"])
+        let cookie = try #require(signedIn.headers["Set-Cookie"]?.prefix { $0 != ";" })
+        let fields: HTTPHeaders = ["Cookie": String(cookie)]
+        #expect(site.send("GET", "/_session", "", fields).json["userCtx"]?["name"] == "ann")
+        set("chttpd_auth/timeout", "600")
+        #expect(site.send("GET", "/_session", "", fields).json["userCtx"]?["name"] != "ann")
+    }
+
+    @Test func `a client signs up for a name that is free, without roles, and for nothing else`()
+        throws
+    {
+        open()
+        #expect(signUp("joe").status == 201)
+        // Nothing is told of the account that is there, whatever revision is named.
+        let revision = site.send("GET", "/_users/org.couchdb.user:joe", "", ann).json["_rev"]?
+            .string
+        #expect(signUp("joe").status == 409)
+        #expect(signUp("joe", "", "?rev=\(revision ?? "")").status == 409)
+        #expect(signUp("max", roles: #"["staff"]"#).status == 403)
+        #expect(signUp("max", roles: #"["_admin"]"#).status == 403)
+        #expect(signUp("max", #","derived_key":"00""#).status == 201)
+        #expect(signUp("eve", "", "?new_edits=false").status != 201)
+        for (method, path) in [
+            ("GET", "org.couchdb.user:joe"), ("DELETE", "org.couchdb.user:joe"), ("GET", ""),
+            ("GET", "_all_docs"), ("GET", "_changes"), ("PUT", "_design/x"), ("PUT", "other"),
+            ("PUT", "org.couchdb.user:joe/attachment"), ("POST", ""), ("POST", "_bulk_docs"),
+        ] {
+            let answer = site.send(method, "/_users/" + path, "{}")
+            #expect(answer.status == 401, "\(method) \(path)")
+        }
+        let long = String(repeating: "x", count: 70_000)
+        #expect(signUp("eve", #","long":"\#(long)""#).status == 413)
+    }
+
+    @Test
+    func `no client signs up unless the configuration and the security of the users let them`()
+        throws
+    {
+        #expect(signUp("joe").status == 401)
+        set("couchdb/users_db_security_editable", "true")
+        #expect(signUp("joe").status == 401)
+        let security = #"{"members":{"names":["ann"]}}"#
+        site.send("PUT", "/_users/_security", security, ann)
+        #expect(signUp("joe").status == 401)
+        open()
+        set("couchdb/users_db_security_editable", "false")
+        #expect(signUp("joe").status == 401)
+        open()
+        set("chttpd/require_valid_user", "true")
+        #expect(signUp("joe").status == 401)
+    }
+
+    @Test func `a sign-up waits its turn as other passwords do, and not among the writers`() {
+        func lane() -> Router.Lane {
+            site.router.lane(
+                ListenerRequest(
+                    RequestHead(
+                        method: "PUT", target: "/_users/org.couchdb.user:joe", headers: [:]),
+                    body: .bytes([])))
+        }
+        if case .writing = lane() {} else { Issue.record("It is not a write.") }
+        open()
+        if case .signingIn = lane() {} else { Issue.record("It is not a sign-in.") }
+    }
+
+    @Test func `the database of users has its design document, whose function nothing runs here`()
+        throws
+    {
+        let design = site.send("GET", "/_users/_design/_auth", "", ann)
+        #expect(design.status == 200 && design.json["language"] == "javascript")
+        #expect(design.json["validate_doc_update"]?.string?.hasPrefix("function") == true)
+        #expect(
+            try site.manager.existingDatabase(named: "_users")?.unrunValidations().isEmpty == true)
+        #expect(
+            site.send("GET", "/_users/_design/_auth", "", Self.basic("ann:wrong")).status == 401)
+    }
+
+    @Test(.enabled(if: ScriptEngine.isHere, ScriptEngine.need))
+    func `the function of the design document has the rules of accounts`() throws {
+        let function =
+            site.send("GET", "/_users/_design/_auth", "", ann)
+            .json["validate_doc_update"] ?? .null
+        let scripts = try ScriptSite(["validate_doc_update": function]) {
+            $0.access = .users(["ann": "secret"])
+        }
+        try scripts.addAnn()
+        func put(_ id: String, _ body: String) -> Int {
+            scripts.site.send("PUT", "/db/" + id, body, Self.basic("ann:secret")).status
+        }
+        #expect(put("a", #"{"type":"user","name":"a","roles":[]}"#) == 403)
+        let id = "org.couchdb.user:a"
+        #expect(put(id, #"{"type":"user","name":"a","roles":["_admin"]}"#) == 403)
+        #expect(put(id, #"{"type":"user","name":"a","roles":[1]}"#) == 403)
+        #expect(put(id, #"{"type":"user","name":"a"}"#) == 403)
+        #expect(put(id, #"{"type":"user","name":"a","roles":["staff"]}"#) == 201)
+    }
+
+    @Test func `the name and password that stand for none sign no user in`() throws {
+        let session = site.send("GET", "/_session", "", ["Authorization": "Basic Xzpf"])
+        #expect(session.status == 200 && session.json["userCtx"]?["name"] == .some(.null))
+        // A page may ask for the dialog of the browser.
+        #expect(site.send("GET", "/_session?basic=true").status == 401)
+        #expect(site.send("GET", "/_session?basic=true", "", ann).status == 200)
+        let broken = site.send("GET", "/_session", "", ["Authorization": "Basic x"])
+        #expect(broken.status == 400)
+        #expect(broken.json["reason"] == "Authorization header has invalid base64 value")
+    }
+
+    @Test func `a right that a user lacks is asked for by 401, and without a dialog`() throws {
+        open()
+        #expect(signUp("joe").status == 201)
+        site.send("PUT", "/db", "", ann)
+        let joe = Self.basic("joe:pw")
+        for (method, path) in [
+            ("GET", "/_all_dbs"), ("PUT", "/other"), ("DELETE", "/db"), ("POST", "/db/_compact"),
+            ("PUT", "/db/_security"), ("PUT", "/db/_design/x"), ("GET", "/_node/_local/_stats"),
+        ] {
+            let answer = site.send(method, path, "{}", joe)
+            #expect(answer.status == 401, "\(method) \(path)")
+            #expect(answer.headers["WWW-Authenticate"] == nil)
+        }
+        site.send("PUT", "/db/_security", #"{"members":{"names":["max"]}}"#, ann)
+        #expect(site.send("GET", "/db", "", joe).status == 403)
+    }
+}
