@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The flags of `socketpair`.
+#define _GNU_SOURCE
 #include "CMicroHTTPD.h"
 
 #include <gnutls/gnutls.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /// Leaves escapes as they are: `a%2Fb` and `a/b` are different names.
 static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
@@ -37,6 +41,15 @@ struct MHD_Daemon *divan_httpd_start(const struct divan_httpd_options *options) 
         MHD_OPTION_NOTIFY_CONNECTION, options->connection, options->context,
         MHD_OPTION_ARRAY, options->key ? tls : none,
         MHD_OPTION_END);
+}
+
+int divan_httpd_wake(struct MHD_Daemon *daemon) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends)) return 0;
+    close(ends[1]);
+    struct sockaddr address = {.sa_family = AF_UNIX};
+    // It closes the other end, also where it does not take it.
+    return MHD_add_connection(daemon, ends[0], &address, sizeof address) == MHD_YES;
 }
 
 int divan_httpd_socket(struct MHD_Connection *connection) {

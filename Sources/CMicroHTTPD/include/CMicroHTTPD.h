@@ -35,6 +35,9 @@ struct divan_httpd_options {
 /// are handed over as they came. NULL on failure.
 struct MHD_Daemon *divan_httpd_start(const struct divan_httpd_options *options);
 
+/// Has the daemon's thread see a new connection, which its other end has closed already. 0 on failure.
+int divan_httpd_wake(struct MHD_Daemon *daemon);
+
 /// The socket of a connection; -1 if it has none.
 int divan_httpd_socket(struct MHD_Connection *connection);
 

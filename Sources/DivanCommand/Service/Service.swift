@@ -152,7 +152,9 @@ final class Service {
         try new.start(on: try socket?.duplicated(), succeeding: former)
         try invocation.log.follow(arguments)
         (listener, invocation) = (new, next)
-        // Meanwhile the service hears of the next signal.
+        // By the time that the service manager is told, no connection comes to the former one. Its requests end while the
+        // service hears of the next signal.
+        former.stopAccepting()
         DispatchQueue.global().async(group: finishing) { former.stop(finishing: Self.grace) }
     }
 

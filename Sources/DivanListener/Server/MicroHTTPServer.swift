@@ -82,7 +82,6 @@ final class MicroHTTPServer: HTTPServer {
     private let state: Mutex<State>
     private let stops = Atomic(false)
     private let finishes = Atomic(false)
-    private let listening: ListeningSocket
     /// The listening socket that the library has given back; -1 while it has it. It is closed when the library has stopped.
     private let returned = Atomic<Int32>(-1)
     /// The most connections: some of the process's descriptors are left for databases, and for bodies and answers in files.
@@ -110,7 +109,6 @@ final class MicroHTTPServer: HTTPServer {
         state = Mutex(State(most: mostConnections))
         isSecure = tls != nil
         port = socket.port
-        listening = socket
         readers = WorkerPool("divan.listener.readers", width: limits.workers)
         // Hundreds of feeds have something to tell at the same moment.
         feeders = WorkerPool("divan.listener.feeders", width: max(2, Self.processors / 2))
@@ -252,11 +250,28 @@ final class MicroHTTPServer: HTTPServer {
     func stopAccepting() {
         guard state.withLock({ $0.daemon != nil }) else { return }
         finishes.store(true, ordering: .sequentiallyConsistent)
-        // The library's thread stops accepting when it sees a new connection; another server of the socket may get one.
-        _ = poll(every: .milliseconds(1), growingTo: .milliseconds(20), for: .seconds(1)) {
+        // The library's thread stops accepting when it sees a new connection. It is handed one, since another server of the
+        // socket may take all that clients make.
+        let hasStopped = poll(
+            every: .milliseconds(1), growingTo: .milliseconds(20), for: Self.patience
+        ) {
             if hasReturned { return true }
-            listening.knock()
+            wake()
             return false
+        }
+        guard !hasStopped else { return }
+        Log.listener.warning("The listener's server does not stop accepting connections.")
+    }
+
+    /// How long the library's thread may take to see a connection, on a machine that has other things to do.
+    private static let patience = Duration.seconds(10)
+
+    /// Has the library's thread see a new connection.
+    private func wake() {
+        state.withLock { state in
+            // SAFETY: a daemon that is stopped is not there. The library's thread, which it hands the connection to, asks for
+            // the lock, not this one.
+            if let daemon = state.daemon { _ = unsafe divan_httpd_wake(daemon.pointer) }
         }
     }
 

@@ -101,25 +101,6 @@ package struct ListeningSocket: Sendable {
         return try ListeningSocket(bound: copy)
     }
 
-    /// Makes a connection to the socket and closes it, which wakes the server that accepts it.
-    package func knock() {
-        var address = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        // SAFETY: the storage is large enough for any family and lives through all calls.
-        unsafe withUnsafeMutablePointer(to: &address) { storage in
-            unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                guard unsafe getsockname(descriptor, address, &length) == 0 else { return }
-                let end = unsafe socket(
-                    Int32(address.pointee.sa_family),
-                    Int32(clamping: SOCK_STREAM.rawValue) | Int32(clamping: SOCK_CLOEXEC.rawValue)
-                        | Int32(clamping: SOCK_NONBLOCK.rawValue), 0)
-                guard end >= 0 else { return }
-                _ = unsafe connect(end, address, length)
-                Descriptors.close(end)
-            }
-        }
-    }
-
     /// Has the system refuse connections, under all descriptors of the socket.
     package func refuse() { _ = shutdown(descriptor, Int32(clamping: SHUT_RDWR)) }
 

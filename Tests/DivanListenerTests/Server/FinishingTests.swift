@@ -104,6 +104,30 @@ import Testing
         #expect(try !served.database.contains("never"))
     }
 
+    @Test func `a listener that stops accepting answers no connection that is made later`() throws {
+        var options = ListenerOptions()
+        options.access = .everybodyOnLoopback
+        options.responseHeaders = ["X-Listener": "0"]
+        var former = Listener(served.site.manager, options)
+        let socket = try former.boundSocket()
+        defer { socket.close() }
+        try former.start(on: try socket.duplicated())
+        for number in 1...20 {
+            options.responseHeaders = ["X-Listener": "\(number)"]
+            let next = Listener(served.site.manager, options)
+            try next.start(on: try socket.duplicated(), succeeding: former)
+            former.stopAccepting()
+            for _ in 0..<10 {
+                let client = try RawClient(port: socket.port)
+                client.request("GET", "/")
+                #expect(client.answer()?.header.contains("X-Listener: \(number)\r\n") == true)
+            }
+            former.stop(finishing: .seconds(60))
+            former = next
+        }
+        former.stop()
+    }
+
     @Test func `a listener takes the socket of another, and no client is refused`() async throws {
         var options = ListenerOptions()
         options.access = .everybodyOnLoopback
