@@ -8,7 +8,8 @@
 /// let runtime = JavaScriptRuntime(limits: limits)
 /// ```
 public struct JavaScriptLimits: Sendable {
-    /// How long a command may take; 5 seconds, as in CouchDB. A script that takes longer is ended with its process.
+    /// How long a command may take; 5 seconds, as in CouchDB. A script that takes longer is ended with its process. The start
+    /// of a process does not count.
     public var time: Duration = .seconds(5)
     /// How many bytes a process may take beyond what its engine takes; 64 MB, as in CouchDB.
     ///

@@ -75,8 +75,14 @@ public final class JavaScriptRuntime: ScriptRuntime, ScriptProcesses {
     ///
     /// - Throws: ``ScriptError`` with code `unavailable` when the program or the library is not here.
     public func verify() throws(ScriptError) {
+        _ = try start()
+    }
+
+    /// Starts a process and waits until it runs, which is not the time of any script.
+    private func start() throws(ScriptError) -> JavaScriptWorker {
         let worker = try JavaScriptWorker(program: path, limits: limits)
         _ = try worker.ask(Array(#"["reset",{}]"#.utf8))
+        return worker
     }
 
     /// Ends the processes that are idle; those that are busy end when their scripts do. Callers that wait get an error.
@@ -129,7 +135,7 @@ public final class JavaScriptRuntime: ScriptRuntime, ScriptProcesses {
             case .start(let victim):
                 victim?.end()
                 do throws(ScriptError) {
-                    let worker = try JavaScriptWorker(program: path, limits: limits)
+                    let worker = try start()
                     for command in program.commands { _ = try worker.ask(command) }
                     return worker
                 } catch {

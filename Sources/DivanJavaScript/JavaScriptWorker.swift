@@ -20,6 +20,9 @@ internal import Synchronization
 package final class JavaScriptWorker: ScriptProcess {
     /// How often memory is looked at. A script allocates some 50 MB in this time.
     private static let watch = Duration.milliseconds(20)
+    /// How long the process may take to start, beside the time of the first command, on a machine that has other things to
+    /// do.
+    private static let patience = Duration.seconds(60)
 
     private struct State {
         var unread: [UInt8] = []
@@ -29,6 +32,8 @@ package final class JavaScriptWorker: ScriptProcess {
         var looked = 0
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         var lookedAt = ContinuousClock.now
+        /// Whether the process has said something, and so has started.
+        var hasSpoken = false
         var isOver = false
 
         /// Takes the next line, without its end; nil when it is not whole yet.
@@ -108,7 +113,8 @@ package final class JavaScriptWorker: ScriptProcess {
     private func converse(
         _ lines: [UInt8], _ count: Int, _ state: inout State
     ) throws(ScriptError) -> [ScriptAnswer] {
-        var deadline = ContinuousClock.now + limits.time
+        var deadline =
+            ContinuousClock.now + limits.time + (state.hasSpoken ? .zero : Self.patience)
         var answers: [ScriptAnswer] = []
         var answer = ScriptAnswer()
         var sent = 0
@@ -116,6 +122,7 @@ package final class JavaScriptWorker: ScriptProcess {
         while true {
             let known = answers.count
             while let text = state.nextLine() {
+                state.hasSpoken = true
                 guard try answer.take(text) else { continue }
                 answers.append(answer)
                 if answers.count == count { return answers }

@@ -58,7 +58,7 @@ struct RuntimeTests {
 
     @Test func `a worker that stops is killed at the deadline`() throws {
         var limits = JavaScriptLimits()
-        limits.time = .seconds(3)
+        limits.time = .seconds(10)
         let worker = try Worker(limits)
         try worker.ask(#"["reset"]"#)
         kill(worker.worker.processNumber, SIGSTOP)
@@ -144,6 +144,12 @@ struct RuntimeTests {
         }
         for thread in threads { thread.wait() }
         #expect(runtime.processCount <= 6)
+    }
+
+    @Test func `the start of a process is not the time of a script`() throws {
+        var limits = JavaScriptLimits()
+        limits.time = .zero
+        try JavaScriptRuntime(program: Engine.program, limits: limits).verify()
     }
 
     @Test func `without the program scripts are unavailable`() {
