@@ -15,7 +15,8 @@ struct DesignDocumentsTests {
     init() throws {
         database = try Database.inMemory(named: "db")
         var limits = JavaScriptLimits()
-        limits.time = .seconds(2)
+        // On a busy machine a function that does end may take seconds.
+        limits.time = .seconds(5)
         runtime = JavaScriptRuntime(program: Engine.program, limits: limits)
         database.designDocuments.enable(runtime)
     }

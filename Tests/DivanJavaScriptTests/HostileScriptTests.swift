@@ -9,16 +9,17 @@ import Testing
 /// Scripts that mean harm: each ends within its limit, and the next command is answered.
 @Suite(.enabled(if: Engine.isHere, Engine.need), .serialized, .timeLimit(.minutes(5)))
 struct HostileScriptTests {
-    /// The limits of the tests: a second, and the default memory.
+    /// The limits of the tests: two seconds, and the default memory.
     private static var limits: JavaScriptLimits {
         var limits = JavaScriptLimits()
-        limits.time = .seconds(1)
+        limits.time = .seconds(2)
         limits.answer = 8 << 20
         return limits
     }
 
-    /// How long after a limit a script has ended; the slowest sanitizer needs more.
-    private static var grace: Duration { Sanitizer.isOn ? .seconds(5) : .milliseconds(100) }
+    /// How long after a limit a script has ended, on a busy machine; the slowest sanitizer needs more. The last resort of
+    /// the process itself would take longer.
+    private static var grace: Duration { Sanitizer.isOn ? .seconds(5) : .seconds(2) }
 
     /// Maps a document by a function, and returns the error, the answer, and the time.
     private func map(
@@ -39,9 +40,13 @@ struct HostileScriptTests {
     }
 
     /// Checks that the same program, and another one, are served after a script that did harm.
-    private func checkService(_ runtime: JavaScriptRuntime) throws {
-        let next = try map("function(doc) { emit(doc._id, 1) }", by: runtime)
-        #expect(next.answer.map { String(decoding: $0.line, as: UTF8.self) } == #"[[["a",1]]]"#)
+    private func checkService(_ runtime: JavaScriptRuntime) {
+        // On a busy machine a script that does end may run out of its time, too, and is asked again.
+        eventually {
+            let next = try? map("function(doc) { emit(doc._id, 1) }", by: runtime)
+            let line = next?.answer.map { String(decoding: $0.line, as: UTF8.self) }
+            return line == #"[[["a",1]]]"#
+        }
     }
 
     @Test(arguments: [
@@ -61,8 +66,9 @@ struct HostileScriptTests {
         #expect(result.error?.code == .timeLimit)
         #expect(result.error?.name == "os_process_error")
         #expect(
-            result.time >= .seconds(1) && result.time < .seconds(1) + Self.grace, "\(result.time)")
-        try checkService(runtime)
+            result.time >= Self.limits.time && result.time < Self.limits.time + Self.grace,
+            "\(result.time)")
+        checkService(runtime)
     }
 
     @Test(arguments: [
@@ -80,7 +86,7 @@ struct HostileScriptTests {
     ])
     func `a script that takes all memory ends, and memory returns`(source: String) throws {
         var limits = Self.limits
-        limits.time = .seconds(20)
+        limits.time = .seconds(120)
         let runtime = JavaScriptRuntime(program: Engine.program, limits: limits)
         let result = try map(source, by: runtime)
         // Either the engine throws, which is logged, or the process ends.
@@ -90,7 +96,7 @@ struct HostileScriptTests {
         } else {
             #expect(result.error?.code == .memoryLimit)
         }
-        try checkService(runtime)
+        checkService(runtime)
     }
 
     @Test(arguments: [
@@ -104,21 +110,21 @@ struct HostileScriptTests {
         let result = try map(source, by: runtime)
         let answer = result.answer.map { String(decoding: $0.line, as: UTF8.self) }
         #expect(answer == "[[]]" || [.memoryLimit, .timeLimit].contains(result.error?.code))
-        try checkService(runtime)
+        checkService(runtime)
     }
 
     @Test func `an output without an end is cut off`() throws {
         var limits = Self.limits
         limits.memory = 256 << 20
         limits.answer = 1 << 20
-        limits.time = .seconds(20)
+        limits.time = .seconds(120)
         let runtime = JavaScriptRuntime(program: Engine.program, limits: limits)
         for source in [
             "function(doc) { emit('x'.repeat(1 << 22), 1) }",
             "function(doc) { for (var i = 0; i < 40000; i++) log('x'.repeat(100)) }",
         ] {
             #expect(try map(source, by: runtime).error?.code == .answerLimit)
-            try checkService(runtime)
+            checkService(runtime)
         }
     }
 
@@ -140,7 +146,7 @@ struct HostileScriptTests {
                 #expect([.script, .memoryLimit, .timeLimit].contains(error.code))
                 #expect(error.reason.utf8.count < 10_000)
             }
-            try checkService(runtime)
+            checkService(runtime)
         }
     }
 

@@ -257,7 +257,7 @@ import Testing
             """#
         // As a replication might bring it: "design put" refuses the name of that reduce.
         try tool.run("put", "db", "_design/bad", input: text)
-        let result = try tool.run("design", "check", "db", "bad", "ann", "--javascript-time", "1")
+        let result = try tool.run("design", "check", "db", "bad", "ann", "--javascript-time", "5")
         #expect(result.status == ExitCode.problemsFound.rawValue)
         #expect(result.err.contains("3 functions"), "\(result.err)")
         #expect(result.out.contains("views/a  does not run (compilation_error)"), "\(result.out)")

@@ -48,7 +48,7 @@ import Testing
     @Test(.enabled(if: Scripts.run, Scripts.need))
     func `functions of design documents run unless they are turned off`() throws {
         for options in [
-            [], ["--javascript", "on", "--javascript-time", "2", "--javascript-memory", "32"],
+            [], ["--javascript", "on", "--javascript-time", "60", "--javascript-memory", "32"],
             ["--javascript-processes", "1", "--javascript-jit"],
         ] {
             try? FileManager.default.removeItem(atPath: tool.path("data"))

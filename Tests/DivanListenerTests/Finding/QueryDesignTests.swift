@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Divan
 import DivanJSON
 import DivanTestSupport
@@ -72,10 +73,17 @@ import Testing
         #expect(indexes().isEmpty)
     }
 
-    @Test func `a design document that a replication brings makes an index`() throws {
+    @Test func `a design document that a replication brings makes an index`() async throws {
         site.send("POST", "/db/_index", Self.byAge)
         site.send("PUT", "/copy")
-        let answer = site.send("POST", "/_replicate", #"{"source":"db","target":"copy"}"#)
+        // From a thread that may wait, since the work of a replication is done on those of tasks.
+        let answer: TestAnswer = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    returning: site.send(
+                        "POST", "/_replicate", #"{"source":"db","target":"copy"}"#))
+            }
+        }
         #expect(answer.json["ok"] == true)
         #expect(indexes("copy") == indexes("db"))
         let found = site.send("POST", "/copy/_find", #"{"selector":{"age":{"$gt":25}}}"#)

@@ -4,6 +4,7 @@ import Divan
 import DivanHTTP
 import DivanJSON
 import DivanJavaScript
+import DivanTestSupport
 import Testing
 
 @testable import DivanListener
@@ -228,7 +229,7 @@ struct ShowTests {
 
     @Test func `a show that loops is ended, and the next one runs`() throws {
         var limits = JavaScriptLimits()
-        limits.time = .milliseconds(300)
+        limits.time = .seconds(1)
         let site = try ScriptSite(
             [
                 "shows": [
@@ -239,7 +240,8 @@ struct ShowTests {
         let answer = site.get("_show/loop")
         #expect(answer.status == 500)
         #expect(answer.json["error"] == "os_process_error")
-        #expect(site.get("_show/s").text == "x")
+        // On a busy machine a function that does end may run out of its time, too, and is asked again.
+        eventually { site.get("_show/s").text == "x" }
     }
 
     @Test func `HEAD runs the function as GET does`() throws {

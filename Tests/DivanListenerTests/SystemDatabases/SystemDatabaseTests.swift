@@ -302,7 +302,7 @@ import Testing
         producer.whenReady { woken.signal() }
         while case .bytes = try producer.next() {}
         site.send("PUT", "/new")
-        #expect(woken.wait(timeout: .now() + 60) == .success)
+        #expect(woken.wait(timeout: .now() + 600) == .success)
         guard case .bytes(let bytes) = try producer.next() else {
             Issue.record("It says nothing.")
             return
