@@ -51,12 +51,11 @@ extension ModelEditor {
 
     /// Makes an automatic save due, unless one is; calls it off where there is nothing to save.
     func scheduleAutosave() {
-        let held = held
         if held.followsDocument {
             cancelAutosave()
             noteAutosave(failure: nil)
-            return
         }
+        // What was called off may have been due for an edit that another thread has made since.
         guard held.isEdited, !database.isClosed else { return }
         autosaving.withLock { state in
             guard state.isOn, state.due == nil else { return }
