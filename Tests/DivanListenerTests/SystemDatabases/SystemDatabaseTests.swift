@@ -199,6 +199,10 @@ import Testing
             await eventually { site.send("GET", "/target/d\(number)").status == 200 }
         }
         #expect(site.send("GET", "/_scheduler/jobs").json["total_rows"] == 1)
+        // It is noted as running by the thread that has started it.
+        await eventually {
+            site.send("GET", "/_scheduler/docs/_replicator/r").json["state"] == "running"
+        }
         let one = site.send("GET", "/_scheduler/docs/_replicator/r").json
         #expect(one["state"] == "running" && one["source"] == "source")
         #expect(site.send("GET", "/_active_tasks").json[0]?["doc_id"] == "r")
