@@ -18,7 +18,11 @@ package import DivanModel
 ///
 /// So whatever one side has lost, by a restored backup, a crash between the two writes, or another
 /// copy of the database pushing in between, what both still know is true, and without a common
-/// session the replication begins at the beginning.
+/// session the replication begins at the beginning. A restored or copied database gives sequences out
+/// anew that the other life has given out, too; but the sessions that it has are of the time before.
+///
+/// Of one run the newest entries are kept, and of the older ones fewer the older they are, so that a backup of some time ago
+/// has one of about as long before that in common with a run that went on ever since.
 ///
 /// ## Invariants
 ///
@@ -27,13 +31,15 @@ package import DivanModel
 ///
 /// 1. A checkpoint is written only when every revision up to its sequence is safe in the target.
 /// 2. It is written to the local database first, and synced, then to the remote one.
-/// 3. An entry also names the local database's *incarnation*, which is another one after a restore or
-///    a copy. An entry of another life counts for nothing: its sequences may have been used twice.
+/// 3. Each saving has a session of its own, and the local document is part of the local database. So a session that stands
+///    there was saved when the database was what it is up to that sequence, in whatever life.
 package struct Checkpoint: Sendable, Equatable {
     /// How many entries are kept.
     package static let historyLimit = 50
-    /// How many entries of one run are kept: enough for any order of crashes within it.
-    static let entriesPerRun = 5
+    /// How many of the newest entries of one run are kept: enough for any order of crashes within it.
+    static let newestOfRun = 5
+    /// How many of one run are kept at most.
+    static let entriesPerRun = 35
 
     /// One saving.
     package struct Entry: Sendable, Equatable {
@@ -43,7 +49,7 @@ package struct Checkpoint: Sendable, Equatable {
         @ByBytes package var runID: String
         /// How far everything was safe.
         package var sequence: RemoteSequence
-        /// The life of the local database.
+        /// The life of the local database; for people.
         @ByBytes package var incarnation: String
         /// Milliseconds since 1970, of which the document keeps the seconds; for people.
         package var time: Int64
@@ -101,16 +107,54 @@ package struct Checkpoint: Sendable, Equatable {
     package func adding(_ entry: Entry) -> Checkpoint {
         var checkpoint = self
         checkpoint.history.insert(entry, at: 0)
-        var ofThisRun = 0
-        checkpoint.history.removeAll { old in
-            guard old.runID.hasSameBytes(as: entry.runID) else { return false }
-            ofThisRun += 1
-            return ofThisRun > Self.entriesPerRun
-        }
+        checkpoint.thin(runID: entry.runID, at: entry.time)
         if checkpoint.history.count > Self.historyLimit {
             checkpoint.history.removeLast(checkpoint.history.count - Self.historyLimit)
         }
         return checkpoint
+    }
+
+    /// Keeps of a run's older entries only such that are at least about twice as old as the next newer one, and its first one.
+    private mutating func thin(runID: String, at now: Int64) {
+        let places = history.indices.filter { history[$0].runID.hasSameBytes(as: runID) }
+        func age(_ place: Int) -> Int64 { max(0, now.subtractingSaturated(history[place].time)) }
+        var surplus: Set<Int> = []
+        var newer = places.first ?? 0
+        for (number, place) in places.enumerated() {
+            let isOfNewest = number < Self.newestOfRun
+            let isFirst = number == places.count - 1
+            let older = isFirst ? place : places[number + 1]
+            // Its older neighbour alone is near enough to the newer one.
+            if !isOfNewest, !isFirst, age(older) / 2 <= age(newer) {
+                surplus.insert(place)
+            } else {
+                newer = place
+            }
+        }
+        let rest = places.filter { !surplus.contains($0) }
+        surplus.formUnion(rest.dropFirst(Self.entriesPerRun))
+        history = history.indices.filter { !surplus.contains($0) }.map { history[$0] }
+    }
+
+    /// The same entries, and those that another database with this checkpoint has saved.
+    func joined(by other: Checkpoint) -> Checkpoint {
+        var joined = self
+        let runs = NameSet(history.map(\.runID))
+        joined.history += other.history.filter { !runs.contains($0.runID) }
+        joined.history = Array(joined.history.prefix(Self.historyLimit))
+        return joined
+    }
+
+    /// The entries up to one of them.
+    func upTo(_ entry: Entry) -> Checkpoint {
+        var rest = self
+        rest.history = Array(history.drop { !$0.sessionID.hasSameBytes(as: entry.sessionID) })
+        return rest
+    }
+
+    /// Whether a session is among its entries.
+    func knows(_ sessionID: String) -> Bool {
+        history.contains { $0.sessionID.hasSameBytes(as: sessionID) }
     }
 
     /// Stops the program where more entries are kept than may be, of a checkpoint that Divan has made; for tests.
@@ -127,26 +171,22 @@ package struct Checkpoint: Sendable, Equatable {
     /// - Parameters:
     ///   - local: The local database's checkpoint.
     ///   - remote: The other end's.
-    ///   - incarnation: The local database's present life.
     ///   - lastSequence: The local database's last sequence when it is the source; nil when it is not.
     /// - Returns: nil for the beginning.
     package static func common(
-        local: Checkpoint?, remote: Checkpoint?, incarnation: String,
-        lastSequence: SequenceNumber? = nil
+        local: Checkpoint?, remote: Checkpoint?, lastSequence: SequenceNumber? = nil
     ) -> RemoteSequence? {
-        commonEntry(
-            local: local, remote: remote, incarnation: incarnation, lastSequence: lastSequence)?
-            .sequence
+        commonEntry(local: local, remote: remote, lastSequence: lastSequence)?.sequence
     }
 
-    /// The newest saving that both ends know; see `common(local:remote:incarnation:lastSequence:)`.
+    /// The newest saving that both ends know; see `common(local:remote:lastSequence:)`.
     static func commonEntry(
-        local: Checkpoint?, remote: Checkpoint?, incarnation: String, lastSequence: SequenceNumber?
+        local: Checkpoint?, remote: Checkpoint?, lastSequence: SequenceNumber?
     ) -> Entry? {
         guard let local, let remote else { return nil }
         // The newest of a session counts, which comes first.
         let sessions = NameMap(remote.history.reversed().map { ($0.sessionID, $0.sequence) })
-        for entry in local.history where entry.incarnation.hasSameBytes(as: incarnation) {
+        for entry in local.history {
             guard let sequence = sessions[entry.sessionID], sequence == entry.sequence else {
                 continue
             }
@@ -155,10 +195,5 @@ package struct Checkpoint: Sendable, Equatable {
             return entry
         }
         return nil
-    }
-
-    /// The newest saving in a life of the local database.
-    func newest(in incarnation: String) -> Entry? {
-        history.first { $0.incarnation.hasSameBytes(as: incarnation) }
     }
 }

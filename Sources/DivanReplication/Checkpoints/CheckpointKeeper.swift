@@ -32,6 +32,9 @@ package actor CheckpointKeeper {
     private var localSession: String?
     private var remoteRevision: String?
     private var isKept: Bool
+    /// The newest session that the other end is known to have, and when it was seen there.
+    private var remoteSession: String?
+    private var seen = ContinuousClock.now
 
     /// Makes a keeper for one run.
     ///
@@ -88,10 +91,10 @@ package actor CheckpointKeeper {
         guard !resetting else { return nil }
         let last = isPush ? try await local.information().updateSequence?.number : nil
         let common = Checkpoint.commonEntry(
-            local: mine?.checkpoint, remote: theirs?.checkpoint, incarnation: incarnation,
-            lastSequence: last)
-        // Entries above the common one tell of what one side has lost; they go with the next saving.
-        if common != nil { checkpoint = mine?.checkpoint ?? Checkpoint() }
+            local: mine?.checkpoint, remote: theirs?.checkpoint, lastSequence: last)
+        // Entries above the common one tell of what one side has lost, and must not be believed once both have them again.
+        checkpoint = common.flatMap { mine?.checkpoint.upTo($0) } ?? Checkpoint()
+        noteRemote(common?.sessionID)
         let start = try await other(furtherThan: common, last) ?? common
         if let start {
             Log.replication.verbose(
@@ -105,11 +108,11 @@ package actor CheckpointKeeper {
         -> Checkpoint.Entry?
     {
         guard let otherID, let mine = try await local.checkpoint(otherID)?.checkpoint,
-            mine.newest(in: incarnation)?.isFurther(than: entry) ?? false
+            mine.history.first?.isFurther(than: entry) ?? false
         else { return nil }
         let common = Checkpoint.commonEntry(
             local: mine, remote: try await remote.checkpoint(otherID)?.checkpoint,
-            incarnation: incarnation, lastSequence: last)
+            lastSequence: last)
         return common.flatMap { $0.isFurther(than: entry) ? $0 : nil }
     }
 
@@ -142,12 +145,38 @@ package actor CheckpointKeeper {
     /// With these a server says that it takes no checkpoint.
     private static let refusals = [401, 403, 405, 501]
 
+    /// For so long the other end is believed to have kept what was saved there.
+    private static let belief = Duration.seconds(2)
+
+    private func noteRemote(_ session: String?) {
+        remoteSession = session
+        seen = .now
+    }
+
+    /// What the other end has now.
+    ///
+    /// - Throws: `ReplicationError` when it has lost what was saved there: it was made anew, or restored from a backup. The
+    ///   next run then compares what came after the newest session that both still have.
+    private func current() async throws -> Checkpoint? {
+        let stored = try await remote.checkpoint(id)
+        remoteRevision = stored?.revision
+        if let remoteSession, !(stored?.checkpoint.knows(remoteSession) ?? false) {
+            throw ReplicationError(
+                .server,
+                "'\(remote.name)' has lost the checkpoint that was saved there, so what it lacks is compared again.",
+                isTransient: true)
+        }
+        seen = .now
+        return stored?.checkpoint
+    }
+
     /// Saves that everything up to a sequence is safe, and what this run has counted up to it.
     package func save(_ sequence: RemoteSequence, _ counts: RevisionCounts = RevisionCounts())
         async throws
     {
         if isPush { try await remote.ensureDurable() }
         guard isKept else { return }
+        if seen.duration(to: .now) > Self.belief { _ = try await current() }
         let new = try await base().adding(
             Checkpoint.Entry(
                 sessionID: ContentNames.random(), runID: runID, sequence: sequence,
@@ -170,9 +199,11 @@ package actor CheckpointKeeper {
                 return
             }
             guard error.status == 409 else { throw error }
-            // Another copy of this database, or an answer that was lost: read it and write over it.
-            remoteRevision = try await remote.checkpoint(id)?.revision
-            remoteRevision = try await remote.write(new, id, revision: remoteRevision)
+            // Another copy of this database has saved, or an answer was lost.
+            let theirs = try await current() ?? Checkpoint()
+            remoteRevision = try await remote.write(
+                new.joined(by: theirs), id, revision: remoteRevision)
         }
+        noteRemote(localSession)
     }
 }

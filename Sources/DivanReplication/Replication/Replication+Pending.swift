@@ -41,13 +41,22 @@ extension Replication {
         try await pendingDocumentIDs().contains(id)
     }
 
-    /// How far everything is safe: what the run knows, else what the last one noted in this life.
+    /// How many changes of the database lie behind those that are known to be safe at the other end; of a pull none.
+    ///
+    /// It costs little, and counts also what the filter leaves out, or what the other end has by another way.
+    package func pendingChangeCount() async throws -> Int {
+        guard direction == .push else { return 0 }
+        let since = try await start(of: LocalPeer(database))?.value.uint64 ?? 0
+        return Int(clamping: try database.lastSequence.subtractingSaturated(since))
+    }
+
+    /// How far everything is safe: what the run knows, else what the last one noted.
     private func start(of peer: LocalPeer) async throws -> RemoteSequence? {
         if let safe = report.safe { return safe }
         var newest: Checkpoint.Entry?
         for isContinuous in [true, false] {
             let id = Ends.id(self, isContinuous: isContinuous)
-            let entry = try await peer.checkpoint(id)?.checkpoint.newest(in: database.incarnation)
+            let entry = try await peer.checkpoint(id)?.checkpoint.history.first
             if let entry, entry.isFurther(than: newest) { newest = entry }
         }
         return newest?.sequence

@@ -311,7 +311,38 @@ import Testing
         }
     }
 
-    @Test func `a checkpoint that was written meanwhile is written over`() async throws {
+    @Test func `what another copy of the database has saved meanwhile stays beside a checkpoint`()
+        async throws
+    {
+        let (keeper, id, peer) = try await savedCheckpoint()
+        var theirs = try #require(try there.localDocument("_local/\(id.text)"))
+        let entry: JSONValue = ["session_id": "theirs", "recorded_seq": 1, "run": "other"]
+        theirs["history"] = .array([entry] + (theirs["history"]?.array ?? []))
+        theirs["_rev"] = "0-9"
+        try there.putLocalDocument("_local/\(id.text)", theirs)
+        try await keeper.save(RemoteSequence(2))
+        let history = try #require(try await peer.checkpoint(id)?.checkpoint.history)
+        #expect(history.count == 3)
+        #expect(history.contains { $0.sessionID == "theirs" })
+    }
+
+    @Test func `a run ends when the other end has lost what was saved there`() async throws {
+        let (keeper, id, peer) = try await savedCheckpoint()
+        try there.putLocalDocument("_local/\(id.text)", ["_rev": "0-9"])
+        let error = await #expect(throws: ReplicationError.self) {
+            try await keeper.save(RemoteSequence(2))
+        }
+        #expect(error?.isTransient == true)
+        // The next run begins at the beginning, and does not vouch for what the first one had brought.
+        let next = CheckpointKeeper(
+            id, local: LocalPeer(here), remote: peer, isPush: true, incarnation: "L")
+        #expect(try await next.load() == nil)
+        try await next.save(RemoteSequence(1))
+        #expect(try await peer.checkpoint(id)?.checkpoint.history.count == 1)
+    }
+
+    /// A run that has saved once.
+    private func savedCheckpoint() async throws -> (CheckpointKeeper, ReplicationID, HTTPPeer) {
         try fill(here)
         _ = try await replicate(isPush: true)
         let peer = HTTPPeer(server, for: here)
@@ -320,9 +351,7 @@ import Testing
             id, local: LocalPeer(here), remote: peer, isPush: true, incarnation: "L")
         _ = try await keeper.load()
         try await keeper.save(RemoteSequence(1))
-        try there.putLocalDocument("_local/\(id.text)", ["_rev": "0-9"])
-        try await keeper.save(RemoteSequence(2))
-        #expect(try await peer.checkpoint(id)?.checkpoint.history.count == 2)
+        return (keeper, id, peer)
     }
 
     @Test func `a database that is missing is found so, and made when asked`() async throws {
