@@ -184,7 +184,9 @@ let package = Package(
         .executableTarget(
             name: "DivanCommand",
             dependencies: [
-                "DivanPeers", "DivanListener", "DivanJavaScript", "Divan", "DivanHTTP", "DivanLMDB",
+                "DivanPeers", "DivanListener", "DivanJavaScript", "DivanReplication", "Divan",
+                "DivanHTTP",
+                "DivanLMDB",
                 "DivanModel",
                 "DivanJSON",
                 "DivanStorage", "DivanSystem", "CBuildInformation",

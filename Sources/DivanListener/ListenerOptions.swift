@@ -82,6 +82,8 @@ public struct ListenerOptions: Sendable {
     /// Whether places in changes feeds are numbers, for clients of Couchbase Lite 1.x, instead of the opaque texts of CouchDB.
     /// Both are read in any case.
     public var numberSequences = false
+    /// The server with which databases are kept in step; nil for none.
+    public var hub: ListenerHub?
     /// The certificate, to serve HTTPS; nil for HTTP.
     public var tls: ListenerTLS?
     /// The certificates that clients are asked for over TLS; nil to ask for none.

@@ -9,7 +9,7 @@ enum CommandTable {
         .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .view,
         .design, .search, .index, .compact, .verify, .salvage, .backup, .install, .convert, .rekey,
         .replicate, .sync, .serve,
-        .users, .pair, .peers, .nearby, .inspect, .completions, .manual,
+        .edge, .users, .pair, .peers, .nearby, .inspect, .completions, .manual,
     ]
 
     static func command(named name: String) -> Command? {

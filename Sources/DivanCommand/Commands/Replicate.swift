@@ -71,20 +71,25 @@ extension Command {
 
 /// The options that both commands have.
 enum ReplicationOptions {
-    static let schema: [OptionSchema] = [
-        .flag("continuous", "c", "Go on as changes come, until Control-C."),
-        .value(
-            "patience", nil, "SECONDS",
-            "Give up when another try would begin later than that after the first failure; 300 is the default."
-        ),
-        .flag("create-target", nil, "Make the target behind a URL when it is missing."),
-        .value("filter", nil, "NAME", "Only what a filter of the server lets through."),
-        .value(
-            "param", nil, "KEY=JSON", "A parameter of the filter; may be given again.",
-            repeats: true),
-        .value("doc", nil, "ID", "Only this document; may be given again.", repeats: true),
-        .value("channel", nil, "NAME", "Only a channel of a Sync Gateway.", repeats: true),
-        .value("header", nil, "NAME: VALUE", "A field for each HTTP request.", repeats: true),
+    static let schema: [OptionSchema] =
+        [
+            .flag("continuous", "c", "Go on as changes come, until Control-C."),
+            .value(
+                "patience", nil, "SECONDS",
+                "Give up when another try would begin later than that after the first failure; 300 is the default."
+            ),
+            .flag("create-target", nil, "Make the target behind a URL when it is missing."),
+            .value("filter", nil, "NAME", "Only what a filter of the server lets through."),
+            .value(
+                "param", nil, "KEY=JSON", "A parameter of the filter; may be given again.",
+                repeats: true),
+            .value("doc", nil, "ID", "Only this document; may be given again.", repeats: true),
+            .value("channel", nil, "NAME", "Only a channel of a Sync Gateway.", repeats: true),
+            .value("header", nil, "NAME: VALUE", "A field for each HTTP request.", repeats: true),
+        ] + trust
+
+    /// How a server behind https:// is trusted.
+    static let trust: [OptionSchema] = [
         .value(
             "pin", nil, "SHA256",
             "Trust the server whose certificate has this fingerprint, and no other; may be given again.",
@@ -138,10 +143,13 @@ enum ReplicationOptions {
     }
 
     /// Which servers to trust; nil when no option says so.
-    private static func trust(_ invocation: Invocation) throws -> TrustPolicy? {
+    ///
+    /// - Parameter prefix: What stands before `pin` and `ca` in the names of the options.
+    static func trust(_ invocation: Invocation, prefix: String = "") throws -> TrustPolicy? {
         let arguments = invocation.arguments
-        let pins = arguments.strings("pin")
-        switch (pins.isEmpty, arguments.string("ca"), arguments.string("trust-first")) {
+        let pins = arguments.strings(prefix + "pin")
+        let first = prefix.isEmpty ? arguments.string("trust-first") : nil
+        switch (pins.isEmpty, arguments.string(prefix + "ca"), first) {
         case (true, nil, nil): return nil
         case (false, nil, nil): return .fingerprints(pins)
         case (true, let file?, nil):
@@ -149,7 +157,11 @@ enum ReplicationOptions {
             return .anchors(pem: String(decoding: try input.readAll(), as: UTF8.self), only: true)
         case (true, nil, let file?):
             return .trustOnFirstUse(keptAt: URL(filePath: file))
-        default: throw UsageError("--pin, --ca and --trust-first do not go together.")
+        default:
+            let others =
+                prefix.isEmpty
+                ? "--pin, --ca and --trust-first" : "--\(prefix)pin and --\(prefix)ca"
+            throw UsageError("\(others) do not go together.")
         }
     }
 }

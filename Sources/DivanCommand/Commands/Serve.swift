@@ -34,6 +34,10 @@ extension Command {
                 secret is no part of it.
                 With --peers the devices that are paired with this one may use what they share with it; \
                 --qr shows a link that pairs another one. Both mean --tls, and all addresses unless --host is given.
+                With --hub it is an edge of another server, a CouchDB or a Divan: it keeps the databases that --databases and \
+                --per-user name in step with those of the hub, by documents hub-pull-NAME and hub-push-NAME of \
+                _replicator, makes what is missing on either side, and goes on when the network comes back. "divan edge \
+                status" shows how that is doing.
                 The JavaScript functions of design documents run, each in a process that has no files, no \
                 network and no other processes: views, filters, validations and all others. It needs the \
                 program divan-javascript beside divan, and JavaScriptCore, Debian's package \
@@ -48,6 +52,8 @@ extension Command {
                 "divan serve data --qr notes",
                 "divan serve data --user ann:secret --javascript on --javascript-time 10",
                 "divan serve data --options serve.conf",
+                "divan serve data --user ann:secret --hub https://hub.example.org:6984 --hub-user shop-7"
+                    + " --hub-password file:hub.key --databases orders --databases 'readings-*'",
             ]),
         waiting: runServe)
 

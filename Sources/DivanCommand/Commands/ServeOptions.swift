@@ -7,7 +7,7 @@ internal import FoundationEssentials
 
 /// The options of a listener as `divan serve` is given them.
 enum ServeOptions {
-    static let schema = listening + identification
+    static let schema = listening + identification + hub
 
     private static let listening: [OptionSchema] = [
         OptionsFile.option,
@@ -115,6 +115,7 @@ enum ServeOptions {
             options.limits.memory = megabytes << 20
         }
         options.tls = try tls(arguments, directory, options.host)
+        options.hub = try hub(invocation)
         return options
     }
 

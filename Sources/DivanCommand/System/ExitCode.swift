@@ -22,7 +22,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .usage: "The command line was not understood."
         case .notFound: "The database, document or revision does not exist."
         case .conflict: "The document or database exists, or was changed meanwhile."
-        case .problemsFound: "verify or design check found problems, or salvage could not save all."
+        case .problemsFound:
+            "verify, design check or edge status found problems, or salvage could not save all."
         case .badInput: "Input was not valid, or import skipped some of it."
         case .busy: "Another process is using the database."
         case .corrupted: "The database is damaged where the command needed it."

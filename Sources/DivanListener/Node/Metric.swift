@@ -67,7 +67,26 @@ extension Site {
             Metric(
                 path: ["couch_replicator", "jobs", "running"], kind: .gauge,
                 description: "replications that run", value: JSONValue(replications.list.count)))
-        return metrics
+        return metrics + edgeMetrics
+    }
+
+    /// How it is in step with its hub.
+    private var edgeMetrics: [Metric] {
+        guard let edge else { return [] }
+        let report = edge.report
+        let sums = EdgeFigures(self, report).sums
+        func metric(_ name: String, _ value: JSONValue, _ what: String) -> Metric {
+            Metric(path: ["edge", name], kind: .gauge, description: what, value: value)
+        }
+        return [
+            metric("hub_reached", report.reach == .reached ? 1 : 0, "whether the hub was reached"),
+            metric("databases", JSONValue(report.entries.count), "databases kept in step"),
+            metric("lag_seconds", sums["lag"] ?? 0, "the longest lag of a database"),
+            metric("pending", sums["pending"] ?? 0, "changes that are known to wait"),
+            metric("refused", sums["refused"] ?? 0, "documents that the other side refused"),
+            metric("replications_waiting", sums["waiting"] ?? 0, "replications that try again"),
+            metric("replications_ended", sums["ended"] ?? 0, "replications that do not run"),
+        ]
     }
 
     /// Them as a tree.

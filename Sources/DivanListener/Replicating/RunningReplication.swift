@@ -23,6 +23,8 @@ final class RunningReplication: Sendable {
         var token: ListenerToken?
         /// Whether it waits to try again, and what happened to it, newest first, as the scheduler tells it.
         var isCrashing = false
+        /// When the target was last known to have everything, in seconds since 1970.
+        var caughtUp: Int64?
         var history: [JSONValue] = []
         var outcome: Outcome?
         var isStopped = false
@@ -111,6 +113,7 @@ final class RunningReplication: Sendable {
     /// Takes what it is doing: whether it waits to try again, and why.
     private func note(_ status: ReplicationStatus) {
         state.withLock { state in
+            if status.activity == .idle { state.caughtUp = AccountsFile.now }
             let reason = status.activity == .offline ? status.error : nil
             guard (reason != nil) != state.isCrashing else { return }
             state.isCrashing = reason != nil
@@ -129,6 +132,13 @@ final class RunningReplication: Sendable {
         ]
         event["reason"] = reason.map { .string($0) }
         return .object(event)
+    }
+
+    /// For how many seconds the target may have lacked something; nil before it has had everything for the first time.
+    var lag: Int64? {
+        if replication.activity == .idle { return 0 }
+        let since = state.withLock { $0.caughtUp }
+        return since.map { max(0, AccountsFile.now.subtractingSaturated($0)) }
     }
 
     /// Its entries in the scheduler's history.

@@ -24,6 +24,8 @@ package final class Site: Sendable {
     let tasks: TaskList
     let replications = RunningReplications()
     let replicator = ReplicatorDatabase()
+    /// Keeps databases in step with a hub; nil where there is none.
+    let edge: EdgeSupervisor?
     let updates: DatabaseUpdates
     let statistics: ListenerStatistics
     let uuids = UUIDSource()
@@ -49,7 +51,7 @@ package final class Site: Sendable {
     ///   - options: How they are served.
     ///   - former: What a listener shares that this one takes the place of: what goes on, was counted and was told stays.
     /// - Throws: `HTTPFailure` when the file of users is malformed; `DatabaseError` with code
-    ///   `.invalidName` when the app's header fields are none, or belong to the protocol.
+    ///   `.invalidName` when the app's header fields are none, or belong to the protocol, or a hub makes no sense.
     package init(_ manager: Manager, _ options: ListenerOptions, succeeding former: Site? = nil)
         throws
     {
@@ -68,6 +70,7 @@ package final class Site: Sendable {
         longDocuments = MemoryBudget(capacity: options.limits.memory / 8)
         answerFiles = MemoryBudget(capacity: options.limits.requestBody)
         deaths = EarlyDeaths(directory: directory)
+        edge = try options.hub.map { try EdgeSupervisor($0) }
         switch options.access {
         case .everybodyOnLoopback:
             accounts = try Accounts(directory: directory, configuration: configuration)
@@ -86,6 +89,7 @@ package final class Site: Sendable {
         let token = manager.whenOpened { [weak self] database in
             guard let self else { return }
             self.prepare(database)
+            if self.edge?.rules.isChosen(database.name) ?? false { self.edge?.lookSoon() }
             guard SystemDatabase(rawValue: database.name) == .replicator else { return }
             self.replicator.look(self)
         }
@@ -136,6 +140,7 @@ package final class Site: Sendable {
     func begin(hosts: [String]) {
         ownHosts.withLock { $0.formUnion(NameSet(hosts)) }
         replicator.follow(self)
+        edge?.begin(self)
     }
 
     /// What clients call the listener.
@@ -185,6 +190,7 @@ package final class Site: Sendable {
     /// - Parameter limit: How long to wait until they have saved their checkpoints.
     func endReplications(within limit: Duration) {
         guard !hasEndedReplications.exchange(true, ordering: .relaxed) else { return }
+        edge?.close()
         replicator.close()
         replications.close(within: limit)
         deaths.forget()

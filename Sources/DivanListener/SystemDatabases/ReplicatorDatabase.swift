@@ -37,6 +37,9 @@ final class ReplicatorDatabase: Sendable {
         var statistics: JSONObject?
         var source = ""
         var target = ""
+        /// What an edge has written into the document about it, and whether that is no longer true; see `EdgeDocument`.
+        @ByBytes var mark: String? = nil
+        var isEdited = false
         let started = AccountsFile.now
         var updated = AccountsFile.now
 
@@ -73,6 +76,9 @@ final class ReplicatorDatabase: Sendable {
         state.withLock { $0.jobs }.sorted { $0.key < $1.key }.map { (id: $0.key, job: $0.value) }
     }
 
+    /// What became of one document.
+    func job(_ id: DocumentID) -> Job? { state.withLock { $0.jobs[id] } }
+
     /// Begins to follow the database, where there is one, and opens it for that; doing so again is fine.
     func follow(_ site: Site) {
         guard state.withLock({ $0.following?.database.isClosed ?? true }) else { return }
@@ -100,6 +106,19 @@ final class ReplicatorDatabase: Sendable {
             body.filter { !$0.key.hasBytePrefix("_") && !["user_ctx", "owner"].contains($0.key) })
     }
 
+    /// Ends a replication that runs and starts it anew, so that it reads what both ends know.
+    func restart(_ id: DocumentID, _ site: Site) {
+        queue.async { [weak self, weak site] in
+            guard let self, let site, self.job(id)?.running != nil,
+                let database = self.state.withLock({ $0.following?.database })
+            else { return }
+            self.cancel(id, site)
+            do { try self.take(id, database, site) } catch {
+                Log.listener.error("The document '\(id)' could not be read: \(error)")
+            }
+        }
+    }
+
     // MARK: - On the queue
 
     /// Reads what is new: after a commit, and when a database of this name is opened, made or gone.
@@ -124,7 +143,7 @@ final class ReplicatorDatabase: Sendable {
             let start = state.withLock { $0.position }
             let batch = try database.read { try $0.changes(since: start, limit: 1_000) }
             for change in batch.changes where !change.id.isDesign {
-                try take(change, database, site)
+                try take(change.id, database, site)
             }
             state.withLock { $0.position = max($0.position, batch.lastSequence) }
             if batch.changes.isEmpty { return endBeginning(site) }
@@ -174,35 +193,33 @@ final class ReplicatorDatabase: Sendable {
         return isFollowed ? database : nil
     }
 
-    private func take(_ change: Change, _ database: Database, _ site: Site) throws {
-        guard let document = try database.document(withID: change.id) else {
-            return cancel(change.id, site)
-        }
-        guard
-            state.withLock({ $0.jobs[change.id]?.revision }) != document.revisionID
-        else {
-            return
-        }
-        cancel(change.id, site)
+    private func take(_ id: DocumentID, _ database: Database, _ site: Site) throws {
+        guard let document = try database.document(withID: id) else { return cancel(id, site) }
+        guard state.withLock({ $0.jobs[id]?.revision }) != document.revisionID else { return }
+        cancel(id, site)
         let body = document.body.jsonValue().object ?? [:]
         var job = Job(revision: document.revisionID, state: "initializing")
+        if EdgeDocument(id) != nil {
+            job.mark = body[EdgeDocument.mark]?.string
+            job.isEdited = !EdgeDocument.isUnedited(body)
+        }
         if let ended = body["_replication_state"]?.string, ["completed", "failed"].contains(ended) {
             job.state = ended
             job.reason = body["_replication_state_reason"]?.string
             job.statistics = body["_replication_stats"]?.object
             job.nameEnds(body, site)
-            return state.withLock { $0.jobs[change.id] = job }
+            return state.withLock { $0.jobs[id] = job }
         }
         if site.deaths.isPausing, !state.withLock({ $0.hasBegun }) {
-            return pause(job, change.id, body, site)
+            return pause(job, id, body, site)
         }
         do {
-            try start(&job, change.id, body, site)
+            try start(&job, id, body, site)
         } catch {
             let failure = ErrorResponse.failure(for: error)
-            state.withLock { $0.jobs[change.id] = job }
+            state.withLock { $0.jobs[id] = job }
             guard failure.status != 503 else { return }
-            note("failed", failure.reason, change.id, job.revision, site)
+            note("failed", failure.reason, id, job.revision, site)
         }
     }
 
@@ -224,6 +241,7 @@ final class ReplicatorDatabase: Sendable {
         var request = try ReplicateRequest(Self.request(in: body), hosts: site.hosts)
         request.settings.retry.maximumAttempts = .max
         request.settings.retry.patience = nil
+        if EdgeDocument(id) != nil { site.edge?.rules.sign(&request) }
         (job.source, job.target) = (request.source.label, request.target.label)
         guard let replication = try site.makeReplication(request) else {
             throw HTTPFailure.missing

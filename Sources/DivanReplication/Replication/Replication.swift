@@ -312,6 +312,7 @@ public final class Replication: Sendable {
     /// Notes that a new run begins, which counts from zero and tells again of documents that fail.
     func beginRun() {
         state.withLock { state in
+            state.runs += 1
             state.counts.beginRun()
             state.documentErrors.beginRun()
         }
@@ -383,6 +384,8 @@ public final class Replication: Sendable {
 
     /// What a server tells of it.
     package var report: ReplicationReport { state.withLock { $0.report } }
+    /// How many conversations with the other end have begun: another one after each failure.
+    package var runCount: Int { state.withLock { $0.runs } }
 }
 
 extension Replication: CustomStringConvertible {

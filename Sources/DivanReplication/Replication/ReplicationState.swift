@@ -19,6 +19,8 @@ struct ReplicationState: Sendable {
     /// What the running engine tells; empty while none has begun.
     var report = ReplicationReport()
     var counts = ReplicationCounts()
+    /// How many conversations with the other end have begun since it was made.
+    var runs = 0
     var documentErrors = DocumentErrors()
 
     /// Prepares for a start.

@@ -13,6 +13,18 @@ enum RemotePeers {
     static func make(
         _ url: String, _ settings: ReplicationConfiguration, for local: Database, isPush: Bool
     ) throws -> HTTPPeer {
+        HTTPPeer(
+            try connection(url, settings), for: local,
+            feed: isPush ? HTTPPeer.Feed() : feed(settings),
+            attachmentLimit: isPush ? settings.oversizedAttachments.limit : nil)
+    }
+
+    /// What carries requests to a URL and to what lies below it.
+    ///
+    /// - Throws: `ReplicationError` with code `.invalidSetting` when the URL or a header is none.
+    static func connection(_ url: String, _ settings: ReplicationConfiguration) throws
+        -> TransportConnection
+    {
         let address = try address(url, settings)
         var headers = HTTPHeaders()
         for (name, value) in settings.headers.sorted(by: { $0.key < $1.key }) {
@@ -33,9 +45,7 @@ enum RemotePeers {
         connection.cookies = settings.cookies
         connection.timeouts = timeouts(settings)
         connection.compression = settings.compressesRequests ? RequestCompression() : nil
-        return HTTPPeer(
-            connection, for: local, feed: isPush ? HTTPPeer.Feed() : feed(settings),
-            attachmentLimit: isPush ? settings.oversizedAttachments.limit : nil)
+        return connection
     }
 
     /// Reads a URL, and checks that its servers can be judged as the settings say.

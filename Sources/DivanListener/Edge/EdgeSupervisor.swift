@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanLogging
+internal import DivanModel
+internal import DivanReplication
+internal import Synchronization
+
+/// Keeps databases in step with a hub: looks again and again whether all is as a `ListenerHub` says, and puts right what is not.
+///
+///     a look ──► the hub's name for itself, its databases, the databases here, the users here
+///        │
+///        ├─ a database is wanted ──► made where it is missing ──► its two documents are written into `_replicator`
+///        ├─ the hub had it, and has it no more ──► its documents are ended; it stays here
+///        ├─ it is wanted no more ──► its documents are removed; it stays on both sides
+///        ├─ a document was removed, or its replication has failed ──► written anew
+///        └─ the hub was away ──► pushes begin anew: another server may stand there now, or it may be restored
+///
+/// The replications are those of `ReplicatorDatabase`. This type only writes documents, so that administrators see with the
+/// usual means what an edge does, and change it.
+///
+/// 1. Nothing is deleted on either side but documents that the edge has written itself.
+/// 2. A look that does not learn all that it asks for removes nothing.
+/// 3. A database that is missing at a hub is made there, unless a server of the same name for itself has had it: that one has
+///    deleted it. A hub that was replaced calls itself by another name, and gets everything again.
+/// 4. What an administrator has edited stays as it is.
+///
+/// State: `state`, guarded by its mutex. Looks follow one another in one task.
+final class EdgeSupervisor: Sendable {
+    private struct State {
+        var report = EdgeReport()
+        /// How many conversations each pull had begun at the last look, by the number of its replication.
+        var runs: [Int: Int] = [:]
+        var tasks: [Task<Void, Never>] = []
+        var isClosed = false
+    }
+
+    /// The most names that hubs may call themselves by; a cluster has one for each node, unless it is configured.
+    private static let mostNames = 64
+    private static let memory: DocumentID = "\(Call.hiddenPrefix)edge"
+
+    let rules: EdgeRules
+    private let state = Mutex(State())
+    private let (wishes, wish) = AsyncStream.makeStream(
+        of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    init(_ hub: ListenerHub) throws { rules = try EdgeRules(hub) }
+
+    /// What was found out so far.
+    var report: EdgeReport { state.withLock { $0.report } }
+
+    /// Begins to look.
+    func begin(_ site: Site) {
+        let (wishes, wish, interval) = (wishes, wish, max(rules.hub.interval, .milliseconds(10)))
+        let looks = Task { [weak self, weak site] in
+            for await _ in wishes {
+                guard let self, let site, !Task.isCancelled else { return }
+                await self.look(site)
+            }
+        }
+        let clock = Task {
+            while !Task.isCancelled {
+                wish.yield()
+                try? await Task.sleep(for: interval)
+            }
+        }
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.tasks = [looks, clock] }
+            return state.isClosed
+        }
+        if isClosed { for task in [looks, clock] { task.cancel() } }
+    }
+
+    /// Looks soon: a database was made here.
+    func lookSoon() { wish.yield() }
+
+    /// Ends looking. The replications go on.
+    func close() {
+        let tasks = state.withLock { state in
+            state.isClosed = true
+            defer { state.tasks = [] }
+            return state.tasks
+        }
+        for task in tasks { task.cancel() }
+        wish.finish()
+    }
+
+    // MARK: - A look
+
+    private func look(_ site: Site) async {
+        state.withLock { $0.report.looked = AccountsFile.now }
+        do {
+            let server = try RemoteServer(rules.base, rules.settings)
+            var look = Look(site: site, server: server, memory: try Self.memory(site))
+            look.uuid = try await server.uuid() ?? ""
+            try await followAll(&look)
+            guard !Task.isCancelled else { return }
+            try removeOthers(look)
+            try remember(look)
+            restartPushes(look)
+            note(.reached, nil, look.entries)
+        } catch let error as ReplicationError {
+            let isRefusal = [.unauthorized, .forbidden].contains(error.code)
+            note(isRefusal ? .refused : .unreachable, error.message, nil)
+        } catch let error as DatabaseError where error.code == .databaseClosed {
+            // It went meanwhile; the next look finds what there is.
+            Log.listener.verbose("A database was closed while the edge looked at it.")
+        } catch is CancellationError {
+            // The listener stops.
+        } catch {
+            Log.listener.error("The edge could not look after its databases: \(error)")
+        }
+        await countWaiting(site)
+    }
+
+    /// Starts pushes anew whose hub was away, which their pulls have noticed. A push that has nothing to bring does not notice it,
+    /// and a hub that was away may be another one, or restored from a backup, and lack what it had.
+    private func restartPushes(_ look: Look) {
+        let known = state.withLock { $0.runs }
+        var runs: [Int: Int] = [:]
+        for (name, entry) in look.entries where entry.state == .followed {
+            guard let pull = look.site.replicator.job(EdgeDocument(.pull, name).id)?.running else {
+                continue
+            }
+            let before = known[pull.number] ?? 1
+            // While it does not reach the hub it begins again and again.
+            let isAway = pull.replication.activity == .offline
+            let now = isAway ? before : pull.replication.runCount
+            runs[pull.number] = now
+            if now > before {
+                look.site.replicator.restart(EdgeDocument(.push, name).id, look.site)
+            }
+        }
+        state.withLock { [runs] in $0.runs = runs }
+    }
+
+    /// Counts what waits here while the hub is away.
+    private func countWaiting(_ site: Site) async {
+        var waiting: NameMap<Int> = [:]
+        for (id, job) in site.replicator.jobs {
+            guard let name = EdgeDocument(id)?.name, let replication = job.running?.replication,
+                replication.direction == .push, replication.activity == .offline
+            else { continue }
+            // A database that was closed meanwhile has nothing that waits.
+            waiting[name] = try? await replication.pendingChangeCount()
+        }
+        state.withLock { [waiting] in $0.report.waiting = waiting }
+    }
+
+    /// What one look knows.
+    private struct Look {
+        let site: Site
+        let server: RemoteServer
+        /// The names by which servers have called themselves that had all databases.
+        var memory: NameSet
+        /// What the server calls itself now; empty where it has no name.
+        var uuid = ""
+        /// The databases that it has listed.
+        var listed: NameSet = []
+        var entries: NameMap<EdgeReport.Entry> = [:]
+        /// Why a database could not be looked at, where it may be the next time.
+        var failure: ReplicationError?
+
+        /// Whether the server has had the databases that are followed.
+        var isKnown: Bool { memory.contains(uuid) }
+    }
+
+    private func note(
+        _ reach: EdgeReport.Reach, _ reason: String?, _ entries: NameMap<EdgeReport.Entry>?
+    ) {
+        let isNew = state.withLock { state in
+            let isNew = state.report.reach != reach
+            state.report.reach = reach
+            state.report.reason = reason
+            if let entries { state.report.entries = entries }
+            if reach == .reached { state.report.reached = AccountsFile.now }
+            return isNew
+        }
+        guard isNew else { return }
+        switch reason {
+        case nil: Log.listener.info("The hub \(rules.base) was reached.")
+        case let reason?: Log.listener.warning("The hub is \(reach): \(reason)")
+        }
+    }
+
+    private func followAll(_ look: inout Look) async throws {
+        for name in try await wanted(&look) {
+            try Task.checkCancellation()
+            do {
+                look.entries[name] = try await follow(name, look)
+            } catch let error as ReplicationError
+                where [.unauthorized, .forbidden, .rejected, .invalidAnswer].contains(error.code)
+            {
+                look.entries[name] = EdgeReport.Entry(state: .refused, reason: error.message)
+                if error.isTransient { look.failure = error }
+            } catch let error as DatabaseError
+                where [.invalidName, .unsupportedVersion, .forbidden].contains(error.code)
+            {
+                look.entries[name] = EdgeReport.Entry(state: .refused, reason: error.message)
+            }
+        }
+        if rules.hub.carriesUsers { try followUsers(look.site) }
+    }
+
+    /// The names of the databases that are to be followed.
+    private func wanted(_ look: inout Look) async throws -> [String] {
+        var names = NameSet()
+        let limit = ListenerHub.mostDatabases
+        let here = try look.site.manager.allDatabaseNames()
+        for pattern in rules.chosen {
+            guard !pattern.isName else {
+                names.insert(pattern.text)
+                continue
+            }
+            let there = try await look.server.databaseNames(
+                beginning: pattern.prefix, limit: limit)
+            look.listed.formUnion(NameSet(there))
+            for name in there + here where pattern.matches(name) { names.insert(name) }
+        }
+        if rules.hub.followsUsers {
+            for name in try Self.users(look.site) {
+                names.insert(EdgeRules.database(ofUser: name))
+            }
+        }
+        let wanted = names.filter { $0.utf8.first != UInt8(ascii: "_") && !rules.isLeftOut($0) }
+        guard wanted.count <= limit else {
+            throw ReplicationError(
+                .invalidSetting,
+                "An edge follows \(limit) databases at most, and \(wanted.count) are meant; narrow the patterns."
+            )
+        }
+        return wanted.sorted()
+    }
+
+    // MARK: - One database
+
+    private func follow(_ name: String, _ look: Look) async throws -> EdgeReport.Entry {
+        let documents = EdgeDocument.Direction.allCases.map { EdgeDocument($0, name) }
+        let replicator = try Self.replicator(look.site)
+        let stored = try documents.map { try replicator.document(withID: $0.id) }
+        let database = try look.site.manager.existingDatabase(named: name)
+        let had = stored.contains { $0 != nil }
+        if database != nil, !stored.contains(nil), isFine(name, documents, look) {
+            return EdgeReport.Entry(
+                state: .followed, reason: try await carrySecurity(name, look))
+        }
+        let information = try await look.server.information(of: name)
+        if information == nil, had, look.isKnown {
+            for (document, stored) in zip(documents, stored) {
+                try end(document, stored, in: replicator)
+            }
+            return EdgeReport.Entry(
+                state: .deleted,
+                reason:
+                    "The hub has deleted it; delete the documents 'hub-pull-\(name)' and 'hub-push-\(name)' of "
+                    + "'_replicator' to make it there again.")
+        }
+        if information == nil {
+            try await look.server.create(name, partitioned: database?.isPartitioned ?? false)
+        }
+        if database == nil {
+            try look.site.create(name, partitioned: information?.isPartitioned ?? false)
+        }
+        let reason = try await carrySecurity(name, look)
+        for (document, stored) in zip(documents, stored) {
+            try write(document, stored, in: replicator, look.site)
+            // What waits for a hub that was away, or for the database, need not wait any longer.
+            look.site.replicator.job(document.id)?.running?.replication.retryNow()
+        }
+        return EdgeReport.Entry(state: .followed, reason: reason)
+    }
+
+    /// Whether both replications of a database run by these rules, and nothing says that the hub does not have it. A
+    /// server that is asked for the first time may lack it though they have not noticed yet.
+    private func isFine(_ name: String, _ documents: [EdgeDocument], _ look: Look) -> Bool {
+        guard look.isKnown else { return false }
+        let isListed = look.listed.contains(name)
+        guard isListed || !rules.isChosenByList(name) else { return false }
+        return documents.allSatisfy { document in
+            guard let job = look.site.replicator.job(document.id), let running = job.running,
+                job.isEdited || job.mark.hasSameBytes(as: document.digest(rules))
+            else { return false }
+            return isListed || running.replication.activity != .offline
+        }
+    }
+
+    /// Takes over who may use a database.
+    ///
+    /// - Returns: Why not, where the hub does not tell.
+    private func carrySecurity(_ name: String, _ look: Look) async throws -> String? {
+        guard let database = try look.site.manager.existingDatabase(named: name) else { return nil }
+        let stored = try SecurityObject.stored(in: database)
+        if rules.hub.carriesSecurity {
+            do {
+                let security = try await look.server.security(of: name)
+                _ = try SecurityObject(security)
+                if security != stored { try SecurityObject.store(security, in: database) }
+                return nil
+            } catch let error as ReplicationError where !error.isTransient {
+                return error.message
+            } catch let failure as HTTPFailure {
+                return "The hub's _security makes no sense: \(failure.reason)"
+            }
+        }
+        if rules.hub.followsUsers, stored.isEmpty, let user = try Self.owner(of: name, look.site) {
+            let group: JSONValue = ["names": [.string(user)], "roles": []]
+            try SecurityObject.store(["admins": group, "members": group], in: database)
+        }
+        return nil
+    }
+
+    private func followUsers(_ site: Site) throws {
+        let name = SystemDatabase.users.rawValue
+        if !site.manager.databaseExists(named: name) { try site.create(name) }
+        let document = EdgeDocument(.pull, name)
+        let replicator = try Self.replicator(site)
+        try write(document, try replicator.document(withID: document.id), in: replicator, site)
+    }
+
+    // MARK: - Documents
+
+    /// Writes what a document is to say, unless it does, or an administrator has edited it.
+    private func write(
+        _ document: EdgeDocument, _ stored: Document?, in replicator: Database, _ site: Site
+    ) throws {
+        let body = document.body(rules)
+        if let stored {
+            let old = stored.body.jsonValue().object ?? [:]
+            guard EdgeDocument.isUnedited(old),
+                old[EdgeDocument.mark] != body[EdgeDocument.mark] || isOver(document, old, site)
+            else { return }
+        }
+        _ = try Self.racing {
+            try replicator.put(document.id, body, parent: stored?.revisionID)
+        }
+    }
+
+    /// Whether a replication has ended so long ago that it is tried again.
+    private func isOver(_ document: EdgeDocument, _ body: JSONObject, _ site: Site) -> Bool {
+        guard body["_replication_state"]?.string != nil,
+            let job = site.replicator.job(document.id), job.running == nil
+        else { return false }
+        return AccountsFile.now.subtractingSaturated(job.updated)
+            >= rules.hub.patience.components.seconds
+    }
+
+    /// Has a replication end for good.
+    private func end(_ document: EdgeDocument, _ stored: Document?, in replicator: Database) throws
+    {
+        guard let stored, stored.body["_replication_state"]?.string != "completed",
+            EdgeDocument.isUnedited(stored.body.jsonValue().object ?? [:])
+        else { return }
+        let body = stored.body.replacing([
+            "_replication_state": "completed",
+            "_replication_state_time": .string(HTTPDate.iso(AccountsFile.now)),
+            "_replication_state_reason": "The hub has deleted the database.",
+        ])
+        _ = try Self.racing {
+            try replicator.put(document.id, body: body, parent: stored.revisionID, isDeleted: false)
+        }
+    }
+
+    /// Removes the documents of databases that are not followed any more.
+    private func removeOthers(_ look: Look) throws {
+        guard look.failure == nil else { return }
+        let replicator = try Self.replicator(look.site)
+        var options = AllDocumentsOptions()
+        (options.startID, options.endID) = EdgeDocument.range
+        var ids: [DocumentID] = []
+        try replicator.forEachDocumentID(options) { ids.append(DocumentID(copying: $0)) }
+        for id in ids {
+            guard let document = EdgeDocument(id), look.entries[document.name] == nil,
+                !(rules.hub.carriesUsers
+                    && document.name.hasSameBytes(as: SystemDatabase.users.rawValue)),
+                let stored = try replicator.document(withID: id),
+                EdgeDocument.isUnedited(stored.body.jsonValue().object ?? [:])
+            else { continue }
+            _ = try Self.racing { try replicator.delete(stored) }
+        }
+    }
+
+    /// Makes a change, unless the replicator or an administrator makes another one at the same time: the next look sees that.
+    private static func racing<Result>(_ change: () throws -> Result) throws -> Result? {
+        do { return try change() } catch let error as DatabaseError where error.code == .conflict {
+            return nil
+        }
+    }
+
+    // MARK: - What is here
+
+    private static func replicator(_ site: Site) throws -> Database {
+        let name = SystemDatabase.replicator.rawValue
+        if let database = try site.manager.existingDatabase(named: name) { return database }
+        try site.create(name)
+        return try site.manager.database(named: name)
+    }
+
+    private static func memory(_ site: Site) throws -> NameSet {
+        let names = try replicator(site).localDocument(memory)?["hubs"]?.array ?? []
+        return NameSet(names.compactMap(\.string))
+    }
+
+    /// Notes that the server has all databases that are followed.
+    private func remember(_ look: Look) throws {
+        guard look.failure == nil, look.uuid.utf8.count <= 100, !look.isKnown,
+            look.memory.count < Self.mostNames
+        else { return }
+        let names = look.memory.union([look.uuid]).sorted().map { JSONValue.string($0) }
+        try Self.replicator(look.site).putLocalDocument(Self.memory, ["hubs": .array(names)])
+    }
+
+    /// The names of the users in `_users`.
+    private static func users(_ site: Site) throws -> [String] {
+        guard
+            let database = try site.manager.existingDatabase(
+                named: SystemDatabase.users.rawValue)
+        else { return [] }
+        var options = AllDocumentsOptions()
+        options.startID = DocumentID(UserDocument.prefix)
+        options.endID = DocumentID("org.couchdb.user;")
+        options.limit = ListenerHub.mostDatabases.addingSaturated(1)
+        var names: [String] = []
+        try database.forEachDocumentID(options) { id in
+            let text = DocumentID(copying: id).text
+            if let name = text.afterBytePrefix(UserDocument.prefix) { names.append(String(name)) }
+        }
+        return names
+    }
+
+    /// The user whose own database has a name; nil where it is no user's.
+    private static func owner(of name: String, _ site: Site) throws -> String? {
+        guard name.hasBytePrefix("userdb-") else { return nil }
+        return try users(site).first { EdgeRules.database(ofUser: $0).hasSameBytes(as: name) }
+    }
+}
