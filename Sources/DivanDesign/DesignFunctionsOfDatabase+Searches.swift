@@ -26,7 +26,10 @@ extension DesignFunctionsOfDatabase {
         if let last, last.seen == seen, view.groupMapper === last.mapper {
             return SearchIndex(view, last.mapper.analyzers, service)
         }
-        guard let search = DesignSearch(name, service, in: document.body) else { return nil }
+        guard
+            let search = DesignSearch(
+                name, service, in: document.body, inPartitions: database.isPartitioned)
+        else { return nil }
         let processes = try processes(for: document)
         let version = search.version
         // A mapper stays while the function does, so that a change of anything else costs no new process.
@@ -34,7 +37,8 @@ extension DesignFunctionsOfDatabase {
         let mapper =
             try (isSame ? last?.mapper : nil)
             ?? SearchMapper(search, of: document.id, in: database, by: processes)
-        SearchIndex.define(view, version: version, by: mapper)
+        SearchIndex.define(
+            view, version: version, by: mapper, isPartitioned: search.isPartitioned)
         state.withLock {
             $0.searches[view.name] = KnownSearch(seen: seen, version: version, mapper: mapper)
         }

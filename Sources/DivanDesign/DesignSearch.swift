@@ -10,14 +10,19 @@ struct DesignSearch: Sendable {
     let function: String
     /// What it says beside the function, of analyzers.
     let options: JSONValue
+    /// Whether rows lie by the partitions of their documents.
+    let isPartitioned: Bool
     private let language: String
 
     /// Reads it of a body; nil when there is none of the name, or it has no function.
-    init?(_ name: String, _ service: SearchService, in body: PackedValue) {
+    init?(
+        _ name: String, _ service: SearchService, in body: PackedValue, inPartitions: Bool = false
+    ) {
         guard let index = body[Self.member(service)]?[name], let function = index["index"]?.string
         else { return nil }
         self.service = service
         self.function = function
+        isPartitioned = DesignViews.isPartitioned(body, inPartitions: inPartitions)
         language = body["language"]?.string ?? "javascript"
         var options = index.jsonValue().object ?? [:]
         options["index"] = nil
@@ -51,9 +56,11 @@ struct DesignSearch: Sendable {
     /// What the rows depend on.
     var version: String {
         Self.prefix
-            + DesignViews.digest([
-                service.rawValue, language, function, options.description, SearchAnalyzer.version,
-            ])
+            + DesignViews.digest(
+                [
+                    service.rawValue, language, function, options.description,
+                    SearchAnalyzer.version,
+                ] + (isPartitioned ? ["partitioned"] : []))
     }
 
     /// How the versions of search indexes begin.

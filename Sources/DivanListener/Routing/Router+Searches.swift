@@ -21,5 +21,17 @@ extension Router {
         .read("GET", "/{db}/_design/{ddoc}/_nouveau/{name}") { try $0.nouveau() },
         .read("POST", "/{db}/_design/{ddoc}/_nouveau/{name}") { try $0.nouveau() },
         .read("GET", "/{db}/_design/{ddoc}/_nouveau_info/{name}") { try $0.nouveauInfo() },
+        .read("GET", "/{db}/_partition/{partition}/_design/{ddoc}/_search/{name}") {
+            try $0.search()
+        },
+        .read("POST", "/{db}/_partition/{partition}/_design/{ddoc}/_search/{name}") {
+            try $0.search()
+        },
+        .read("GET", "/{db}/_partition/{partition}/_design/{ddoc}/_nouveau/{name}") {
+            try $0.nouveau()
+        },
+        .read("POST", "/{db}/_partition/{partition}/_design/{ddoc}/_nouveau/{name}") {
+            try $0.nouveau()
+        },
     ]
 }

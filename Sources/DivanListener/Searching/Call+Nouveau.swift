@@ -9,12 +9,13 @@ internal import DivanQuery
 
 // `_nouveau`: searches in the form of CouchDB's newer search service.
 extension Call {
-    /// `GET`, `POST /{db}/_design/{ddoc}/_nouveau/{index}`
+    /// `GET`, `POST /{db}/_design/{ddoc}/_nouveau/{index}`, also below `/{db}/_partition/{partition}`
     func nouveau() throws -> ListenerResponse {
         let beginning = ContinuousClock.now
         let index = try searchIndex(.nouveau)
         let arguments = try searchArguments
-        let query = try nouveauQuery(arguments)
+        var query = try nouveauQuery(arguments)
+        query.partition = try searchedPartition(index, arguments)
         let includesDocuments = try arguments.flag("include_docs") ?? false
         if try !query.updates && !hidesDocuments && !index.isBuilt {
             throw HTTPFailure.notFound("The index has not been built; leave out `update`.")
@@ -75,9 +76,6 @@ extension Call {
         query.updates = try arguments.flag("update") ?? true
         query.counts = try arguments.fields("counts")
         query.ranges = try nouveauRanges(arguments)
-        guard try arguments.value("partition") == nil else {
-            throw HTTPFailure.badRequest("`partition` not supported on this index")
-        }
         return query
     }
 

@@ -8,11 +8,11 @@ internal import DivanQuery
 
 // `_search`: searches in the form of CouchDB's search service with Lucene 4 (dreyfus and clouseau).
 extension Call {
-    /// `GET`, `POST /{db}/_design/{ddoc}/_search/{index}`
+    /// `GET`, `POST /{db}/_design/{ddoc}/_search/{index}`, also below `/{db}/_partition/{partition}`
     func search() throws -> ListenerResponse {
         let index = try searchIndex(.clouseau)
         let arguments = try searchArguments
-        var query = try searchQuery(arguments)
+        var query = try searchQuery(arguments, index)
         let includesDocuments = try arguments.flag("include_docs") ?? false
         query.fields = try arguments.texts("include_fields").map { NameSet($0) }
         let result = try search(index, query)
@@ -83,12 +83,22 @@ extension Call {
 
     // MARK: - What is asked
 
-    private func searchQuery(_ arguments: SearchArguments) throws -> SearchQuery {
+    private func searchQuery(_ arguments: SearchArguments, _ index: SearchIndex) throws
+        -> SearchQuery
+    {
         guard let text = try arguments.text("q", "query") else {
             throw HTTPFailure.queryParse("Query must include a 'q' or 'query' argument")
         }
         var query = SearchQuery(text)
-        query.limit = try Self.bounded(arguments, "limit", 0, or: 25)
+        query.partition = try searchedPartition(index, arguments)
+        let isInPartitions = try database.isPartitioned
+        query.limit = try Self.bounded(
+            arguments, "limit", 0...(isInPartitions ? Self.mostHitsInPartitions : Self.mostHits),
+            or: isInPartitions ? Self.mostHitsInPartitions : 25)
+        if query.partition != nil {
+            let isOfOne = try Self.ofWholeIndexes.allSatisfy { try arguments.value($0) == nil }
+            guard isOfOne else { throw Self.incompatibleWithPartition }
+        }
         if let sort = try arguments.texts("sort"), !sort.isEmpty {
             query.order = try Self.order(sort, "sort")
         }
@@ -105,15 +115,21 @@ extension Call {
         query.ranges = try ranges(arguments)
         query.drilldown = try drilldown(arguments)
         query.grouping = try grouping(arguments)
-        guard try arguments.value("partition") == nil else {
-            throw HTTPFailure.badRequest("`partition` not supported on this index")
-        }
         guard try arguments.value("highlight_fields") == nil else {
             throw HTTPFailure.badRequest(
                 "Highlights are not served; leave out `highlight_fields`.")
         }
         return query
     }
+
+    /// What is not asked of a partition.
+    private static let ofWholeIndexes = [
+        "counts", "ranges", "drilldown", "group_field", "group_by", "group_sort", "group_limit",
+    ]
+
+    private static let incompatibleWithPartition = HTTPFailure.badRequest(
+        "`partition` and any of `drilldown`, `ranges`, `group_field`, `group_sort`, `group_limit` or "
+            + "`group_by` are incompatible")
 
     private static func order(_ texts: [String], _ name: String) throws -> [SearchOrder] {
         guard texts.count <= mostOrders else { throw SearchArguments.invalid(name) }
@@ -124,18 +140,20 @@ extension Call {
     static let mostOrders = 32
     /// The most hits of a page, and the most groups.
     static let mostHits = 200
+    /// The most hits in a partitioned database, and how many there are unless the client says so.
+    private static let mostHitsInPartitions = 2_000
 
     private static func bounded(
-        _ arguments: SearchArguments, _ name: String, _ least: Int, or standard: Int
+        _ arguments: SearchArguments, _ name: String, _ range: ClosedRange<Int>, or standard: Int
     ) throws -> Int {
         guard let number = try arguments.integer(name) else { return standard }
-        guard number <= mostHits else {
+        guard number <= range.upperBound else {
             throw HTTPFailure.queryParse(
-                "Value for \(name) is too large, must not exceed \(mostHits)")
+                "Value for \(name) is too large, must not exceed \(range.upperBound)")
         }
-        guard number >= least else {
+        guard number >= range.lowerBound else {
             throw HTTPFailure.queryParse(
-                least == 0
+                range.lowerBound == 0
                     ? "\(name) must be greater than or equal to zero"
                     : "\(name) must be greater than zero")
         }
@@ -203,7 +221,7 @@ extension Call {
 
     private func grouping(_ arguments: SearchArguments) throws -> SearchQuery.Grouping? {
         guard let field = try arguments.text("group_field", "group_by") else { return nil }
-        let limit = try Self.bounded(arguments, "group_limit", 1, or: 10)
+        let limit = try Self.bounded(arguments, "group_limit", 1...Self.mostHits, or: 10)
         let order = try arguments.texts("group_sort").map { try Self.order($0, "group_sort") }
         return SearchQuery.Grouping(
             field: try SearchOrder.field(field).name, limit: limit, order: order ?? [.score])

@@ -32,6 +32,34 @@ extension Call {
         }
     }
 
+    /// The partition that a search is of, by the path or by the parameter; nil for a whole index.
+    ///
+    /// - Parameters:
+    ///   - index: The index, which is made for partitions or is not.
+    ///   - arguments: Where the parameter may be.
+    /// - Returns: The name.
+    /// - Throws: `HTTPFailure` 400 where the index is to be asked in the other way, for two different names, and for one
+    ///   that no partition has.
+    func searchedPartition(_ index: SearchIndex, _ arguments: SearchArguments) throws -> String? {
+        let unsupported = HTTPFailure.badRequest("`partition` not supported on this index")
+        let given = try arguments.text("partition")
+        guard try given == nil || database.isPartitioned else { throw unsupported }
+        var name = try partition(query)
+        if let given {
+            try Self.check(partition: given)
+            guard name == nil || given.hasSameBytes(as: name) else {
+                throw HTTPFailure.badRequest(
+                    "Multiple conflicting values for `partition` provided")
+            }
+            name = given
+        }
+        guard index.isPartitioned != (name != nil) else { return name }
+        throw index.isPartitioned
+            ? HTTPFailure.badRequest(
+                "`partition` parameter is mandatory for queries to this index.")
+            : unsupported
+    }
+
     /// Says of what a search cannot answer that the request is a bad one, as CouchDB does.
     static func refusing<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as DatabaseError where error.code == .invalidQuery

@@ -65,7 +65,8 @@ public struct ViewQuery: Sendable {
     /// query of all documents finds those of the partition. See `DatabasePartition.query(_:_:)`.
     public var partition: String?
 
-    /// Whether a view that is made for partitions is asked for the number of its rows, and for none of them.
+    /// Whether a view that is made for partitions is asked for the number of its rows, or what they come to, and for none
+    /// of them.
     var countsAllPartitions = false
 
     /// The key at which the rows begin; nil for the first. When `descending`, the largest.

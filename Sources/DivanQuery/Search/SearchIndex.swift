@@ -60,13 +60,19 @@ package struct SearchIndex: Sendable {
     ///   - view: The view.
     ///   - version: What the rows depend on.
     ///   - mapper: What makes the rows, by ``SearchRows``.
+    ///   - isPartitioned: Whether rows lie by the partitions of their documents. Then each partition is searched as if its
+    ///     documents were all there are.
     package static func define(
-        _ view: DatabaseView, version: String, by mapper: any GroupMapper
+        _ view: DatabaseView, version: String, by mapper: any GroupMapper,
+        isPartitioned: Bool = false
     ) {
         view.setMap(
             version: version, by: mapper, place: 0, reduce: Reduce(reducer: SearchTotals()),
-            collation: .ascii, includesDesign: false)
+            collation: .ascii, includesDesign: false, isPartitioned: isPartitioned)
     }
+
+    /// Whether it is asked for one partition, and for no more.
+    package var isPartitioned: Bool { view.isPartitioned }
 
     /// Finds documents.
     ///
@@ -92,9 +98,10 @@ package struct SearchIndex: Sendable {
         let bytes = try view.storedBytes
         return try view.core.read { snapshot in
             let record = try view.record(in: snapshot)
-            let documents = try SearchReader(view, mode: .never).count(of: SearchKey.documents)
+            let totals = try SearchReader(view, mode: .never, ofAll: true).totals()
             return Statistics(
-                documents: documents, bytes: bytes, sequence: record?.lastSequence ?? 0,
+                documents: Int(clamping: totals?[0]?.int64 ?? 0), bytes: bytes,
+                sequence: record?.lastSequence ?? 0,
                 purge: record?.lastPurge ?? 0)
         }
     }

@@ -71,6 +71,9 @@ package struct SearchQuery: Sendable {
 
     /// The query in the words of ``SearchQueryParser``.
     package var text: String
+    /// The partition that is searched, in an index that is made for partitions. Everything is then found and counted in it
+    /// alone; scores go by its documents, too.
+    package var partition: String?
     /// How numbers are written in it.
     package var numbers = SearchNumbers.plain
     /// The most hits, of each group if there are some.

@@ -48,14 +48,24 @@ struct SearchReader {
     let view: DatabaseView
     let budget: SearchBudget
     private let mode: ViewQuery.UpdateMode
+    private let partition: String?
+    /// Whether what the rows of all partitions come to is asked for, and none of them.
+    private let isOfAll: Bool
 
     /// - Parameters:
     ///   - view: The index.
     ///   - mode: `.never` for an index that was brought up to date before the read began; `.before` in a database that
     ///     keeps none, which then has one in memory.
+    ///   - partition: The partition whose rows are read, of an index that is made for partitions.
+    ///   - isOfAll: Whether what the rows of all partitions come to is asked for, and none of them.
     ///   - budget: What may be read and kept.
-    init(_ view: DatabaseView, mode: ViewQuery.UpdateMode, budget: SearchBudget = SearchBudget()) {
+    init(
+        _ view: DatabaseView, mode: ViewQuery.UpdateMode, partition: String? = nil,
+        ofAll isOfAll: Bool = false, budget: SearchBudget = SearchBudget()
+    ) {
         self.view = view
+        self.partition = partition
+        self.isOfAll = isOfAll
         self.mode = mode
         self.budget = budget
     }
@@ -63,6 +73,8 @@ struct SearchReader {
     private func query(_ keys: KeySelection) -> ViewQuery {
         var query = view.query(keys)
         query.updateMode = mode
+        query.partition = partition
+        query.countsAllPartitions = isOfAll
         query.mapOnly = true
         return query
     }

@@ -23,6 +23,7 @@ struct SearchRun {
         if query.updates, isStored {
             // Before the snapshot is taken: in a read nothing is written.
             var update = index.view.query()
+            update.partition = query.partition
             update.limit = 0
             update.mapOnly = true
             _ = try update.run()
@@ -31,7 +32,8 @@ struct SearchRun {
         return try core.read { _ in
             // What was built by another function, or another analyzer, says nothing of this index.
             guard try query.updates || index.isBuilt else { return empty }
-            let reader = SearchReader(index.view, mode: mode, budget: budget)
+            let reader = SearchReader(
+                index.view, mode: mode, partition: query.partition, budget: budget)
             return query.grouping == nil
                 ? try hits(expression, reader) : try groups(expression, reader)
         }
@@ -57,7 +59,10 @@ struct SearchRun {
         var top = SearchTop(query.order, limit: query.limit, after: query.after)
         try forEachMatch(expression, reader, orders: [query.order]) { id, score, record in
             if let record { try facets.add(record) }
+            let before = top.bytes
             top.offer(try hit(id, score, record, result.total, query.order))
+            budget.giveBack(before)
+            try budget.keep(top.bytes)
             result.total += 1
         }
         try top.setFields { try fields(of: $0, reader) }

@@ -21,12 +21,14 @@ final class CallingMapper: GroupMapper {
 
 extension SearchIndex {
     /// An index of the fields that documents say themselves.
-    static func calling(_ database: Database, analyzer: JSONValue = "whitespace") throws
-        -> SearchIndex
-    {
+    static func calling(
+        _ database: Database, analyzer: JSONValue = "whitespace", isPartitioned: Bool = false
+    ) throws -> SearchIndex {
         let analyzers = try SearchAnalyzers(["analyzer": analyzer], for: .clouseau)
         let view = database.view(named: "_search t/t")
-        define(view, version: "1 \(analyzer)", by: CallingMapper(analyzers))
+        define(
+            view, version: "1 \(analyzer)", by: CallingMapper(analyzers),
+            isPartitioned: isPartitioned)
         return SearchIndex(view, analyzers, .clouseau)
     }
 }

@@ -85,6 +85,22 @@ struct SearchTests {
         #expect(site.get("_nouveau_info/i").json["search_index"]?["purge_seq"] == 1)
     }
 
+    @Test func `information of an index that is made for partitions counts those of all`() throws {
+        let site = try TestSite { options in
+            options.scripts = [JavaScriptRuntime(program: ScriptEngine.program)]
+        }
+        let database = try site.manager.database(named: "db", partitioned: true)
+        _ = try database.put("_design/d", Self.design.object ?? [:], parent: nil)
+        for n in 0..<5 {
+            _ = try database.put("p\(n % 2):\(n)", ["n": 1, "name": "x"], parent: nil)
+        }
+        let path = "/db/_design/d/_search_info/i"
+        #expect(site.send("GET", path, "").json["search_index"]?["doc_count"] == 0)
+        let search = "/db/_partition/p0/_design/d/_search/i?q=*:*"
+        #expect(site.send("GET", search, "").json["total_rows"] == 3)
+        #expect(site.send("GET", path, "").json["search_index"]?["doc_count"] == 5)
+    }
+
     @Test func `an index that no design document has any longer is cleaned up`() throws {
         let site = try site()
         #expect(site.get("_search/i?q=*:*&limit=0").status == 200)
