@@ -12,7 +12,8 @@ extension DesignFunctionsOfDatabase {
     struct KnownSearch {
         var seen: Seen
         var version: String
-        var mapper: SearchMapper
+        var mapper: any GroupMapper
+        var analyzers: SearchAnalyzers
     }
 
     func searchIndex(
@@ -24,25 +25,37 @@ extension DesignFunctionsOfDatabase {
             id: document.id, sequence: document.sequence, revision: document.revisionID)
         let last = state.withLock { $0.searches[view.name] }
         if let last, last.seen == seen, view.groupMapper === last.mapper {
-            return SearchIndex(view, last.mapper.analyzers, service)
+            return SearchIndex(view, last.analyzers, service)
         }
         guard
             let search = DesignSearch(
                 name, service, in: document.body, inPartitions: database.isPartitioned)
         else { return nil }
-        let processes = try processes(for: document)
-        let version = search.version
+        let (version, analyzers) = (search.version, try search.analyzers)
         // A mapper stays while the function does, so that a change of anything else costs no new process.
         let isSame = last.map { $0.version.hasSameBytes(as: version) } ?? false
         let mapper =
-            try (isSame ? last?.mapper : nil)
-            ?? SearchMapper(search, of: document.id, in: database, by: processes)
+            try (isSame ? last?.mapper : nil) ?? mapper(search, analyzers, of: document, database)
         SearchIndex.define(
             view, version: version, by: mapper, isPartitioned: search.isPartitioned)
         state.withLock {
-            $0.searches[view.name] = KnownSearch(seen: seen, version: version, mapper: mapper)
+            $0.searches[view.name] = KnownSearch(
+                seen: seen, version: version, mapper: mapper, analyzers: analyzers)
         }
-        return SearchIndex(view, mapper.analyzers, service)
+        return SearchIndex(view, analyzers, service)
+    }
+
+    private func mapper(
+        _ search: DesignSearch, _ analyzers: SearchAnalyzers, of document: Document,
+        _ database: Database
+    ) throws -> any GroupMapper {
+        switch search.source {
+        case .function(let function):
+            try SearchMapper(
+                search, function, analyzers, of: document.id, in: database,
+                by: processes(for: document))
+        case .fields(let definition): TextMapper(definition, analyzers)
+        }
     }
 
     /// Deletes the search indexes that no design document has any longer.

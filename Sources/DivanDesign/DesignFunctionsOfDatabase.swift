@@ -42,6 +42,9 @@ final class DesignFunctionsOfDatabase: ModuleState, DesignFunctionSource {
         var rulesOf: [Seen]?
         /// The design documents that the indexes have been made by.
         var indexesOf: [Seen]?
+        /// Text indexes, and the design documents that declare them.
+        var textIndexes: [TextIndex] = []
+        var textIndexesOf: [Seen]?
         /// Says that a commit has come.
         var following: ListenerToken?
         /// Takes this source from the database.

@@ -4,10 +4,18 @@ internal import DivanDatabase
 internal import DivanJSON
 internal import DivanQuery
 
-/// A search index of a design document, as it is declared for one of the two services.
+/// A search index of a design document, as it is declared for one of the two services, or for `_find`.
 struct DesignSearch: Sendable {
+    /// What gives documents their fields.
+    enum Source: Sendable {
+        /// A function.
+        case function(String)
+        /// A list of fields, in a design document of the language `query`.
+        case fields(TextDefinition)
+    }
+
     let service: SearchService
-    let function: String
+    let source: Source
     /// What it says beside the function, of analyzers.
     let options: JSONValue
     /// Whether rows lie by the partitions of their documents.
@@ -18,12 +26,21 @@ struct DesignSearch: Sendable {
     init?(
         _ name: String, _ service: SearchService, in body: PackedValue, inPartitions: Bool = false
     ) {
-        guard let index = body[Self.member(service)]?[name], let function = index["index"]?.string
-        else { return nil }
+        guard let index = body[Self.member(service)]?[name] else { return nil }
+        let language = body["language"]?.string ?? "javascript"
+        if let function = index["index"]?.string {
+            source = .function(function)
+        } else if language.hasSameBytes(as: QueryIndexes.language), service == .clouseau,
+            let json = index["index"]?.jsonValue(),
+            let definition = try? TextDefinition(json: json)
+        {
+            source = .fields(definition)
+        } else {
+            return nil
+        }
         self.service = service
-        self.function = function
+        self.language = language
         isPartitioned = DesignViews.isPartitioned(body, inPartitions: inPartitions)
-        language = body["language"]?.string ?? "javascript"
         var options = index.jsonValue().object ?? [:]
         options["index"] = nil
         self.options = .object(options)
@@ -37,12 +54,14 @@ struct DesignSearch: Sendable {
         }
     }
 
-    /// What a process is told first, to learn the function.
-    var commands: [[UInt8]] {
-        [
-            ScriptText.command("reset", ScriptText.text([:])),
-            ScriptText.command("add_fun", ScriptText.text(.string(function))),
-        ]
+    /// What finds the words of fields.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for an analyzer that there is not.
+    var analyzers: SearchAnalyzers {
+        get throws {
+            guard case .fields = source else { return try SearchAnalyzers(options, for: service) }
+            return try SearchAnalyzers(options, for: service, keywords: [TextField.names])
+        }
     }
 
     /// What asks a process for the fields of a document.
@@ -58,9 +77,16 @@ struct DesignSearch: Sendable {
         Self.prefix
             + DesignViews.digest(
                 [
-                    service.rawValue, language, function, options.description,
+                    service.rawValue, language, sourceText, options.description,
                     SearchAnalyzer.version,
                 ] + (isPartitioned ? ["partitioned"] : []))
+    }
+
+    private var sourceText: String {
+        switch source {
+        case .function(let function): function
+        case .fields(let definition): "fields 1 \(definition.json)"
+        }
     }
 
     /// How the versions of search indexes begin.

@@ -20,22 +20,24 @@ final class SearchMapper: GroupMapper {
     /// What it maps by.
     let search: DesignSearch
     /// What finds the words of fields.
-    let analyzers: SearchAnalyzers
+    private let analyzers: SearchAnalyzers
     private let processes: any ScriptProcesses
     private let program: ScriptProgram
 
-    /// - Throws: `DatabaseError` with code `.invalidQuery` for an analyzer that there is not.
     init(
-        _ search: DesignSearch, of id: DocumentID, in database: Database,
-        by processes: any ScriptProcesses
-    ) throws {
+        _ search: DesignSearch, _ function: String, _ analyzers: SearchAnalyzers,
+        of id: DocumentID, in database: Database, by processes: any ScriptProcesses
+    ) {
         self.search = search
+        self.analyzers = analyzers
         self.id = id
         self.processes = processes
-        analyzers = try SearchAnalyzers(search.options, for: search.service)
         program = ScriptProgram(
             key: "search \(database.incarnation) \(id) \(search.version)",
-            commands: search.commands)
+            commands: [
+                ScriptText.command("reset", ScriptText.text([:])),
+                ScriptText.command("add_fun", ScriptText.text(.string(function))),
+            ])
     }
 
     func map(_ documents: [Document]) throws -> [PackedValue] {

@@ -13,12 +13,12 @@ extension Call {
         let database = try indexedDatabase
         let choice = try FindChoice(
             try findRequest(), try FindIndex.all(in: database, describes: false))
-        if !site.options.sortsWithoutIndex {
+        if !site.options.sortsWithoutIndex || choice.request.selector.isTextSearch {
             try choice.checkUsable(inPartitions: database.isPartitioned)
         }
         var answer = LongText(site)
         var isFirst = true
-        let result = try visible(try choice.query(in: database)).run {
+        let result = try run(choice, in: database) {
             answer.restart()
             answer.text.raw("{\"docs\":[\n")
             isFirst = true
@@ -30,6 +30,30 @@ extension Call {
         }
         write(result, choice, to: &answer.text)
         return try answer.response()
+    }
+
+    private func run(
+        _ choice: FindChoice, in database: Database, begin: () -> Void,
+        take: (FindRow) throws -> Void
+    ) throws -> FindResult {
+        guard let (index, asked) = try choice.textSearch(in: database) else {
+            return try visible(try choice.query(in: database)).run(begin: begin, take: take)
+        }
+        begin()
+        var search = asked
+        var query = visible(try choice.tested(in: database))
+        // Nothing is found, and nothing need be searched for.
+        if choice.request.selector.isEmptyList { query.limit = 0 }
+        if hidesDocuments {
+            let call = self
+            query.updatesIndexes = true
+            search.includes = { try call.readableDocument($0) != nil }
+        }
+        do { return try query.run(in: index, search, take: take) } catch let error
+            as DatabaseError where error.code == .invalidQuery
+        {
+            throw HTTPFailure(400, "text_search_error", error.message)
+        }
     }
 
     /// What the body asks for, in the partition that the path or the query names.
@@ -101,7 +125,11 @@ extension Call {
             "fields": request.fieldsJSON, "index_candidates": choice.candidates,
             "selector_hints": choice.selectorHints,
         ]
-        if choice.chosen != nil {
+        if let (_, search) = try choice.textSearch(in: database) {
+            answer["query"] = .string("\(search.expression ?? .all)")
+            answer["partition"] = request.partition.map { .string($0) } ?? .null
+            answer["sort"] = choice.shownOrder
+        } else if choice.chosen != nil {
             answer["mrargs"] = choice.viewArguments
             answer["covering"] = .bool(choice.isCovered)
             try explain(try choice.query(in: database), in: &answer)

@@ -40,6 +40,19 @@ extension Call {
         ])
     }
 
+    /// `DELETE /{db}/_index/{ddoc}/text/{name}`
+    func deleteTextIndex() throws -> ListenerResponse {
+        let label = IndexLabel(design: IndexLabel.design(name(0)), name: name(1))
+        let database = try database
+        let isThere = try database.designDocuments.textIndexes().contains {
+            IndexLabel(design: $0.design, name: $0.name) == label
+        }
+        guard isThere else { throw HTTPFailure.missing }
+        try database.inBatch { try undeclare([label.name], label.design, in: ["indexes"]) }
+        try database.designDocuments.removeUnusedSearches()
+        return .done()
+    }
+
     /// `DELETE /{db}/_index/{ddoc}/json/{name}`
     func deleteIndex() throws -> ListenerResponse {
         let label = IndexLabel(design: IndexLabel.design(name(0)), name: name(1))
@@ -51,7 +64,7 @@ extension Call {
             throw HTTPFailure.missing
         }
         try database.inBatch {
-            try undeclare([label.name], label.design)
+            try undeclare([label.name], label.design, in: ["views"])
             for name in label.indexNames { try database.deleteIndex(named: name) }
         }
         return .done()
@@ -85,12 +98,17 @@ extension Call {
         for design in designs {
             let names = try database.indexes().map(\.name)
                 .filter { IndexLabel($0).design.hasSameBytes(as: design) }
+            let texts = try database.designDocuments.textIndexes()
+                .filter { $0.design.hasSameBytes(as: design) }
             let id = JSONValue.string("_design/" + design)
             try database.inBatch {
-                try undeclare(names.map { IndexLabel($0).name }, design)
+                try undeclare(
+                    names.map { IndexLabel($0).name } + texts.map(\.name), design,
+                    in: ["views", "indexes"])
                 for name in names { try database.deleteIndex(named: name) }
             }
-            if names.isEmpty {
+            if !texts.isEmpty { try database.designDocuments.removeUnusedSearches() }
+            if names.isEmpty, texts.isEmpty {
                 fail.append(["id": id, "error": "not_found"])
             } else {
                 success.append(["id": id, "ok": true])
@@ -107,17 +125,18 @@ extension Call {
     private func declare(_ request: IndexRequest) throws -> Bool {
         let database = try database
         let isNew = try database.inBatch {
-            let isChanged = try writeView(of: request)
-            return try database.createIndex(request.index) || isChanged
+            let isChanged = try writeDeclaration(of: request)
+            guard case .json(let index, _) = request.kind else { return isChanged }
+            return try database.createIndex(index) || isChanged
         }
         try database.designDocuments.updateIndexes()
         return isNew
     }
 
-    /// Writes the view that declares an index.
+    /// Writes the view, or the search index, that declares an index.
     ///
     /// - Returns: Whether the design document did not have it.
-    private func writeView(of request: IndexRequest) throws -> Bool {
+    private func writeDeclaration(of request: IndexRequest) throws -> Bool {
         let label = request.label
         let id = DocumentID("_design/\(label.design)")
         let current = try database.document(withID: id)
@@ -129,11 +148,16 @@ extension Call {
                 "The design document '\(id)' has functions; choose another `ddoc` for the index.")
         }
         try Self.setPartitioned(request.partitioned, of: id, in: &body, isNew: current == nil)
-        let view = QueryIndexes.view(of: request.index, isDescending: request.isDescending)
-        var views = body["views"]?.object ?? [:]
-        guard views[label.name] != view else { return false }
-        views[label.name] = view
-        body["views"] = .object(views)
+        let (member, declaration) =
+            switch request.kind {
+            case .json(let index, let isDescending):
+                ("views", QueryIndexes.view(of: index, isDescending: isDescending))
+            case .text(let definition): ("indexes", TextIndex.declaration(of: definition))
+            }
+        var declared = body[member]?.object ?? [:]
+        guard declared[label.name] != declaration else { return false }
+        declared[label.name] = declaration
+        body[member] = .object(declared)
         try rewrite(id, body, over: current)
         return true
     }
@@ -156,16 +180,19 @@ extension Call {
     }
 
     /// Takes indexes out of their design document, which goes with the last one.
-    private func undeclare(_ names: [String], _ design: String) throws {
+    private func undeclare(_ names: [String], _ design: String, in members: [String]) throws {
         let id = DocumentID("_design/\(design)")
         guard let current = try database.document(withID: id),
             current["language"].string == QueryIndexes.language
         else { return }
         var body = current.body.jsonValue().object ?? [:]
-        var views = body["views"]?.object ?? [:]
-        for name in names { views[name] = nil }
-        body["views"] = .object(views)
-        try rewrite(id, views.isEmpty ? nil : body, over: current)
+        for member in members {
+            guard var declared = body[member]?.object else { continue }
+            for name in names { declared[name] = nil }
+            body[member] = declared.isEmpty ? nil : .object(declared)
+        }
+        let isEmpty = body["views"] == nil && body["indexes"] == nil
+        try rewrite(id, isEmpty ? nil : body, over: current)
     }
 
     /// Saves a design document as the user; nil deletes it.

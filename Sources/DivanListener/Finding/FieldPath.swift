@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanQuery
 
 /// The way to a field of a document as selectors, orders and indexes write it on the wire.
 ///
@@ -20,24 +21,12 @@ struct FieldPath: Hashable, Sendable {
     ///
     /// - Throws: `HTTPFailure` 400 where a name is empty.
     init(_ text: String) throws {
-        var names: [[UInt8]] = [[]]
-        var isEscaped = false
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "."):
-                if isEscaped { names[names.count - 1].append(byte) } else { names.append([]) }
-                isEscaped = false
-            case UInt8(ascii: "\\"): isEscaped = true
-            default:
-                names[names.count - 1].append(byte)
-                isEscaped = false
-            }
-        }
+        let names = TextField.path(text)
         guard names.allSatisfy({ !$0.isEmpty }) else {
             throw HTTPFailure(
                 400, "invalid_field_name", "Invalid field name: \(text.prefix(100))")
         }
-        self.names = names.map { String(decoding: $0, as: UTF8.self) }
+        self.names = names
     }
 
     func appending(_ other: FieldPath) -> FieldPath { FieldPath(names: names + other.names) }

@@ -57,11 +57,21 @@ extension FindChoice {
         let indexable = NameSet(request.selector.indexableFields.map(\.text))
         let other = NameSet(request.selector.fields).subtracting(indexable)
         func list(_ names: NameSet) -> JSONValue { .array(names.sorted().map { .string($0) }) }
+        let words = NameSet(
+            request.selector.textFields.map { field in
+                // The colon is that of the type: those of names stand before it.
+                guard let end = field.utf8.lastIndex(of: UInt8(ascii: ":")) else { return field }
+                return String(field[..<end])
+            })
         return [
             [
                 "type": "json", "indexable_fields": list(indexable),
                 "unindexable_fields": list(other),
-            ]
+            ],
+            [
+                "type": "text", "indexable_fields": list(words),
+                "unindexable_fields": list(NameSet(request.selector.fields).subtracting(words)),
+            ],
         ]
     }
 

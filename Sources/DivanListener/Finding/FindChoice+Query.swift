@@ -64,7 +64,7 @@ extension FindChoice {
         var warnings: [String] = []
         if let names = namesNotUsed { warnings.append(names) }
         // Whether indexes were of use tells of documents that may be hidden.
-        if chosen?.index == nil, !readIndexes || hides {
+        if chosen?.index == nil, chosen?.text == nil, !readIndexes || hides {
             warnings.append("No matching index found, create an index to optimize query time.")
         }
         if !hides, statistics.documentsExamined > 10 * max(1, statistics.resultsReturned) {

@@ -8,7 +8,8 @@ internal import DivanQuery
 ///
 /// Of the indexes whose fields a query asks for, and that have its order, the one is read that has conditions on most
 /// of its leading fields; then the one with the fewest fields; then the first by name. Where there is none, all
-/// documents are read. An index on part of the documents must be named.
+/// documents are read. An index on part of the documents must be named. A text index is read where no other index serves, and
+/// the client must name one if there are several.
 struct FindChoice: Sendable {
     /// An index that may be read, and how far the conditions lead into it.
     struct Ranked: Sendable {
@@ -46,10 +47,10 @@ struct FindChoice: Sendable {
         reasons = indexes.map { $0.reasonsAgainst(request.selector, sortedBy: order) }
         let places = Array(indexes.indices)
         let named = places.filter { indexes[$0].isNamed(by: request.useIndex) }
-        considered = places.filter { indexes[$0].index?.filter == nil || named.contains($0) }
+        considered = places.filter { !indexes[$0].isPartial || named.contains($0) }
         let isPartitioned = request.partition != nil
         let inScope = considered.filter { place in
-            indexes[place].index.map { $0.isPartitioned == isPartitioned } ?? true
+            indexes[place].isPartitioned.map { $0 == isPartitioned } ?? true
         }
         self.inScope = inScope
         let usable = inScope.filter { [reasons] in reasons[$0].isEmpty }
@@ -61,6 +62,16 @@ struct FindChoice: Sendable {
             throw HTTPFailure.invalidIndex(request.useIndex)
         }
         filtered = serving.isEmpty ? usable : serving
+        let texts = filtered.filter { indexes[$0].text != nil }
+        guard texts.isEmpty || filtered.contains(where: { indexes[$0].index != nil }) else {
+            guard texts.count == 1 else {
+                throw HTTPFailure(
+                    400, "multiple_text_indexes",
+                    "You must specify an index with the `use_index` parameter.")
+            }
+            ranked = [Ranked(place: texts[0], ranges: [], distance: 0)]
+            return
+        }
         ranked = Self.ranked(filtered, indexes, request.selector)
     }
 
@@ -98,6 +109,12 @@ struct FindChoice: Sendable {
     /// - Throws: `HTTPFailure` 400.
     func checkUsable(inPartitions: Bool = false) throws {
         guard chosen == nil else { return }
+        guard !request.selector.isTextSearch else {
+            throw HTTPFailure(
+                400, "no_usable_index",
+                "No text index serves this `$text`; make one of the type `text`, with a default field."
+            )
+        }
         let kind = inPartitions ? (request.partition == nil ? "global " : "partitioned ") : ""
         throw HTTPFailure(
             400, "no_usable_index",

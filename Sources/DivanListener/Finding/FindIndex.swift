@@ -7,8 +7,10 @@ internal import DivanQuery
 
 /// What a `_find` may read: an index, or all documents in the order of their IDs.
 struct FindIndex: Sendable {
-    /// nil for all documents.
+    /// An index on properties; nil for a text index, and for all documents.
     let index: PropertyIndex?
+    /// A text index.
+    let text: TextIndex?
     let label: IndexLabel?
     /// The fields that the rows are sorted by.
     @ByBytes private(set) var columns: [String]
@@ -18,8 +20,12 @@ struct FindIndex: Sendable {
     static let allDocuments = FindIndex(
         index: nil, label: nil, columns: ["_id"], isDescending: false)
 
-    private init(index: PropertyIndex?, label: IndexLabel?, columns: [String], isDescending: Bool) {
+    private init(
+        index: PropertyIndex?, text: TextIndex? = nil, label: IndexLabel?, columns: [String],
+        isDescending: Bool
+    ) {
         self.index = index
+        self.text = text
         self.label = label
         self.isDescending = isDescending
         self.columns = columns
@@ -45,7 +51,12 @@ struct FindIndex: Sendable {
                 index: index, label: label, columns: index.paths,
                 isDescending: view.map(QueryIndexes.isDescending) ?? false)
         }
-        return [allDocuments] + indexes.sorted { $0.precedes($1) }
+        let texts = try database.designDocuments.textIndexes().map { text in
+            FindIndex(
+                index: nil, text: text, label: IndexLabel(design: text.design, name: text.name),
+                columns: [], isDescending: false)
+        }
+        return [allDocuments] + (indexes + texts).sorted { $0.precedes($1) }
     }
 
     private func precedes(_ other: FindIndex) -> Bool {
@@ -55,6 +66,12 @@ struct FindIndex: Sendable {
         }
         return label.design.utf8.lexicographicallyPrecedes(other.design.utf8)
     }
+
+    /// Whether it is made for partitions; nil for all documents, which serve both.
+    var isPartitioned: Bool? { index?.isPartitioned ?? text?.isPartitioned }
+
+    /// Whether it has only a part of the documents.
+    var isPartial: Bool { index?.filter != nil || text?.definition.filter != nil }
 
     /// Whether its rows can be read as they are sorted. An app may make indexes on elements, and such as sort texts by
     /// bytes.
@@ -73,6 +90,13 @@ struct FindIndex: Sendable {
 
     /// As `_index` lists it.
     var json: JSONValue {
+        if let text, let label {
+            return [
+                "ddoc": .string("_design/" + label.design), "name": .string(label.name),
+                "type": "text", "partitioned": .bool(text.isPartitioned),
+                "def": text.definition.listed,
+            ]
+        }
         guard let index, let label else {
             return [
                 "ddoc": nil, "name": "_all_docs", "type": "special",
@@ -102,13 +126,28 @@ extension FindIndex {
     ///
     /// Its rows are of documents that have all its fields, so a query must ask for these.
     func reasonsAgainst(_ selector: FindSelector, sortedBy order: [String]) -> [String] {
-        guard index != nil else { return reasonsAgainstAllDocuments(selector, order) }
+        if let text { return Self.reasons(against: text, selector) }
+        // Rows of values tell nothing of words.
+        let needsText = selector.isTextSearch ? ["needs_text_search"] : []
+        guard index != nil else {
+            return needsText + reasonsAgainstAllDocuments(selector, order)
+        }
         let sorted = NameSet(order + ["_id", "_rev"])
         let required = columns.filter { !sorted.contains($0) }.compactMap { try? FieldPath($0) }
-        var reasons: [String] = []
+        var reasons = needsText
         if !selector.fieldsNotRequired(Set(required)).isEmpty { reasons.append("field_mismatch") }
         if !sorts(order, selector) { reasons.append("sort_order_mismatch") }
         return reasons
+    }
+
+    private static func reasons(against text: TextIndex, _ selector: FindSelector) -> [String] {
+        guard selector != .everything else { return ["empty_selector"] }
+        guard let fields = text.definition.fields else { return [] }
+        let isServed = selector.textFields.allSatisfy { field in
+            field.hasSameBytes(as: TextField.all)
+                ? text.definition.hasDefault : fields.contains(field)
+        }
+        return isServed ? [] : ["field_mismatch"]
     }
 
     private func reasonsAgainstAllDocuments(_ selector: FindSelector, _ order: [String]) -> [String]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanQuery
 
 extension FindSelector {
     /// The selector as `_explain` shows it: every condition with its operator, objects within paths with dots.
@@ -11,6 +12,7 @@ extension FindSelector {
         case .any(let parts): ["$or": .array(parts.map(\.shown))]
         case .field(.itself, let condition): condition.shown
         case .field(let path, let condition): [path.text: condition.shown]
+        case .text(let text): [TextField.all: ["$text": .string(text)]]
         }
     }
 
@@ -26,6 +28,8 @@ extension FindSelector {
         case .field(let path, let condition):
             return [path.selectorKey: condition.executable(isOfID: path == .documentID)]
         case .everything: return [:]
+        // The index has found what has the words; in a list `{}` would be a value.
+        case .text: return ["_id": ["$exists": true]]
         }
     }
 
@@ -37,7 +41,7 @@ extension FindSelector {
         case .field(.itself, let condition): condition.executable(isOfID: false)
         case .field(let path, let condition):
             [path.selectorKey: condition.executable(isOfID: false)]
-        case .everything: [:]
+        case .everything, .text: [:]
         }
     }
 }

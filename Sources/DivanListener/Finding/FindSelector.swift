@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanQuery
 
 /// A selector in the form in which CouchDB judges which index serves it: one condition on one field at each leaf, put
 /// together by *all* and *any*, with negations carried down.
@@ -13,6 +14,8 @@ indirect enum FindSelector: Equatable, Sendable {
     case all([FindSelector])
     case any([FindSelector])
     case field(FieldPath, FindCondition)
+    /// Words in any text of a document.
+    case text(String)
 }
 
 /// What is asked of one field.
@@ -75,10 +78,20 @@ extension FindSelector {
         }
     }
 
+    /// Whether words are asked for, which text indexes alone find.
+    var isTextSearch: Bool {
+        switch self {
+        case .text: true
+        case .all(let parts), .any(let parts): parts.contains(where: \.isTextSearch)
+        default: false
+        }
+    }
+
     /// The fields that conditions are on, as they are shown.
     var fields: [String] {
         switch self {
         case .everything: []
+        case .text: [TextField.all]
         case .all(let parts), .any(let parts): parts.flatMap(\.fields)
         case .field(let path, _): [path.text]
         }
@@ -101,7 +114,7 @@ extension FindSelector {
     /// Which of some fields a document may lack and match nevertheless.
     func fieldsNotRequired(_ fields: Set<FieldPath>) -> Set<FieldPath> {
         switch self {
-        case .everything, .field(_, .operation(.exists, false)): return fields
+        case .everything, .text, .field(_, .operation(.exists, false)): return fields
         case .field(let path, _): return fields.subtracting([path])
         case .all(let parts):
             return parts.reduce(fields) { $1.fieldsNotRequired($0) }

@@ -73,6 +73,12 @@ struct FindSelectorParser {
             guard value.object != nil else { throw badArgument(key, value) }
             inner.isNegated.toggle()
             return try node(value, inner)
+        case "$text":
+            // Whether a text has words is known for whole documents alone, and where it is asked for.
+            guard let text = value.string, context.path.isItself, !context.isInner,
+                !context.isNegated
+            else { throw badArgument(key, value) }
+            return .text(text)
         default:
             guard key.hasBytePrefix("$") else {
                 inner.path = context.path.appending(try FieldPath(key))
@@ -100,7 +106,7 @@ struct FindSelectorParser {
     }
 
     private static let unsupported = [
-        "$where", "$geoWithin", "$geoIntersects", "$near", "$nearSphere", "$text",
+        "$where", "$geoWithin", "$geoIntersects", "$near", "$nearSphere",
     ]
 
     private static func isArgument(_ value: JSONValue, of name: FindCondition.Operator) -> Bool {

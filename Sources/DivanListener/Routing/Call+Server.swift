@@ -13,9 +13,14 @@ extension Call {
             "CouchbaseLite": "Welcome",
             "version": .string(Site.couchVersion),
             "uuid": .string(site.accounts.uuid),
-            "features": ["access-ready", "scheduler"],
+            "features": .array(features),
             "vendor": ["name": "Divan", "version": .string(Manager.version)],
         ])
+    }
+
+    /// What the listener can do beside what every CouchDB can; searches need a runtime.
+    private var features: [JSONValue] {
+        ["access-ready", "scheduler"] + (site.options.scripts.isEmpty ? [] : ["search"])
     }
 
     /// `GET /_up`

@@ -184,10 +184,13 @@ struct Resource: Sendable, Equatable {
             return ("/{db}/_shards/{doc}", [parts[1...].joined(separator: "/")])
         }
         if parts[0] == "_compact", parts.count == 2 { return ("/{db}/_compact/{ddoc}", [parts[1]]) }
-        if parts[0] == "_index", parts.count >= 4, parts[parts.count - 2] == "json" {
+        if parts[0] == "_index", parts.count >= 4,
+            ["json", "text"].contains(parts[parts.count - 2])
+        {
             var design = parts[1..<(parts.count - 2)].joined(separator: "/")
             design = design.afterBytePrefix("_design/") ?? design
-            return ("/{db}/_index/{ddoc}/json/{name}", [design, parts[parts.count - 1]])
+            let type = parts[parts.count - 2]
+            return ("/{db}/_index/{ddoc}/\(type)/{name}", [design, parts[parts.count - 1]])
         }
         return ("/{db}" + literal(parts), [])
     }

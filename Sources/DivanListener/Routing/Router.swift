@@ -177,6 +177,9 @@ package struct Router: Sendable {
         .write("DELETE", "/{db}/_index/{ddoc}/json/{name}", .databaseAdmin) {
             try $0.deleteIndex()
         },
+        .write("DELETE", "/{db}/_index/{ddoc}/text/{name}", .databaseAdmin) {
+            try $0.deleteTextIndex()
+        },
 
         // Partitions
         .read("*", "/{db}/_partition") { try $0.namelessPartition() },

@@ -26,8 +26,11 @@ package struct SearchAnalyzers: Sendable {
     /// - Parameters:
     ///   - index: The index: `analyzer`, or `default_analyzer` and `field_analyzers`.
     ///   - service: Which of the two it is for.
+    ///   - keywords: Fields whose texts are one word each, whatever the index says.
     /// - Throws: `DatabaseError` with code `.invalidQuery` for an analyzer that there is not.
-    package init(_ index: JSONValue, for service: SearchService) throws {
+    package init(
+        _ index: JSONValue, for service: SearchService, keywords: [String] = []
+    ) throws {
         var fields: NameMap<SearchAnalyzer> = [:]
         var named: JSONValue?
         var byField: JSONObject?
@@ -45,6 +48,7 @@ package struct SearchAnalyzers: Sendable {
         for (name, value) in byField ?? [:] {
             fields[name] = try SearchAnalyzer(named: value, for: service)
         }
+        for name in keywords { fields[name] = SearchAnalyzer(.keyword) }
         self.init(try SearchAnalyzer(named: named ?? "standard", for: service), fields)
     }
 

@@ -29,6 +29,12 @@ struct SearchField {
     /// What results show, if it is not plainly the content: Nouveau's numbers are fractions.
     var shown: JSONValue?
 
+    init(_ name: String, _ content: Content, isSorted: Bool) {
+        self.name = name
+        self.content = content
+        self.isSorted = isSorted
+    }
+
     /// Reads one call of `index`; nil for what is none.
     init?(_ emitted: PackedValue, for service: SearchService) {
         switch service {

@@ -83,6 +83,14 @@ package struct SearchIndex: Sendable {
         try SearchRun(self, query).run()
     }
 
+    /// The number of words that the analyzer of a field finds in a text.
+    package func words(of text: String, in field: String) -> Int {
+        analyzers[field].tokens(of: text).count
+    }
+
+    /// Whether texts of a field are one word each, as they are.
+    package func isKeyword(_ field: String) -> Bool { analyzers[field].kind == .keyword }
+
     /// How an index stands.
     package struct Statistics: Sendable {
         /// The documents that have fields in it.

@@ -223,7 +223,7 @@ struct SearchPlan {
         _ field: String, _ lower: SearchExpression.Bound?, _ upper: SearchExpression.Bound?
     ) throws -> CollectedMatches {
         let (low, high) = (
-            lower.flatMap { numbers.number($0.text) }, upper.flatMap { numbers.number($0.text) }
+            lower.flatMap { number($0) }, upper.flatMap { number($0) }
         )
         for end in [lower, upper] where service == .nouveau {
             guard let end, numbers.isTooLarge(end.text) else { continue }
@@ -261,6 +261,10 @@ struct SearchPlan {
                 return true
             }
         }
+    }
+
+    private func number(_ end: SearchExpression.Bound) -> Double? {
+        end.isText ? nil : numbers.number(end.text)
     }
 
     /// The key of a number, or of what is beyond all.

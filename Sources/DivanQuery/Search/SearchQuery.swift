@@ -71,6 +71,8 @@ package struct SearchQuery: Sendable {
 
     /// The query in the words of ``SearchQueryParser``.
     package var text: String
+    /// The query where it is no text.
+    package var expression: SearchExpression?
     /// The partition that is searched, in an index that is made for partitions. Everything is then found and counted in it
     /// alone; scores go by its documents, too.
     package var partition: String?
@@ -102,6 +104,12 @@ package struct SearchQuery: Sendable {
 
     /// Makes a query.
     package init(_ text: String) { self.text = text }
+
+    /// Makes a query of what it asks for.
+    package init(_ expression: SearchExpression) {
+        text = ""
+        self.expression = expression
+    }
 }
 
 /// One part of the order of hits.

@@ -138,8 +138,8 @@ struct SearchQueryLexer {
         place += 1
         let isUpperInclusive = scalars[place - 1] == "]"
         return .range(
-            lower: lower.map { SearchExpression.Bound(text: $0, isInclusive: isInclusive) },
-            upper: upper.map { SearchExpression.Bound(text: $0, isInclusive: isUpperInclusive) })
+            lower: lower.map { SearchExpression.Bound($0, isInclusive: isInclusive) },
+            upper: upper.map { SearchExpression.Bound($0, isInclusive: isUpperInclusive) })
     }
 
     /// One end of a range; nil for `*`.

@@ -76,7 +76,7 @@ struct SearchQueryParser {
             }
             let isRequired = isAnd && !isFirst && occurrence == .should
             if !isAnd || isFirst { starts.append(found.count) }
-            found.append(.init(occurrence: isRequired ? .must : occurrence, expression: expression))
+            found.append(.init(isRequired ? .must : occurrence, expression))
         }
         if andBindsFirst, starts.count > 1 { found = Self.bound(found, starts) }
         guard let first = found.first else { throw lexer.failure("a word or a phrase") }
@@ -90,8 +90,7 @@ struct SearchQueryParser {
         let ends: [Int] = Array(starts.dropFirst()) + [clauses.count]
         return zip(starts, ends).map { start, end -> SearchExpression.Clause in
             guard end - start > 1 else { return clauses[start] }
-            return SearchExpression.Clause(
-                occurrence: .should, expression: .boolean(Array(clauses[start..<end])))
+            return SearchExpression.Clause(.should, .boolean(Array(clauses[start..<end])))
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanDatabase
+package import DivanDatabase
 package import DivanJSON
 package import DivanModel
 
@@ -54,6 +54,23 @@ package struct SearchRows {
         }
         guard count > 0 else { return PackedValue([[]]) }
         return rows.finished(id)
+    }
+
+    /// The rows of a document in a text index of `_find`.
+    ///
+    /// - Parameters:
+    ///   - document: The document.
+    ///   - definition: What the index has.
+    ///   - analyzers: What finds the words of fields.
+    /// - Returns: As above.
+    /// - Throws: Nothing at present.
+    package static func rows(
+        of document: Document, in definition: TextDefinition, _ analyzers: SearchAnalyzers
+    ) throws -> PackedValue {
+        guard definition.filter?.matches(document) ?? true else { return PackedValue([[]]) }
+        var rows = SearchRows(.clouseau, analyzers)
+        for field in TextFields.of(document, in: definition) { try rows.add(field) }
+        return rows.finished(document.id)
     }
 
     private mutating func add(_ field: SearchField) throws {

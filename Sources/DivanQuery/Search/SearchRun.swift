@@ -17,7 +17,53 @@ struct SearchRun {
     }
 
     func run() throws -> SearchResult {
-        let expression = try SearchQueryParser.parse(query.text, for: index.service)
+        let expression = try expression
+        return try reading { reader in
+            guard let reader else { return empty }
+            return query.grouping == nil
+                ? try hits(expression, reader, query.limit, query.after)
+                : try groups(expression, reader)
+        }
+    }
+
+    /// Goes through the hits in their order, in one snapshot.
+    ///
+    /// A few are found first, and then four times as many at once, so that only to go through all costs several times what
+    /// one search does.
+    ///
+    /// - Parameter body: Gets a hit, and returns false to end.
+    /// - Throws: What the body throws, and as ``run()``.
+    func forEachHit(_ body: (SearchHit) throws -> Bool) throws {
+        let expression = try expression
+        try reading { reader in
+            guard let reader else { return }
+            var (limit, after) = (min(max(1, query.limit), Self.mostAtOnce), query.after)
+            while true {
+                let found = try hits(expression, reader, limit, after)
+                for hit in found.hits where try !body(hit) { return }
+                guard found.hits.count == limit, let end = found.end else { return }
+                budget.giveBack(found.hits.reduce(0) { $0 + $1.size })
+                after = end
+                limit = min(limit.multipliedSaturated(by: 4), Self.mostAtOnce)
+            }
+        }
+    }
+
+    /// The most hits that are found at once in going through all.
+    private static let mostAtOnce = 10_000
+
+    private var expression: SearchExpression {
+        get throws {
+            try query.expression ?? SearchQueryParser.parse(query.text, for: index.service)
+        }
+    }
+
+    /// Brings the index up to date if that is wanted, and reads it in one snapshot.
+    ///
+    /// - Parameter body: Gets what reads the index; nil for one that has not been built.
+    /// - Returns: What the body returns.
+    /// - Throws: What the body throws, and as bringing the index up to date.
+    private func reading<Result>(_ body: (SearchReader?) throws -> Result) throws -> Result {
         let core = index.view.core
         let isStored = core.maintainsIndexes
         if query.updates, isStored {
@@ -31,11 +77,10 @@ struct SearchRun {
         let mode: ViewQuery.UpdateMode = query.updates && !isStored ? .before : .never
         return try core.read { _ in
             // What was built by another function, or another analyzer, says nothing of this index.
-            guard try query.updates || index.isBuilt else { return empty }
-            let reader = SearchReader(
-                index.view, mode: mode, partition: query.partition, budget: budget)
-            return query.grouping == nil
-                ? try hits(expression, reader) : try groups(expression, reader)
+            guard try query.updates || index.isBuilt else { return try body(nil) }
+            return try body(
+                SearchReader(
+                    index.view, mode: mode, partition: query.partition, budget: budget))
         }
     }
 
@@ -51,12 +96,13 @@ struct SearchRun {
 
     // MARK: - Hits
 
-    private func hits(_ expression: SearchExpression, _ reader: SearchReader) throws
-        -> SearchResult
-    {
+    private func hits(
+        _ expression: SearchExpression, _ reader: SearchReader, _ limit: Int,
+        _ after: SearchPosition?
+    ) throws -> SearchResult {
         var result = SearchResult()
         var facets = SearchFacets(query, budget)
-        var top = SearchTop(query.order, limit: query.limit, after: query.after)
+        var top = SearchTop(query.order, limit: limit, after: after)
         try forEachMatch(expression, reader, orders: [query.order]) { id, score, record in
             if let record { try facets.add(record) }
             let before = top.bytes
@@ -65,7 +111,7 @@ struct SearchRun {
             try budget.keep(top.bytes)
             result.total += 1
         }
-        try top.setFields { try fields(of: $0, reader) }
+        if query.fields != [] { try top.setFields { try fields(of: $0, reader) } }
         result.hits = top.hits
         result.counts = facets.counts
         result.ranges = facets.ranges

@@ -26,6 +26,10 @@ import Testing
         (#"{"$not":{"$and":[{"a":1},{"b":1}]}}"#, #"{"$or":[{"a":{"$ne":1}},{"b":{"$ne":1}}]}"#),
         (#"{"a":{"$not":{"$regex":"x"}}}"#, #"{"a":{"$not":{"$regex":"x"}}}"#),
         (#"{"a":{"$not":{"$exists":true}}}"#, #"{"a":{"$exists":false}}"#),
+        (
+            #"{"$or":[{"$text":"x"},{"a":1}]}"#,
+            #"{"$or":[{"$default":{"$text":"x"}},{"a":{"$eq":1}}]}"#
+        ),
     ])
     func `a selector is shown with its operators, and negations carried down`(
         given: String, shown: String
@@ -43,7 +47,10 @@ import Testing
         (#"{"a":{"$size":-1}}"#, "bad_arg"), (#"{"a":{"$mod":[0,1]}}"#, "bad_arg"),
         (#"{"a":{"$type":1}}"#, "bad_arg"), (#"{"a":{"$elemMatch":1}}"#, "bad_arg"),
         (#"{"$and":{}}"#, "bad_arg"), (#"{"$not":1}"#, "bad_arg"),
-        (#"{"$text":"x"}"#, "not_supported"), (#"{"a":{"$where":"x"}}"#, "not_supported"),
+        (#"{"$text":1}"#, "bad_arg"), (#"{"a":{"$text":"x"}}"#, "bad_arg"),
+        (#"{"$not":{"$text":"x"}}"#, "bad_arg"), (#"{"$nor":[{"$text":"x"}]}"#, "bad_arg"),
+        (#"{"a":{"$elemMatch":{"$text":"x"}}}"#, "bad_arg"),
+        (#"{"a":{"$where":"x"}}"#, "not_supported"),
         (#"{"a..b":1}"#, "invalid_field_name"),
     ])
     func `what is wrong with a selector has its name`(given: String, error: String) {
