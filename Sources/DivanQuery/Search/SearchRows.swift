@@ -63,7 +63,7 @@ package struct SearchRows {
     ///   - definition: What the index has.
     ///   - analyzers: What finds the words of fields.
     /// - Returns: As above.
-    /// - Throws: Nothing at present.
+    /// - Throws: As above; fields of a text index have one type each.
     package static func rows(
         of document: Document, in definition: TextDefinition, _ analyzers: SearchAnalyzers
     ) throws -> PackedValue {

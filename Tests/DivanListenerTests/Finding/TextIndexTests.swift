@@ -40,7 +40,7 @@ import Testing
             for name in ["plain", "db"] { site.send("PUT", "/\(name)/d\(n)", body) }
         }
         var total = 0
-        for round in Soak.rounds(test: 150, soak: 5_000) {
+        for round in Soak.rounds(test: 150, soak: 1_500) {
             let selector = Self.selector(&random, depth: 2)
             let found = ids("db", selector, #","use_index":"t","allow_fallback":false"#)
             #expect(found.sorted() == ids("plain", selector).sorted(), "\(round): \(selector)")
