@@ -142,9 +142,8 @@ enum ReplicationOptions {
         }
     }
 
-    /// Which servers to trust; nil when no option says so.
-    ///
-    /// - Parameter prefix: What stands before `pin` and `ca` in the names of the options.
+    /// Which servers to trust; nil when no option says so. What stands before `pin` and `ca` in the names of the options is
+    /// `prefix`.
     static func trust(_ invocation: Invocation, prefix: String = "") throws -> TrustPolicy? {
         let arguments = invocation.arguments
         let pins = arguments.strings(prefix + "pin")

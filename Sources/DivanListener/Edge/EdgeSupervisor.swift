@@ -36,10 +36,6 @@ final class EdgeSupervisor: Sendable {
         var isClosed = false
     }
 
-    /// The most names that hubs may call themselves by; a cluster has one for each node, unless it is configured.
-    private static let mostNames = 64
-    private static let memory: DocumentID = "\(Call.hiddenPrefix)edge"
-
     let rules: EdgeRules
     private let state = Mutex(State())
     private let (wishes, wish) = AsyncStream.makeStream(
@@ -149,7 +145,7 @@ final class EdgeSupervisor: Sendable {
     }
 
     /// What one look knows.
-    private struct Look {
+    struct Look {
         let site: Site
         let server: RemoteServer
         /// The names by which servers have called themselves that had all databases.
@@ -316,121 +312,5 @@ final class EdgeSupervisor: Sendable {
         let document = EdgeDocument(.pull, name)
         let replicator = try Self.replicator(site)
         try write(document, try replicator.document(withID: document.id), in: replicator, site)
-    }
-
-    // MARK: - Documents
-
-    /// Writes what a document is to say, unless it does, or an administrator has edited it.
-    private func write(
-        _ document: EdgeDocument, _ stored: Document?, in replicator: Database, _ site: Site
-    ) throws {
-        let body = document.body(rules)
-        if let stored {
-            let old = stored.body.jsonValue().object ?? [:]
-            guard EdgeDocument.isUnedited(old),
-                old[EdgeDocument.mark] != body[EdgeDocument.mark] || isOver(document, old, site)
-            else { return }
-        }
-        _ = try Self.racing {
-            try replicator.put(document.id, body, parent: stored?.revisionID)
-        }
-    }
-
-    /// Whether a replication has ended so long ago that it is tried again.
-    private func isOver(_ document: EdgeDocument, _ body: JSONObject, _ site: Site) -> Bool {
-        guard body["_replication_state"]?.string != nil,
-            let job = site.replicator.job(document.id), job.running == nil
-        else { return false }
-        return AccountsFile.now.subtractingSaturated(job.updated)
-            >= rules.hub.patience.components.seconds
-    }
-
-    /// Has a replication end for good.
-    private func end(_ document: EdgeDocument, _ stored: Document?, in replicator: Database) throws
-    {
-        guard let stored, stored.body["_replication_state"]?.string != "completed",
-            EdgeDocument.isUnedited(stored.body.jsonValue().object ?? [:])
-        else { return }
-        let body = stored.body.replacing([
-            "_replication_state": "completed",
-            "_replication_state_time": .string(HTTPDate.iso(AccountsFile.now)),
-            "_replication_state_reason": "The hub has deleted the database.",
-        ])
-        _ = try Self.racing {
-            try replicator.put(document.id, body: body, parent: stored.revisionID, isDeleted: false)
-        }
-    }
-
-    /// Removes the documents of databases that are not followed any more.
-    private func removeOthers(_ look: Look) throws {
-        guard look.failure == nil else { return }
-        let replicator = try Self.replicator(look.site)
-        var options = AllDocumentsOptions()
-        (options.startID, options.endID) = EdgeDocument.range
-        var ids: [DocumentID] = []
-        try replicator.forEachDocumentID(options) { ids.append(DocumentID(copying: $0)) }
-        for id in ids {
-            guard let document = EdgeDocument(id), look.entries[document.name] == nil,
-                !(rules.hub.carriesUsers
-                    && document.name.hasSameBytes(as: SystemDatabase.users.rawValue)),
-                let stored = try replicator.document(withID: id),
-                EdgeDocument.isUnedited(stored.body.jsonValue().object ?? [:])
-            else { continue }
-            _ = try Self.racing { try replicator.delete(stored) }
-        }
-    }
-
-    /// Makes a change, unless the replicator or an administrator makes another one at the same time: the next look sees that.
-    private static func racing<Result>(_ change: () throws -> Result) throws -> Result? {
-        do { return try change() } catch let error as DatabaseError where error.code == .conflict {
-            return nil
-        }
-    }
-
-    // MARK: - What is here
-
-    private static func replicator(_ site: Site) throws -> Database {
-        let name = SystemDatabase.replicator.rawValue
-        if let database = try site.manager.existingDatabase(named: name) { return database }
-        try site.create(name)
-        return try site.manager.database(named: name)
-    }
-
-    private static func memory(_ site: Site) throws -> NameSet {
-        let names = try replicator(site).localDocument(memory)?["hubs"]?.array ?? []
-        return NameSet(names.compactMap(\.string))
-    }
-
-    /// Notes that the server has all databases that are followed.
-    private func remember(_ look: Look) throws {
-        guard look.failure == nil, look.uuid.utf8.count <= 100, !look.isKnown,
-            look.memory.count < Self.mostNames
-        else { return }
-        let names = look.memory.union([look.uuid]).sorted().map { JSONValue.string($0) }
-        try Self.replicator(look.site).putLocalDocument(Self.memory, ["hubs": .array(names)])
-    }
-
-    /// The names of the users in `_users`.
-    private static func users(_ site: Site) throws -> [String] {
-        guard
-            let database = try site.manager.existingDatabase(
-                named: SystemDatabase.users.rawValue)
-        else { return [] }
-        var options = AllDocumentsOptions()
-        options.startID = DocumentID(UserDocument.prefix)
-        options.endID = DocumentID("org.couchdb.user;")
-        options.limit = ListenerHub.mostDatabases.addingSaturated(1)
-        var names: [String] = []
-        try database.forEachDocumentID(options) { id in
-            let text = DocumentID(copying: id).text
-            if let name = text.afterBytePrefix(UserDocument.prefix) { names.append(String(name)) }
-        }
-        return names
-    }
-
-    /// The user whose own database has a name; nil where it is no user's.
-    private static func owner(of name: String, _ site: Site) throws -> String? {
-        guard name.hasBytePrefix("userdb-") else { return nil }
-        return try users(site).first { EdgeRules.database(ofUser: $0).hasSameBytes(as: name) }
     }
 }

@@ -43,6 +43,7 @@ package struct RemoteServer: Sendable {
     ///   - prefix: What they begin with.
     ///   - limit: How many names at most.
     /// - Returns: The names in the server's order; one more than the limit where there are more.
+    /// - Throws: `ReplicationError`.
     package func databaseNames(beginning prefix: String, limit: Int) async throws -> [String] {
         var names: [String] = []
         while names.count <= limit {
@@ -103,6 +104,7 @@ package struct RemoteServer: Sendable {
     ///   - path: What is asked for, percent-encoded.
     ///   - query: The query, not encoded.
     /// - Returns: The object.
+    /// - Throws: `ReplicationError`, also when it answers with something else.
     package func object(_ path: String, query: [(name: String, value: String)] = []) async throws
         -> JSONObject
     {
