@@ -2,6 +2,7 @@
 
 internal import Divan
 internal import DivanJSON
+internal import DivanListener
 internal import DivanReplication
 
 extension Command {
@@ -73,7 +74,8 @@ private struct EdgeStatus {
     init(_ server: RemoteServer) async throws {
         var answer = try await server.object("_edge")
         var databases = answer["databases"]?.array ?? []
-        while let count = answer["total_rows"]?.int64, Int64(databases.count) < count {
+        let count = Int(clamping: answer["total_rows"]?.int64 ?? 0)
+        while databases.count < min(count, ListenerHub.mostDatabases) {
             let page = try await server.object("_edge", query: [("skip", "\(databases.count)")])
             guard let rows = page["databases"]?.array, !rows.isEmpty else { break }
             databases += rows
