@@ -85,7 +85,7 @@ struct DesignSearch: Sendable {
     private var sourceText: String {
         switch source {
         case .function(let function): function
-        case .fields(let definition): "fields 1 \(definition.json)"
+        case .fields(let definition): "fields 2 \(definition.json)"
         }
     }
 

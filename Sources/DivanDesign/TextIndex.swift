@@ -25,7 +25,10 @@ package struct TextIndex: Sendable {
         var indexes: [TextIndex] = []
         document.body["indexes"]?.forEachProperty { name, index in
             guard let json = index["index"]?.jsonValue(),
-                let definition = try? TextDefinition(json: json)
+                let definition = try? TextDefinition(json: json),
+                // With an analyzer that there is not, each search would be refused.
+                (try? SearchAnalyzers(
+                    index.jsonValue(), for: .clouseau, keywords: [TextField.names])) != nil
             else { return }
             indexes.append(
                 TextIndex(

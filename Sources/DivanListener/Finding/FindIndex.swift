@@ -126,7 +126,7 @@ extension FindIndex {
     ///
     /// Its rows are of documents that have all its fields, so a query must ask for these.
     func reasonsAgainst(_ selector: FindSelector, sortedBy order: [String]) -> [String] {
-        if let text { return Self.reasons(against: text, selector) }
+        if let text { return Self.reasons(against: text, selector, order) }
         // Rows of values tell nothing of words.
         let needsText = selector.isTextSearch ? ["needs_text_search"] : []
         guard index != nil else {
@@ -140,14 +140,32 @@ extension FindIndex {
         return reasons
     }
 
-    private static func reasons(against text: TextIndex, _ selector: FindSelector) -> [String] {
+    private static func reasons(
+        against text: TextIndex, _ selector: FindSelector, _ order: [String]
+    ) -> [String] {
         guard selector != .everything else { return ["empty_selector"] }
+        guard text.definition.hasDefault || !selector.isTextSearch else {
+            return ["field_mismatch"]
+        }
         guard let fields = text.definition.fields else { return [] }
         let isServed = selector.textFields.allSatisfy { field in
             field.hasSameBytes(as: TextField.all)
                 ? text.definition.hasDefault : fields.contains(field)
         }
-        return isServed ? [] : ["field_mismatch"]
+        guard isServed else { return ["field_mismatch"] }
+        // What the index does not have it cannot sort by.
+        let isSorted = order.allSatisfy { typedField($0).map { fields.contains($0) } ?? true }
+        return isSorted ? [] : ["sort_order_mismatch"]
+    }
+
+    /// The field that an order with a type names, as an index names it; nil without a type, and for IDs.
+    private static func typedField(_ key: String) -> String? {
+        for kind in [TextField.Kind.string, .number] {
+            guard key.hasByteSuffix(":" + kind.rawValue) else { continue }
+            let name = String(Substring(key.utf8.dropLast(kind.rawValue.utf8.count + 1)))
+            return name.hasSameBytes(as: "_id") ? nil : TextField.name(TextField.path(name), kind)
+        }
+        return nil
     }
 
     private func reasonsAgainstAllDocuments(_ selector: FindSelector, _ order: [String]) -> [String]

@@ -40,7 +40,8 @@ extension FindCondition {
 
     /// The fields of what stands in a list.
     private static func fields(_ list: JSONValue, _ path: [String]) -> [String] {
-        (list.array ?? []).compactMap { $0.textKind.map { TextField.name(path, $0) } }
+        // A long list has few kinds, and the path may be long.
+        Set((list.array ?? []).compactMap(\.textKind)).map { TextField.name(path, $0) }
     }
 }
 

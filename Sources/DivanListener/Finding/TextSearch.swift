@@ -15,6 +15,9 @@ internal import DivanQuery
 struct TextSearch {
     private let index: SearchIndex
     private let definition: TextDefinition
+    /// Whether ranges end as they are asked for, since what is found is not tested. Else they have their ends, too: of numbers
+    /// that the index cannot tell from an end, one may be within.
+    private var isExact = false
 
     init(_ index: SearchIndex, _ definition: TextDefinition) {
         self.index = index
@@ -23,11 +26,18 @@ struct TextSearch {
 
     /// The most words, patterns and ranges of a search, and the most values of a list that are searched for one by one.
     private static let (mostParts, mostValues) = (1_024, 128)
+    /// The most bytes of a term; the index has only so much of a longer text.
+    private static let longestTerm = 32_766
 
     /// The search that finds what a selector asks for.
     ///
     /// - Throws: `HTTPFailure` 400 for one that asks for too much.
     func expression(_ selector: FindSelector) throws -> SearchExpression {
+        guard isTestable(selector) else {
+            throw HTTPFailure(
+                400, "text_search_error",
+                "Beside `$text`, `$or` may have equality and ranges of numbers alone.")
+        }
         let expression = expression(selector, in: [], isInner: false)
         guard expression.size <= Self.mostParts else {
             throw HTTPFailure(
@@ -48,14 +58,69 @@ struct TextSearch {
             .all(of: parts.map { expression($0, in: prefix, isInner: isInner) })
         // An empty list excludes nothing.
         case .any(let parts) where parts.isEmpty: .all
+        case .any(let parts) where !isExact && selector.isTextSearch:
+            .any(of: parts.map { exact.expression($0, in: prefix, isInner: isInner) })
         case .any(let parts):
             .any(of: parts.map { expression($0, in: prefix, isInner: isInner) })
-        case .field(let path, let condition):
-            .any(
-                of: Self.places(path.names)?.map {
-                    expression(condition, prefix + $0, isInner: isInner)
-                } ?? [.all])
+        case .field(let path, let condition): field(path, condition, in: prefix, isInner: isInner)
         }
+    }
+
+    private var exact: TextSearch {
+        var search = self
+        search.isExact = true
+        return search
+    }
+
+    /// Whether the test of what is found, for which every `$text` holds, lets through no document that the selector does not
+    /// find: beside a `$text` that may or may not hold, the index itself must answer all.
+    private func isTestable(_ selector: FindSelector) -> Bool {
+        switch selector {
+        case .all(let parts): parts.allSatisfy { isTestable($0) }
+        case .any(let parts) where selector.isTextSearch: parts.allSatisfy { isAnswered($0) }
+        default: true
+        }
+    }
+
+    /// Whether the index has just those documents that a selector finds.
+    private func isAnswered(_ selector: FindSelector) -> Bool {
+        switch selector {
+        case .everything, .text: true
+        case .all(let parts), .any(let parts):
+            !parts.isEmpty && parts.allSatisfy { isAnswered($0) }
+        case .field(let path, .operation(let asked, let value)):
+            Self.places(path.names)?.count == 1 && isAnswered(path.names, asked, value)
+        case .field: false
+        }
+    }
+
+    private func isAnswered(
+        _ path: [String], _ asked: FindCondition.Operator, _ value: JSONValue
+    ) -> Bool {
+        // IDs are a row of their own in every index.
+        if Self.isID(path) { return asked == .equal && !(value.string ?? "").isEmpty }
+        guard let kind = value.textKind, isKnown(path, kind) else { return false }
+        switch (asked, kind) {
+        case (.equal, .string), (.equal, .boolean):
+            // A long text is cut in the index.
+            return index.isKeyword(TextField.name(path, kind))
+                && (value.string ?? "-").utf8.count < Self.longestTerm && value != ""
+        case (.equal, .number), (.less, .number), (.lessOrEqual, .number),
+            (.greater, .number), (.greaterOrEqual, .number):
+            // Behind these, integers are not told apart.
+            return (value.double ?? .infinity).magnitude < 0x1p53
+        default: return false
+        }
+    }
+
+    private func field(
+        _ path: FieldPath, _ condition: FindCondition, in prefix: [String], isInner: Bool
+    ) -> SearchExpression {
+        // Behind `$elemMatch` each of several places would multiply all that is inside.
+        guard let places = Self.places(path.names), !isInner || places.count == 1 else {
+            return .all
+        }
+        return .any(of: places.map { expression(condition, prefix + $0, isInner: isInner) })
     }
 
     /// The paths that a path may stand for: a number is a name, or the place of an element; nil for too many.
@@ -94,7 +159,9 @@ struct TextSearch {
             case .remainder: has(path, .number)
             case .pattern: has(path, .string)
             case .beginsWith: beginning(path, value.string ?? "")
-            case .size: number(path + [TextField.element], .length, value)
+            case .size:
+                definition.hasLengths
+                    ? number(path + [TextField.element], .length, value) : exists(path)
             }
         }
     }
@@ -157,11 +224,11 @@ struct TextSearch {
         if let text = value.string {
             // Texts are compared as a language does, and lie in the index by their bytes, but for IDs.
             guard Self.isID(path) else { return has(path, .string) }
-            end = .init(text, isInclusive: isInclusive, isText: true)
+            end = .init(text, isInclusive: isInclusive || !isExact, isText: true)
             field = path[0]
         } else if value.bool == nil, let number = value.double {
             guard number.isFinite, isKnown(path, .number) else { return has(path, .number) }
-            end = .init("\(number)", isInclusive: isInclusive)
+            end = .init("\(number)", isInclusive: isInclusive || !isExact)
             field = TextField.name(path, .number)
         } else {
             return value.bool == nil ? exists(path) : has(path, .boolean)
@@ -180,7 +247,8 @@ struct TextSearch {
 
     private func beginning(_ path: [String], _ text: String) -> SearchExpression {
         let field = Self.isID(path) ? path[0] : TextField.name(path, .string)
-        guard !text.isEmpty, Self.isID(path) || isKnown(path, .string), index.isKeyword(field)
+        guard !text.isEmpty, text.utf8.count <= Self.longestTerm,
+            Self.isID(path) || isKnown(path, .string), index.isKeyword(field)
         else { return has(path, .string) }
         return .prefix(field: field, text: text)
     }

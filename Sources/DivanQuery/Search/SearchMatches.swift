@@ -288,10 +288,21 @@ final class PhraseMatches: SearchMatches {
 /// Documents that were collected.
 final class CollectedMatches: SearchMatches {
     private let ids: [DocumentID]
+    private let budget: SearchBudget
+    private let kept: Int
     private var place = 0
 
-    /// - Parameter ids: In ascending order, each once.
-    init(_ ids: [DocumentID]) { self.ids = ids }
+    /// - Parameters:
+    ///   - ids: In ascending order, each once.
+    ///   - budget: What they are kept of.
+    ///   - kept: How many bytes of it, which are given back in the end: a search of several pages collects anew for each.
+    init(_ ids: [DocumentID], _ budget: SearchBudget, kept: Int) {
+        self.ids = ids
+        self.budget = budget
+        self.kept = kept
+    }
+
+    deinit { budget.giveBack(kept) }
 
     var id: DocumentID? { place < ids.count ? ids[place] : nil }
     var score: Double { 1 }

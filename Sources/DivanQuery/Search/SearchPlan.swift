@@ -129,10 +129,14 @@ struct SearchPlan {
         _ find: ((DocumentID) throws -> Void) throws -> Void
     ) throws -> CollectedMatches {
         var found: Set<DocumentID> = []
+        var kept = 0
         try find { id in
-            if found.insert(id).inserted { try reader.budget.keep(id.text.utf8.count + 48) }
+            guard found.insert(id).inserted else { return }
+            let size = id.text.utf8.count + 48
+            try reader.budget.keep(size)
+            kept += size
         }
-        return CollectedMatches(found.sorted())
+        return CollectedMatches(found.sorted(), reader.budget, kept: kept)
     }
 
     /// Goes through the terms of a field with their documents, from a text on.

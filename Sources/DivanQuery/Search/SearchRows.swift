@@ -142,7 +142,11 @@ package struct SearchRows {
     private static func add(_ value: JSONValue, _ name: String, to object: inout JSONObject) {
         switch object[name] {
         case nil: object[name] = value
-        case .array(let values)?: object[name] = .array(values + [value])
+        case .array(var values)?:
+            // In place: the object must not hold the array, too, or all of it is copied.
+            object[name] = .null
+            values.append(value)
+            object[name] = .array(values)
         case let known?: object[name] = .array([known, value])
         }
     }

@@ -149,7 +149,9 @@ struct SearchRun {
             isSorted || query.grouping != nil || SearchFacets.areWanted(by: query)
         let records = needsRecords ? try SearchCursor(reader, SearchKey.documents) : nil
         let facets = SearchFacets(query, budget)
+        let flag = CancellationFlag.current
         while let id = matches.id {
+            try flag?.check()
             // First of all: what is refused because of a hidden document would tell of it.
             if try query.includes?(id) ?? true {
                 try records?.skip(to: id)

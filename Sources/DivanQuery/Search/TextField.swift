@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanPlatform
 
 /// The names of fields in a text index of `_find`.
 ///
@@ -37,8 +38,25 @@ package enum TextField {
     ///   - kind: What it is.
     /// - Returns: The name, which is that of no other path.
     package static func name(_ path: [String], _ kind: Kind) -> String {
-        path.map(escaped).joined(separator: ".") + ":" + kind.rawValue
+        name(path.map(escaped).joined(separator: "."), kind)
     }
+
+    /// The name of a field by its path as one text, of escaped names.
+    ///
+    /// Of a long path it has a digest, since names stand in many rows. No other path has the backslash before it.
+    static func name(_ path: String, _ kind: Kind) -> String {
+        guard path.utf8.count > longestPath else { return path + ":" + kind.rawValue }
+        let hasher = OpenSSLDigest.shared.makeHasher(.sha256)
+        let bytes = Array(path.utf8)
+        hasher.update(bytes.span)
+        let digest = hasher.finish().map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+        return "\\#" + digest + ":" + kind.rawValue
+    }
+
+    /// The most bytes of a path in a name.
+    private static let longestPath = 512
 
     /// A name on the way to a value, in which a dot does not part names.
     static func escaped(_ name: String) -> String {

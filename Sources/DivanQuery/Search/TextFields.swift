@@ -39,7 +39,7 @@ struct TextFields {
     private mutating func add(_ value: PackedValue, _ path: String) {
         bytesLeft -= path.utf8.count + 64
         guard bytesLeft > 0 else { return }
-        if definition.fields == nil { names.insert(path + ":" + TextField.Kind.any.rawValue) }
+        if definition.fields == nil { names.insert(TextField.name(path, .any)) }
         switch value.kind {
         case .string:
             guard let text = value.string, let name = name(path, .string) else { return }
@@ -52,19 +52,22 @@ struct TextFields {
             guard let flag = value.bool, let name = name(path, .boolean) else { return }
             found.append(SearchField(name, .text(flag ? "true" : "false"), isSorted: false))
         case .integer, .unsigned, .double, .number:
-            guard let number = value.double, number.isFinite, let name = name(path, .number)
+            // A number beyond the range of the index is there, too.
+            guard let name = name(path, .number), let number = value.double, number.isFinite
             else { return }
             found.append(SearchField(name, .number(number), isSorted: true))
         case .null: _ = name(path, .null)
         case .array:
             let path = path + "." + TextField.element
             if definition.hasLengths {
-                let name = path + ":" + TextField.Kind.length.rawValue
+                let name = TextField.name(path, .length)
                 found.append(SearchField(name, .number(Double(value.count)), isSorted: false))
             }
             value.forEachElement { add($0, path) }
         case .object:
             value.forEachProperty { name, value in
+                // Before the path is made, which may be long.
+                guard bytesLeft > 0 else { return }
                 add(value, path + "." + TextField.escaped(name))
             }
         }
@@ -72,7 +75,7 @@ struct TextFields {
 
     /// The name of a field, which the document then has; nil when the index leaves it out.
     private mutating func name(_ path: String, _ kind: TextField.Kind) -> String? {
-        let name = path + ":" + kind.rawValue
+        let name = TextField.name(path, kind)
         guard definition.fields?.contains(name) ?? true else { return nil }
         names.insert(name)
         return name
