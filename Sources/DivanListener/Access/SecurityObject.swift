@@ -67,6 +67,9 @@ struct SecurityObject: Sendable {
         try database.putLocalDocument(documentID, object)
     }
 
+    /// Whether it names no members.
+    var isForAll: Bool { members.isEmpty }
+
     /// Whether it says that there are no members: in the database of users, that clients may sign up.
     var isOpen: Bool { isStored && members.isEmpty }
 

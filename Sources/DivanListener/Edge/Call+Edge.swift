@@ -48,7 +48,9 @@ struct EdgeFigures {
                 "name": .string(name), "state": .string(entry.state.rawValue),
             ]
             row["reason"] = entry.reason.map { .string($0) }
-            for direction in EdgeDocument.Direction.allCases where entry.state == .followed {
+            let isOfUsers = name.hasSameBytes(as: SystemDatabase.users.rawValue)
+            for direction in EdgeDocument.Direction.allCases
+            where entry.state == .followed && (direction == .pull || !isOfUsers) {
                 let progress = EdgeProgress(
                     site.replicator.job(EdgeDocument(direction, name).id),
                     waiting: direction == .push ? report.waiting[name] ?? 0 : 0)

@@ -49,7 +49,6 @@ extension EdgeSupervisor {
 
     /// Removes the documents of databases that are not followed any more.
     func removeOthers(_ look: Look) throws {
-        guard look.failure == nil else { return }
         let replicator = try Self.replicator(look.site)
         var options = AllDocumentsOptions()
         (options.startID, options.endID) = EdgeDocument.range

@@ -24,7 +24,7 @@ extension EdgeSupervisor {
 
     /// Notes that the server has all databases that are followed.
     func remember(_ look: Look) throws {
-        guard look.failure == nil, look.uuid.utf8.count <= 100, !look.isKnown,
+        guard !look.isIncomplete, look.uuid.utf8.count <= 100, !look.isKnown,
             look.memory.count < Self.mostNames
         else { return }
         let names = look.memory.union([look.uuid]).sorted().map { JSONValue.string($0) }
@@ -49,9 +49,13 @@ extension EdgeSupervisor {
         return names
     }
 
-    /// The user whose own database has a name; nil where it is no user's.
-    static func owner(of name: String, _ site: Site) throws -> String? {
-        guard name.hasBytePrefix("userdb-") else { return nil }
-        return try users(site).first { EdgeRules.database(ofUser: $0).hasSameBytes(as: name) }
+    /// Lets in the user alone whose own database has a name; nil where it is no user's.
+    static func security(ofOwnerOf name: String) -> JSONObject? {
+        guard let digits = name.afterBytePrefix("userdb-"),
+            let bytes = Hexadecimal.bytes(String(digits)), !bytes.isEmpty,
+            let user = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        let group: JSONValue = ["names": [.string(user)], "roles": []]
+        return ["admins": group, "members": group]
     }
 }

@@ -105,6 +105,7 @@ final class EdgeSupervisor: Sendable {
         } catch is CancellationError {
             // The listener stops.
         } catch {
+            note(.unknown, ErrorResponse.failure(for: error).reason, nil)
             Log.listener.error("The edge could not look after its databases: \(error)")
         }
         await countWaiting(site)
@@ -144,6 +145,11 @@ final class EdgeSupervisor: Sendable {
         state.withLock { [waiting] in $0.report.waiting = waiting }
     }
 
+    /// A server that may be another one than before lacks a database, which cannot be made there.
+    private struct Lack: Error {
+        let error: ReplicationError
+    }
+
     /// What one look knows.
     struct Look {
         let site: Site
@@ -155,8 +161,8 @@ final class EdgeSupervisor: Sendable {
         /// The databases that it has listed.
         var listed: NameSet = []
         var entries: NameMap<EdgeReport.Entry> = [:]
-        /// Why a database could not be looked at, where it may be the next time.
-        var failure: ReplicationError?
+        /// Whether the server lacks a database that the edge has followed, or may do so.
+        var isIncomplete = false
 
         /// Whether the server has had the databases that are followed.
         var isKnown: Bool { memory.contains(uuid) }
@@ -185,18 +191,23 @@ final class EdgeSupervisor: Sendable {
             try Task.checkCancellation()
             do {
                 look.entries[name] = try await follow(name, look)
-            } catch let error as ReplicationError
-                where [.unauthorized, .forbidden, .rejected, .invalidAnswer].contains(error.code)
-            {
+            } catch let error as ReplicationError where error.status != nil {
+                // The hub is there, and does not give this one.
                 look.entries[name] = EdgeReport.Entry(state: .refused, reason: error.message)
-                if error.isTransient { look.failure = error }
-            } catch let error as DatabaseError
-                where [.invalidName, .unsupportedVersion, .forbidden].contains(error.code)
-            {
-                look.entries[name] = EdgeReport.Entry(state: .refused, reason: error.message)
+                if error.isTransient { look.isIncomplete = true }
+            } catch let lack as Lack {
+                look.entries[name] = EdgeReport.Entry(state: .refused, reason: lack.error.message)
+                look.isIncomplete = true
+            } catch let error where error is DatabaseError || error is HTTPFailure {
+                // The others have nothing to do with it.
+                look.entries[name] = EdgeReport.Entry(
+                    state: .refused, reason: ErrorResponse.failure(for: error).reason)
+                look.isIncomplete = true
             }
         }
-        if rules.hub.carriesUsers { try followUsers(look.site) }
+        guard rules.hub.carriesUsers else { return }
+        try followUsers(look.site)
+        look.entries[SystemDatabase.users.rawValue] = EdgeReport.Entry(state: .followed)
     }
 
     /// The names of the databases that are to be followed.
@@ -210,12 +221,15 @@ final class EdgeSupervisor: Sendable {
                 continue
             }
             let there = try await look.server.databaseNames(
-                beginning: pattern.prefix, limit: limit)
+                beginning: pattern.prefix, limit: limit
+            ) { pattern.matches($0) && !rules.isLeftOut($0) }
             look.listed.formUnion(NameSet(there))
             for name in there + here where pattern.matches(name) { names.insert(name) }
         }
         if rules.hub.followsUsers {
-            for name in try Self.users(look.site) {
+            // Where clients may sign up, their number must not end the rest.
+            let room = max(0, limit.subtractingSaturated(names.count))
+            for name in try Self.users(look.site).prefix(room) {
                 names.insert(EdgeRules.database(ofUser: name))
             }
         }
@@ -238,8 +252,8 @@ final class EdgeSupervisor: Sendable {
         let database = try look.site.manager.existingDatabase(named: name)
         let had = stored.contains { $0 != nil }
         if database != nil, !stored.contains(nil), isFine(name, documents, look) {
-            return EdgeReport.Entry(
-                state: .followed, reason: try await carrySecurity(name, look))
+            try store(try await wantedSecurity(name, look), name, look)
+            return EdgeReport.Entry(state: .followed)
         }
         let information = try await look.server.information(of: name)
         if information == nil, had, look.isKnown {
@@ -253,18 +267,28 @@ final class EdgeSupervisor: Sendable {
                     + "'_replicator' to make it there again.")
         }
         if information == nil {
-            try await look.server.create(name, partitioned: database?.isPartitioned ?? false)
+            do {
+                try await look.server.create(name, partitioned: database?.isPartitioned ?? false)
+            } catch let error as ReplicationError where had && error.status != nil {
+                throw Lack(error: error)
+            }
+            if rules.hub.followsUsers, let security = Self.security(ofOwnerOf: name) {
+                try await look.server.setSecurity(security, of: name)
+            }
         }
+        // Known before the database is made here: it must not be open to all meanwhile.
+        let security = try await wantedSecurity(name, look)
         if database == nil {
             try look.site.create(name, partitioned: information?.isPartitioned ?? false)
         }
-        let reason = try await carrySecurity(name, look)
+        try store(security, name, look)
         for (document, stored) in zip(documents, stored) {
             try write(document, stored, in: replicator, look.site)
             // What waits for a hub that was away, or for the database, need not wait any longer.
+            guard information == nil || !look.isKnown || report.reach != .reached else { continue }
             look.site.replicator.job(document.id)?.running?.replication.retryNow()
         }
-        return EdgeReport.Entry(state: .followed, reason: reason)
+        return EdgeReport.Entry(state: .followed)
     }
 
     /// Whether both replications of a database run by these rules, and nothing says that the hub does not have it. A
@@ -281,29 +305,29 @@ final class EdgeSupervisor: Sendable {
         }
     }
 
-    /// Takes over who may use a database.
+    /// Who may use a database, as the hub or its name says; nil where neither does.
     ///
-    /// - Returns: Why not, where the hub does not tell.
-    private func carrySecurity(_ name: String, _ look: Look) async throws -> String? {
-        guard let database = try look.site.manager.existingDatabase(named: name) else { return nil }
-        let stored = try SecurityObject.stored(in: database)
+    /// - Throws: `ReplicationError` where the hub does not tell; the database is then not followed.
+    private func wantedSecurity(_ name: String, _ look: Look) async throws -> JSONObject? {
+        var wanted: JSONObject?
         if rules.hub.carriesSecurity {
-            do {
-                let security = try await look.server.security(of: name)
-                _ = try SecurityObject(security)
-                if security != stored { try SecurityObject.store(security, in: database) }
-                return nil
-            } catch let error as ReplicationError where !error.isTransient {
-                return error.message
-            } catch let failure as HTTPFailure {
-                return "The hub's _security makes no sense: \(failure.reason)"
-            }
+            let security = try await look.server.security(of: name)
+            _ = try SecurityObject(security)
+            wanted = security
         }
-        if rules.hub.followsUsers, stored.isEmpty, let user = try Self.owner(of: name, look.site) {
-            let group: JSONValue = ["names": [.string(user)], "roles": []]
-            try SecurityObject.store(["admins": group, "members": group], in: database)
+        guard rules.hub.followsUsers, let own = Self.security(ofOwnerOf: name) else {
+            return wanted
         }
-        return nil
+        return try SecurityObject(wanted ?? [:]).isForAll ? own : wanted
+    }
+
+    /// Stores who may use a database, unless that is so; what a name says counts only where nothing is set.
+    private func store(_ security: JSONObject?, _ name: String, _ look: Look) throws {
+        guard let security, let database = try look.site.manager.existingDatabase(named: name)
+        else { return }
+        let stored = try SecurityObject.stored(in: database)
+        guard security != stored, rules.hub.carriesSecurity || stored.isEmpty else { return }
+        try SecurityObject.store(security, in: database)
     }
 
     private func followUsers(_ site: Site) throws {

@@ -114,7 +114,7 @@ package struct Checkpoint: Sendable, Equatable {
         return checkpoint
     }
 
-    /// Keeps of a run's older entries only such that are at least about twice as old as the next newer one, and its first one.
+    /// Keeps of a run's older entries only such that are about thrice as old as the next but one newer, and its first one.
     private mutating func thin(runID: String, at now: Int64) {
         let places = history.indices.filter { history[$0].runID.hasSameBytes(as: runID) }
         func age(_ place: Int) -> Int64 { max(0, now.subtractingSaturated(history[place].time)) }
@@ -125,14 +125,14 @@ package struct Checkpoint: Sendable, Equatable {
             let isFirst = number == places.count - 1
             let older = isFirst ? place : places[number + 1]
             // Its older neighbour alone is near enough to the newer one.
-            if !isOfNewest, !isFirst, age(older) / 2 <= age(newer) {
+            if !isOfNewest, !isFirst, age(older) / 3 <= age(newer) {
                 surplus.insert(place)
             } else {
                 newer = place
             }
         }
         let rest = places.filter { !surplus.contains($0) }
-        surplus.formUnion(rest.dropFirst(Self.entriesPerRun))
+        surplus.formUnion(rest.dropFirst(Self.entriesPerRun - 1).dropLast())
         history = history.indices.filter { !surplus.contains($0) }.map { history[$0] }
     }
 
@@ -140,7 +140,7 @@ package struct Checkpoint: Sendable, Equatable {
     func joined(by other: Checkpoint) -> Checkpoint {
         var joined = self
         let runs = NameSet(history.map(\.runID))
-        joined.history += other.history.filter { !runs.contains($0.runID) }
+        joined.history += other.history.filter { !runs.contains($0.runID) && !knows($0.sessionID) }
         joined.history = Array(joined.history.prefix(Self.historyLimit))
         return joined
     }

@@ -131,10 +131,9 @@ package actor CheckpointKeeper {
     func prove() async throws {
         guard isPush, isKept else { return }
         // What it has now: a conflict then says that another run has just written.
-        let stored = try await remote.checkpoint(id)
+        let stored = try await current() ?? Checkpoint()
         do {
-            remoteRevision = try await remote.write(
-                stored?.checkpoint ?? checkpoint, id, revision: stored?.revision)
+            remoteRevision = try await remote.write(stored, id, revision: remoteRevision)
         } catch let error as ReplicationError {
             guard let status = error.status, Self.refusals.contains(status) || status == 409 else {
                 throw error
@@ -151,6 +150,13 @@ package actor CheckpointKeeper {
     private func noteRemote(_ session: String?) {
         remoteSession = session
         seen = .now
+    }
+
+    /// Looks whether the other end still has what was saved there, before anything is removed that it is to have.
+    ///
+    /// - Throws: As `current()`.
+    func look() async throws {
+        if isKept, remoteSession != nil { _ = try await current() }
     }
 
     /// What the other end has now.
@@ -176,7 +182,8 @@ package actor CheckpointKeeper {
     {
         if isPush { try await remote.ensureDurable() }
         guard isKept else { return }
-        if seen.duration(to: .now) > Self.belief { _ = try await current() }
+        var theirs = Checkpoint()
+        if seen.duration(to: .now) > Self.belief { theirs = try await current() ?? theirs }
         let new = try await base().adding(
             Checkpoint.Entry(
                 sessionID: ContentNames.random(), runID: runID, sequence: sequence,
@@ -189,7 +196,8 @@ package actor CheckpointKeeper {
         checkpoint = new
         localSession = new.history.first?.sessionID
         do {
-            remoteRevision = try await remote.write(new, id, revision: remoteRevision)
+            remoteRevision = try await remote.write(
+                new.joined(by: theirs), id, revision: remoteRevision)
         } catch let error as ReplicationError {
             if let status = error.status, Self.refusals.contains(status) {
                 isKept = false
@@ -200,7 +208,7 @@ package actor CheckpointKeeper {
             }
             guard error.status == 409 else { throw error }
             // Another copy of this database has saved, or an answer was lost.
-            let theirs = try await current() ?? Checkpoint()
+            theirs = try await current() ?? theirs
             remoteRevision = try await remote.write(
                 new.joined(by: theirs), id, revision: remoteRevision)
         }

@@ -74,7 +74,11 @@ package struct ReplicationWorker: Sendable {
     }
 
     /// Purges at the source what is to be purged. A checkpoint comes after it, and a run ends with it.
-    func finish() async throws { try await pushed?.purge(after: target) }
+    func finish() async throws {
+        guard let pushed else { return }
+        try await keeper.look()
+        try await pushed.purge(after: target)
+    }
 
     private func fetch(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
         guard let arriving else { return try await source.revisions(wanted) }

@@ -14,8 +14,8 @@ package import DivanJSON
 package struct RemoteServer: Sendable {
     /// The longest answer, in bytes.
     private static let longestAnswer = 4 << 20
-    /// How many names are asked for at a time.
-    private static let page = 1_000
+    /// How many names are asked for at a time, and how often.
+    private static let (page, mostPages) = (1_000, 1_000)
 
     /// What a server tells of one of its databases.
     package struct DatabaseInformation: Sendable {
@@ -42,15 +42,20 @@ package struct RemoteServer: Sendable {
     /// - Parameters:
     ///   - prefix: What they begin with.
     ///   - limit: How many names at most.
+    ///   - isMeant: Whether a name counts.
     /// - Returns: The names in the server's order; one more than the limit where there are more.
     /// - Throws: `ReplicationError`.
-    package func databaseNames(beginning prefix: String, limit: Int) async throws -> [String] {
+    package func databaseNames(
+        beginning prefix: String, limit: Int, where isMeant: (String) -> Bool
+    ) async throws -> [String] {
         var names: [String] = []
-        while names.count <= limit {
+        var last: String?
+        // A server that does not know these parameters would give the same again and again.
+        for _ in 0..<Self.mostPages where names.count <= limit {
             var query = [("limit", "\(Self.page)")]
             // Names of databases are ASCII, so this is behind all that begin so.
             if !prefix.isEmpty { query.append(("end_key", "\"\(prefix)\u{7F}\"")) }
-            let start = names.last ?? prefix
+            let start = last ?? prefix
             if !start.isEmpty { query.append(("start_key", "\"\(start)\"")) }
             let answer = try await value(
                 WireRequest(.get, "_all_dbs", query: query.map { (name: $0.0, value: $0.1) }),
@@ -61,11 +66,11 @@ package struct RemoteServer: Sendable {
                     isTransient: true)
             }
             // The last name of the page before comes first once more.
-            let last = names.last
             let new = list.compactMap(\.string).filter {
                 Self.isName($0) && !last.hasSameBytes(as: $0)
             }
-            names += new
+            names += new.filter(isMeant)
+            last = new.last
             if list.count < Self.page || new.isEmpty { break }
         }
         return Array(names.prefix(limit.addingSaturated(1)))
@@ -94,8 +99,15 @@ package struct RemoteServer: Sendable {
 
     /// Who may use a database.
     package func security(of name: String) async throws -> JSONObject {
-        let request = WireRequest(.get, PercentEncoding.encode(name) + "/_security")
-        return try await value(request, "_security")?.object ?? [:]
+        try await object(PercentEncoding.encode(name) + "/_security")
+    }
+
+    /// Says who may use a database.
+    package func setSecurity(_ security: JSONObject, of name: String) async throws {
+        let text = Array(JSONValue.object(security).description.utf8)
+        _ = try await value(
+            WireRequest(
+                .put, PercentEncoding.encode(name) + "/_security", body: .json(text)), "_security")
     }
 
     /// The object that the server answers a request for something below its address with.
