@@ -6,8 +6,9 @@ public import DivanReplication
 /// The server with which a listener keeps databases in step: the *hub* of this *edge*.
 ///
 /// ```swift
+/// var options = ListenerOptions()
 /// options.hub = ListenerHub("https://hub.example.org:6984", databases: ["orders", "readings-*"])
-/// options.hub?.authenticator = .session(name: "shop-7", password: password)
+/// options.hub?.authenticator = .session(name: "shop-7", password: "correct-horse")
 /// ```
 ///
 /// Each database is replicated continuously in both directions, by two documents of `_replicator` that the listener writes:

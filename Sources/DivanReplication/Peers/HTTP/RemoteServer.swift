@@ -7,7 +7,7 @@ package import DivanJSON
 ///
 /// ```swift
 /// let server = try RemoteServer("https://hub.example.org:6984", settings)
-/// let names = try await server.databaseNames(beginning: "readings-", limit: 1_000)
+/// let names = try await server.databaseNames(beginning: "readings-", limit: 1_000) { _ in true }
 /// ```
 ///
 /// Each call is one request, or some for a long list. It throws `ReplicationError`, whose `status` is that of the answer.
