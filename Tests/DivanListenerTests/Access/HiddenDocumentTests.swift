@@ -32,18 +32,18 @@ import Testing
         database.view(named: "d/v").setMap(version: "1") { document, emit in
             emit(document["n"], ["_id": "hidden"])
         }
-        try database.putExistingRevision(
-            "_design/s",
-            [
-                "language": "path", "indexes": ["i": ["index": "n"]],
-                "nouveau": ["i": ["index": "n"]],
-            ], history: [revision])
+        try database.putExistingRevision("_design/s", searches, history: [revision])
         if hiding { try hide(in: database) }
         for (id, n) in [("shown", 1), ("z", 3)] as [(DocumentID, JSONValue)] {
             try put(id, revision, n, in: database)
         }
         return site
     }
+
+    /// A design document that has texts searched.
+    private static let searches: JSONObject = [
+        "language": "path", "indexes": ["i": ["index": "n"]], "nouveau": ["i": ["index": "n"]],
+    ]
 
     private static func hide(in database: Database) throws {
         for id: DocumentID in ["hidden", "a-hidden", "_design/hidden"] {
@@ -131,9 +131,13 @@ import Testing
     /// What is asked of a partition of another database, in which documents are hidden, too.
     private static let partitions: [Asked] = {
         let base = "/db/_partition/p"
-        var all = ["", "/_all_docs", "/_all_docs?limit=1", "/_design/d/_view/v?limit=1"].map {
-            Asked(method: "GET", target: base + $0)
-        }
+        var all = [
+            "", "/_all_docs", "/_all_docs?limit=1", "/_design/d/_view/v?limit=1",
+            "/_design/s/_search/i?q=*:*", "/_design/s/_search/i?q=default:0&limit=1",
+            "/_design/s/_search/i?q=*:*&include_docs=true&sort=%22default%22",
+            "/_design/s/_nouveau/i?q=*:*",
+            "/_design/s/_nouveau/i?q=default:%5B0%20TO%205%5D&limit=1",
+        ].map { Asked(method: "GET", target: base + $0) }
         all += [
             ("/_all_docs", #"{"keys":["p:hidden","p:none"]}"#),
             ("/_all_docs/queries", #"{"queries":[{},{"keys":["p:hidden"]}]}"#),
@@ -142,6 +146,7 @@ import Testing
             ("/_explain", #"{"selector":{"n":{"$gte":0}}}"#),
             ("/_design/d/_view/v", #"{"keys":[0,1]}"#),
             ("/_design/d/_view/v/queries", #"{"queries":[{"limit":1},{"keys":[0,2]}]}"#),
+            ("/_design/s/_search/i", #"{"q":"*:*"}"#), ("/_design/s/_nouveau/i", #"{"q":"*:*"}"#),
         ].map { Asked(method: "POST", target: base + $0.0, body: $0.1) }
         return all + [Asked(method: "GET", target: "/db/_partition")]
     }()
@@ -157,6 +162,8 @@ import Testing
             let view = database.view(named: "d/v")
             view.isPartitioned = true
             view.setMap(version: "1") { document, emit in emit(document["n"], nil) }
+            try database.putExistingRevision(
+                "_design/s", Self.searches, history: [Self.revision])
             if hides {
                 for id: DocumentID in ["p:hidden", "p:a-hidden"] {
                     try Self.put(id, Self.revision, 0, in: database)
