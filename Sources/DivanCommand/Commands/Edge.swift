@@ -115,8 +115,9 @@ private struct EdgeStatus {
     private func text(_ value: JSONValue?) -> String { value?.string ?? "-" }
 
     private func lag(_ pull: JSONValue?, _ push: JSONValue?) -> String {
-        let lags = [pull, push].map { $0?["lag"]?.int64 }
-        return lags.contains(nil) ? "-" : "\(lags.compactMap { $0 }.max() ?? 0) s"
+        // Users come by a pull alone.
+        let lags = [pull, push].compactMap { $0 }.map { $0["lag"]?.int64 }
+        return lags.isEmpty || lags.contains(nil) ? "-" : "\(lags.compactMap { $0 }.max() ?? 0) s"
     }
 
     private func sum(_ name: String, _ pull: JSONValue?, _ push: JSONValue?) -> String {

@@ -53,13 +53,23 @@ struct EdgeRules: Sendable {
         if let selector = hub.selector { _ = try DocumentSelector(json: .object(selector)) }
     }
 
+    /// Whether a text has only bytes of names of databases, and some more, and is no longer than such a name.
+    private static func isLikeName(_ text: String, and more: String = "") -> Bool {
+        !text.isEmpty && text.utf8.count < 240
+            && text.utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
+                    || "_$()+-/".utf8.contains(byte) || more.utf8.contains(byte)
+            }
+    }
+
+    /// Whether a database here can have a name that a hub has told of.
+    static func isName(_ text: String) -> Bool {
+        isLikeName(text) && text.utf8.first.map { (0x61...0x7A).contains($0) } ?? false
+    }
+
     private static func pattern(_ text: String) throws -> DatabasePattern {
-        let allowed = text.utf8.allSatisfy { byte in
-            (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
-                || "_$()+-/*?".utf8.contains(byte)
-        }
         let isSystem = text.utf8.first == UInt8(ascii: "_")
-        guard allowed, !text.isEmpty, text.utf8.count < 240, !isSystem else {
+        guard isLikeName(text, and: "*?"), !isSystem else {
             throw DatabaseError(
                 .invalidName,
                 "'\(text)' names no databases that an edge follows; use a name such as 'orders' or a pattern such as 'readings-*'."

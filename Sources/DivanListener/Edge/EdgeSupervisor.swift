@@ -189,6 +189,12 @@ final class EdgeSupervisor: Sendable {
     private func followAll(_ look: inout Look) async throws {
         for name in try await wanted(&look) {
             try Task.checkCancellation()
+            // It is asked for by its name, which must not lead elsewhere.
+            guard EdgeRules.isName(name) else {
+                look.entries[name] = EdgeReport.Entry(
+                    state: .refused, reason: "No database can have this name.")
+                continue
+            }
             do {
                 look.entries[name] = try await follow(name, look)
             } catch let error as ReplicationError where error.status != nil {

@@ -204,6 +204,16 @@ import Testing
         }
     }
 
+    @Test func `a name that no database can have leads nowhere`() {
+        for name in ["..", ".", "", "_users", "A", "1", "a b", "a?b", "a.b", "a%2e", "é"] {
+            #expect(!EdgeRules.isName(name), "\(name)")
+        }
+        #expect(!EdgeRules.isName(String(repeating: "a", count: 240)))
+        for name in ["a", "a/b", "r-1_$()+", String(repeating: "a", count: 239)] {
+            #expect(EdgeRules.isName(name), "\(name)")
+        }
+    }
+
     @Test func `_edge and the metrics tell how it is doing`() async throws {
         try hub.save(1, "a", in: "orders")
         let edge = try EdgeHost(of: hub, ["orders"])

@@ -123,7 +123,7 @@ package struct RemoteServer: Sendable {
         guard let object = try await value(WireRequest(.get, path, query: query), path)?.object
         else {
             throw ReplicationError(
-                .invalidAnswer, "'\(connection.name)' answers \(path) with no object.")
+                .invalidAnswer, "'\(connection.name)' answers \(path) with no object.", status: 200)
         }
         return object
     }
