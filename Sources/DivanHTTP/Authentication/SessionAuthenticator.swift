@@ -118,13 +118,14 @@ package final class SessionAuthenticator: HTTPAuthenticator {
 
     private func open(_ url: HTTPURL, using transport: any HTTPTransport) async throws -> Session {
         let form = PercentEncoding.query([("name", user.name), ("password", user.password)])
-        let request = HTTPRequest(
+        var request = HTTPRequest(
             .post, url.replacingTarget(by: sessionPath),
             headers: [
                 "Accept": "application/json",
                 "Content-Type": "application/x-www-form-urlencoded",
             ],
             body: .bytes(Array(form.utf8)))
+        request.hasSecretBody = true
         let response = try await transport.send(request)
         if [404, 405].contains(response.status) {
             await response.body.drain()

@@ -28,6 +28,8 @@ package struct HTTPRequest: Sendable {
     package var headers: HTTPHeaders
     /// The body.
     package var body: Body
+    /// Whether the body is for the named server alone, such as a password: no redirect to another one takes it along.
+    package var hasSecretBody = false
     /// How long to wait for what, where the transport's own timeouts do not fit.
     package var timeouts: HTTPTimeouts?
     /// Whether a gzip-coded answer is decoded here. Set to `false` for content that is stored as it came.

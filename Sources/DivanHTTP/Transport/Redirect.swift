@@ -12,7 +12,8 @@ package enum Redirect {
 
     /// The next request; `nil` when the answer is one to keep.
     ///
-    /// - Throws: `HTTPError` `.badRedirect` when it leads nowhere, or from `https` to `http`.
+    /// - Throws: `HTTPError` `.badRedirect` when it leads nowhere, from `https` to `http`, or to another server with a
+    ///   secret body.
     package static func next(_ request: HTTPRequest, _ head: HTTPResponseHead) throws
         -> HTTPRequest?
     {
@@ -37,7 +38,13 @@ package enum Redirect {
         if head.status == 303, request.method != .head {
             next.method = .get
             next.body = .none
+            next.hasSecretBody = false
             next.headers["Content-Type"] = nil
+        }
+        guard !next.hasSecretBody || url.hasSameOrigin(as: request.url) else {
+            throw HTTPError.badRedirect(
+                request.url, "to \(url.origin), which would be told the password; name that server."
+            )
         }
         return next
     }

@@ -86,4 +86,21 @@ import Testing
         #expect(try Redirect.next(request, head)?.url.description == "https://a/y")
         #expect(try Redirect.next(request, HTTPResponseHead(status: 304))?.url == nil)
     }
+
+    @Test func `a password in a body goes to no other server`() throws {
+        var request = HTTPRequest(.post, try HTTPURL("https://a/_session"), body: .bytes([1]))
+        request.hasSecretBody = true
+        func next(_ status: Int, _ place: String) throws -> HTTPRequest? {
+            try Redirect.next(
+                request, HTTPResponseHead(status: status, headers: ["Location": place]))
+        }
+        for place in ["https://b/_session", "https://a:444/_session", "//b/"] {
+            for status in [301, 302, 307, 308] {
+                #expect(throws: HTTPError.self) { try next(status, place) }
+            }
+            let moved = try #require(try next(303, place))
+            #expect(moved.method == .get && !moved.hasSecretBody)
+        }
+        #expect(try next(307, "/couch/_session")?.hasSecretBody == true)
+    }
 }
