@@ -14,6 +14,7 @@ let package = Package(
         .library(name: "Divan", targets: ["Divan"]),
         .library(name: "DivanLMDB", targets: ["DivanLMDB"]),
         .library(name: "DivanListener", targets: ["DivanListener"]),
+        .library(name: "DivanConsole", targets: ["DivanConsole"]),
         .library(name: "DivanDiscovery", targets: ["DivanDiscovery"]),
         .library(name: "DivanPeers", targets: ["DivanPeers"]),
         .library(name: "DivanJavaScript", targets: ["DivanJavaScript"]),
@@ -55,6 +56,8 @@ let package = Package(
         // It loads the engine when that is asked for, too. The prelude is a part of its source.
         .target(name: "CJavaScriptCore", exclude: ["prelude.js"]),
         .target(name: "CSandbox"),
+        // The files of Console/, which its source names.
+        .target(name: "CConsole"),
         // scripts/package says which commit it builds from.
         .target(
             name: "CBuildInformation",
@@ -171,6 +174,9 @@ let package = Package(
             ]
         ),
 
+        // The console: a web application that a listener serves. Apps that do not import it have none of its files.
+        .target(name: "DivanConsole", dependencies: ["DivanListener", "DivanJSON", "CConsole"]),
+
         // 7: devices that meet: links and QR codes, pairing, and synchronisation without a server.
         .target(
             name: "DivanPeers",
@@ -184,7 +190,8 @@ let package = Package(
         .executableTarget(
             name: "DivanCommand",
             dependencies: [
-                "DivanPeers", "DivanListener", "DivanJavaScript", "DivanReplication", "Divan",
+                "DivanPeers", "DivanConsole", "DivanListener", "DivanJavaScript",
+                "DivanReplication", "Divan",
                 "DivanHTTP",
                 "DivanLMDB",
                 "DivanModel",

@@ -92,6 +92,11 @@ public struct ListenerOptions: Sendable {
     package var devices: (any ListenerDevices)?
     /// Which pages of other origins may use it from a browser; nil for none.
     public var cors: ListenerCORS?
+    /// The console that it serves at `/_utils/`, such as `.divan` of the product DivanConsole; nil for none.
+    ///
+    /// With a console the sessions that begin by `POST /_session` count only on pages of the listener itself, and administrators
+    /// may read the last entries of the process's log by `GET /_divan/log`.
+    public var console: ListenerConsole?
     /// Whether clients cannot change the configuration (`_node/…/_config`), and what they have set before does not count.
     ///
     /// Unless set, administrators set up by HTTP what CouchDB has in its configuration, such as pages of other origins. What they

@@ -30,9 +30,11 @@ public struct LogEntry: Sendable {
     /// Control characters of the message are escaped, since document IDs may hold any of them: an
     /// entry is always one line, and none can be forged inside another.
     public var line: String {
-        "\(Self.text(ofTime: millisecondsSince1970)) \(level.name) \(domain.name): "
-            + Self.escaped(message)
+        "\(time) \(level.name) \(domain.name): " + Self.escaped(message)
     }
+
+    /// When, as ISO 8601 has it, with milliseconds.
+    package var time: String { Self.text(ofTime: millisecondsSince1970) }
 
     /// The entry as a line for the journal of systemd, without its newline.
     ///

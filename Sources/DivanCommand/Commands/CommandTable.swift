@@ -8,7 +8,7 @@ enum CommandTable {
         .create, .info, .ls, .query, .get, .put, .edit, .rm, .purge, .expire, .attach, .detach,
         .attachment, .cat, .importing, .export, .changes, .tree, .conflicts, .resolve, .view,
         .design, .search, .index, .compact, .verify, .salvage, .backup, .install, .convert, .rekey,
-        .replicate, .sync, .serve,
+        .replicate, .sync, .serve, .open,
         .edge, .users, .pair, .peers, .nearby, .inspect, .completions, .manual,
     ]
 

@@ -34,6 +34,8 @@ extension Command {
                 secret is no part of it.
                 With --peers the devices that are paired with this one may use what they share with it; \
                 --qr shows a link that pairs another one. Both mean --tls, and all addresses unless --host is given.
+                At /_utils/ it serves the console, a web application that shows, searches, mends and syncs databases in a \
+                browser; --no-console leaves it out.
                 With --hub it is an edge of another server, a CouchDB or a Divan: it keeps the databases that --databases and \
                 --per-user name in step with those of the hub, by documents hub-pull-NAME and hub-push-NAME of \
                 _replicator, makes what is missing on either side, and goes on when the network comes back. "divan edge \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanConsole
 internal import DivanJSON
 internal import DivanListener
 internal import FoundationEssentials
@@ -22,6 +23,7 @@ enum ServeOptions {
             "realm", nil, "TEXT",
             "What clients are told when they are asked for a password."),
         .flag("read-only", nil, "Refuse every change."),
+        .flag("no-console", nil, "Serve no console at /_utils/."),
         .flag(
             "no-config", nil,
             "Use these options alone: clients cannot change them by _node/_local/_config."),
@@ -94,6 +96,7 @@ enum ServeOptions {
         }
         options.readOnly = arguments.flag("read-only")
         options.fixesConfiguration = arguments.flag("no-config")
+        options.console = arguments.flag("no-console") ? nil : .divan
         options.acceptsUnrunValidation = arguments.flag("accept-unrun-validation")
         options.revisionLimit = try RevisionLimit.read(arguments)
         options.numberSequences = arguments.flag("number-sequences")

@@ -99,6 +99,9 @@ final class Service {
         try listener.start(on: try socket.duplicated())
         let (output, arguments) = (invocation.output, invocation.arguments)
         for url in listener.urls { try output.line(url.absoluteString) }
+        if listener.options.console != nil, let url = listener.urls.first {
+            try output.line("console: \(url.absoluteString)_utils/")
+        }
         if let fingerprint = listener.fingerprint {
             try output.line("certificate SHA-256: \(fingerprint)")
         }

@@ -244,6 +244,11 @@ public final class Manager: Sendable {
     /// `_replicator`, in which a listener looks for its users and for replications to run.
     public static func isValidDatabaseName(_ name: String) -> Bool { DatabaseName.isValid(name) }
 
+    /// The name of the database that a directory of this name holds, such as `notes` for `notes.divan`; nil when none does.
+    package static func databaseName(ofDirectory directory: String) -> String? {
+        DatabaseName.name(ofDirectory: directory)
+    }
+
     // MARK: - Deleting and closing
 
     /// Deletes a database from disk.

@@ -28,7 +28,9 @@ extension Accounts {
                 $0 == "+" ? "-" : $0 == "/" ? "_" : $0 == "=" ? nil : $0
             })
         let age = settings.keepsCookies ? " Max-Age=\(settings.sessionSeconds);" : ""
-        let sites = settings.cookieSameSite ?? (secure && isCrossSite ? "None" : "Lax")
+        let sites =
+            settings.cookieSameSite
+            ?? (secure && isCrossSite ? "None" : settings.usualSameSite)
         let domain = settings.cookieDomain.map { "; Domain=\($0)" } ?? ""
         return "AuthSession=\(token); Version=1;\(age) Path=/; "
             + "HttpOnly; SameSite=\(sites)\(domain)\(secure ? "; Secure" : "")"

@@ -135,6 +135,8 @@ extension Call {
         switch route.pattern {
         case "/_up": !settings.requiresUserForUp
         case "/_session": route.method == "POST"
+        // By which a person signs in.
+        case "/_utils", "/_utils/{path}": true
         default: route.pattern.hasBytePrefix("/_divan/")
         }
     }

@@ -32,6 +32,8 @@ struct ListenerSettings: Sendable {
     /// The domain and the kind of sites that a cookie is for; nil for what is usual.
     var cookieDomain: String?
     var cookieSameSite: String?
+    /// The kind of sites where nothing is set: with a console, pages of the listener itself.
+    let usualSameSite: String
     /// A secret in place of the listener's own.
     var secret: [UInt8]?
     /// The tokens and the proxy that say who a client is; nil where they do not.
@@ -61,6 +63,7 @@ struct ListenerSettings: Sendable {
     init(_ table: ConfigurationTable, _ options: ListenerOptions) {
         cors = Self.cors(table, options.cors)
         challenge = "Basic realm=\"\(options.realm)\""
+        usualSameSite = options.console == nil ? "Lax" : "Strict"
         longestRequest = options.limits.requestBody
         longestAttachment = options.limits.attachment
         readSessions(table)

@@ -11,4 +11,10 @@ enum Fingerprint {
         }
         return hash
     }
+
+    static func of(_ bytes: [UInt8]) -> UInt64 {
+        bytes.reduce(0xCBF2_9CE4_8422_2325) {
+            ($0 ^ UInt64(clamping: $1)) &* 0x100_0000_01B3
+        }
+    }
 }

@@ -93,6 +93,7 @@ struct Resource: Sendable, Equatable {
     private static func server(_ words: [String]) -> (String, [String])? {
         let rest = Array(words.dropFirst())
         switch (words[0], rest.count) {
+        case ("_utils", 1...): return ("/_utils/{path}", [rest.joined(separator: "/")])
         case ("_node", 1...): return node(rest[0], Array(rest.dropFirst()))
         case ("_reshard", 2) where rest[0] == "jobs": return ("/_reshard/jobs/{id}", [rest[1]])
         case ("_reshard", 3) where rest[0] == "jobs" && rest[2] == "state":

@@ -54,9 +54,9 @@ struct Route: Sendable {
     var body = BodyKind.query
     var handle: Handler
 
-    /// Whether it answers with whatever type there is: that of an attachment, or what a function of a design document writes.
+    /// Whether it answers with whatever type there is: that of an attachment or of a file of the console, or what a function of a design document writes.
     var answersAnyType: Bool {
-        pattern.hasByteSuffix("/{attachment}")
+        pattern.hasByteSuffix("/{attachment}") || pattern.hasBytePrefix("/_utils")
             || Self.functions.contains { pattern.hasBytePrefix($0) }
     }
 

@@ -57,6 +57,8 @@ package struct Router: Sendable {
         // The listener
         .short("GET", "/", .anyone) { try $0.welcome() },
         .short("GET", "/_up", .anyone) { try $0.up() },
+        .read("GET", "/_utils", .anyone) { try $0.consoleFile() },
+        .read("GET", "/_utils/{path}", .anyone) { try $0.consoleFile() },
         .read("GET", "/_session", .anyone) { try $0.session() },
         .read("POST", "/_session", .anyone) { try $0.login() }.taking(.setting),
         .read("DELETE", "/_session", .anyone) { try $0.logout() },
@@ -110,6 +112,7 @@ package struct Router: Sendable {
         .read("POST", "/_reshard/jobs", .serverAdmin) { try $0.reshard() },
         .read("*", "/_reshard/jobs/{id}", .serverAdmin) { try $0.noJob() },
         .read("*", "/_reshard/jobs/{id}/state", .serverAdmin) { try $0.noJob() },
+        .read("GET", "/_divan/log", .serverAdmin) { try $0.logTail() },
         .read("POST", "/_divan/pair", .anyone) { try $0.pair() }.taking(.setting),
         .read("POST", "/_divan/greet", .anyone) { try $0.greet() }.taking(.setting),
 
@@ -131,6 +134,10 @@ package struct Router: Sendable {
         .read("GET", "/{db}/_revs_limit") { try $0.revisionsLimit() },
         .write("PUT", "/{db}/_revs_limit", .databaseAdmin) { try $0.setRevisionsLimit() }.taking(
             .setting),
+        .read("GET", "/{db}/_divan", .databaseAdmin) { try $0.databaseDetails() },
+        .read("GET", "/{db}/_divan/verify", .serverAdmin) { try $0.verification() },
+        .read("POST", "/{db}/_divan/verify", .serverAdmin) { try $0.startVerification() },
+        .read("DELETE", "/{db}/_divan/verify", .serverAdmin) { try $0.cancelVerification() },
         .read("GET", "/{db}/_shards") { try $0.shards() },
         .read("GET", "/{db}/_shards/{doc}") { try $0.shardOfDocument() },
         .write("POST", "/{db}/_sync_shards", .serverAdmin) { try $0.syncShards() },
@@ -533,15 +540,18 @@ package struct Router: Sendable {
 
     /// Asks for a name and a password where these are missing or wrong.
     ///
-    /// Not of a page in a browser, which would show a dialog of its own over what the page asks its user; nor of a user who
-    /// is signed in and lacks a right.
+    /// Not of a page of another origin, where the browser would show a dialog of its own over what the page asks its user; nor of
+    /// a user who is signed in and lacks a right. A page of the listener itself names the challenge that it wants, such as
+    /// `Cookie`, for which no browser asks.
     private func challenge(
         _ response: inout ListenerResponse, _ head: RequestHead, _ user: ListenerUser?
     ) {
         guard response.status == 401, head.headers["Origin"] == nil, user?.name == nil else {
             return
         }
-        response.headers["WWW-Authenticate"] = site.configuration.settings.challenge
+        let wanted = head.headers["X-CouchDB-WWW-Authenticate"]
+        response.headers["WWW-Authenticate"] =
+            wanted == "Cookie" ? wanted : site.configuration.settings.challenge
     }
 
     private func finish(_ response: ListenerResponse, _ head: RequestHead, _ user: ListenerUser?)

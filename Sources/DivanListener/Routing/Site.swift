@@ -22,6 +22,9 @@ package final class Site: Sendable {
     let guardian: Guardian
     let cors: CORS
     let tasks: TaskList
+    let verifications: Verifications
+    /// The last entries of the log; nil without a console.
+    let logTail: LogTail?
     let replications = RunningReplications()
     let replicator = ReplicatorDatabase()
     /// Keeps databases in step with a hub; nil where there is none.
@@ -56,6 +59,8 @@ package final class Site: Sendable {
         throws
     {
         tasks = former?.tasks ?? TaskList()
+        verifications = former?.verifications ?? Verifications()
+        logTail = options.console.map { _ in LogTail.shared }
         updates = former?.updates ?? DatabaseUpdates()
         statistics = former?.statistics ?? ListenerStatistics()
         try Self.check(options.responseHeaders)
@@ -131,6 +136,7 @@ package final class Site: Sendable {
     func delete(_ name: String) throws {
         guard manager.databaseExists(named: name) else { throw HTTPFailure.noDatabase }
         try manager.deleteDatabase(named: name)
+        verifications.forget(name)
         updates.note(.deleted, name)
     }
 

@@ -75,6 +75,7 @@ import Testing
                 "GET db: .db_uuid is added", "GET db: .disk_size is added",
                 "GET /: .CouchbaseLite is added", "GET /: .git_sha is missing",
                 "GET /: .features has fewer elements here",
+                "GET /: .features has more elements here",
                 "GET /: .vendor.name differs", "GET /: .vendor.version is added",
             ],
         ],

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { isDivan, mayWrite, session } from "../api/server.js";
+import { button, linkButton } from "../components/button.js";
+import { ask } from "../components/dialog.js";
+import { searchField } from "../components/field.js";
+import { menuButton } from "../components/menu.js";
+import { emptyState, loading, note, tag } from "../components/states.js";
+import { toast } from "../components/toast.js";
+import { debounce, h } from "../core/dom.js";
+import { keys } from "../core/keys.js";
+import { link } from "../core/router.js";
+import { configuration, deleteKey, deleteUser, PREFIX, userDocuments } from "./accounts.js";
+import { createDialog, passwordDialog, rolesDialog } from "./user-dialogs.js";
+
+/** @typedef {import("./accounts.js").Doc} Doc */
+
+const PAGE = 50;
+
+/**
+ * Who may sign in: administrators of the configuration, and users with a document in `_users`.
+ *
+ * @param {import("../shell.js").Context} ctx
+ * @returns {import("../core/dom.js").Children}
+ */
+export function usersPart(ctx) {
+  const { signal } = ctx;
+  const at = { prefix: ctx.query.get("filter") ?? "", from: ctx.query.get("from") ?? "" };
+  const reload = () => { admins.reload(); list.reload(); };
+  const admins = loading({ signal, bars: 1, class: "body flush",
+    load: async () => Object.entries((await configuration(signal)).admins ?? {}),
+    render: (rows) => adminRows(rows, reload) });
+  const list = loading({ signal, class: "body flush", load: () => userDocuments({ ...at, limit: PAGE + 1 }, signal),
+    render: (docs) => page(docs) });
+
+  /**
+   * @param {string} prefix
+   * @param {string} [from]
+   */
+  const show = (prefix, from = "") => {
+    Object.assign(at, { prefix, from });
+    ctx.setQuery({ part: "users", filter: prefix, from });
+    list.reload();
+  };
+  const filter = searchField({
+    placeholder: "Names that begin with…", value: at.prefix, oninput: debounce(() => show(filter.input.value)),
+  });
+  keys(signal, { "/": ["Find a user", () => filter.input.focus()] });
+
+  /**
+   * @param {Doc[]} docs
+   * @returns {import("../core/dom.js").Children}
+   */
+  const page = (docs) => {
+    const rest = docs[PAGE];
+    if (!docs.length) {
+      return at.prefix
+        ? emptyState({ icon: "user", title: "No user has such a name", text: "Names are compared letter by letter." })
+        : emptyState({ icon: "user", title: "There are no users in _users yet",
+          text: "A user signs in with a name and a password, and has roles that databases let in." });
+    }
+    return [h("ul.rows", { "aria-label": "Users" }, docs.slice(0, PAGE).map((doc) => userRow(doc, reload))),
+      (at.from || rest) && h("div.row.pages", null,
+        at.from && button({ label: "First page", icon: "back", kind: "small", onclick: () => show(at.prefix) }),
+        rest && button({ label: "Next page", icon: "next", kind: "small",
+          onclick: () => show(at.prefix, rest._id.slice(PREFIX.length)) }))];
+  };
+
+  const create = mayWrite() && button({ label: "New user", icon: "add", kind: "primary push",
+    onclick: () => createDialog(signal).then((made) => { if (made) reload(); }) });
+  return [
+    h("section.panel", null, h("header", null, h("h2", null, "Users"), filter, create), list),
+    h("section.panel", null, h("header", null, h("h2", null, "Administrators of the server")), admins,
+      h("p.body.soft.small", null, "They come from the configuration, ", h("code", null, "_node/_local/_config/admins"),
+        isDivan() ? ", which " : ".",
+        isDivan() && [h("code", null, "divan users --add NAME --admin"), " edits, too, or from ",
+          h("code", null, "divan serve --user NAME:PASSWORD"), "."],
+        isDivan() && " Other users that divan users has made sign in as well, and are not listed here.")),
+  ];
+}
+
+/**
+ * @param {[string, string][]} rows
+ * @param {() => any} reload
+ */
+function adminRows(rows, reload) {
+  if (!rows.length) return h("p.body.soft", null, "The configuration shows none.");
+  return h("ul.rows", { "aria-label": "Administrators" }, rows.map(([name, text]) => h("li", null,
+    h("bdi.strong.grow", null, name), name === session.value?.name && tag("you", "info"),
+    text === "-given-" ? tag("given by the program that serves") : mayWrite() && menuButton({
+      title: `What to do with ${name}`, kind: "plain small", items: () => [
+        { label: "Change the password", icon: "key", call: () => passwordDialog(name, true).then(reload) },
+        { label: "Delete", icon: "delete", danger: true,
+          call: () => removeAdmin(name).then((done) => done && reload()) },
+      ],
+    }))));
+}
+
+/**
+ * @param {Doc} doc
+ * @param {() => any} reload
+ */
+function userRow(doc, reload) {
+  const name = String(doc.name ?? doc._id.slice(PREFIX.length));
+  const roles = Array.isArray(doc.roles) ? doc.roles.map(String) : [];
+  return h("li", null,
+    h("a.strong", { href: link("access", { part: "rights", as: name }), title: "What this user may see" },
+      h("bdi", null, name)),
+    h("span.row.grow", null, roles.map((role) => h("span.tag.accent", null, h("bdi", null, role))),
+      !roles.length && h("span.faint.small", null, "no roles")),
+    doc._conflicts && tag("conflicting revisions", "danger"),
+    !doc.derived_key && tag("no password", "warning"),
+    doc.derived_key && isDivan() && doc.pbkdf2_prf !== "sha256"
+      && h("span", { title: "The password was hashed with SHA-1. Set it anew." }, tag("cannot sign in", "warning")),
+    menuButton({
+      title: `What to do with ${name}`, kind: "plain small", items: () => [
+        { label: "What this user may see", icon: "search",
+          call: () => { location.hash = link("access", { part: "rights", as: name }); } },
+        { label: "Show the document", icon: "document",
+          call: () => { location.hash = link("db", "_users", "doc", doc._id); } },
+        ...(mayWrite() ? /** @type {import("../components/menu.js").MenuItem[]} */ (["line",
+          { label: "Change the roles", icon: "edit",
+            call: () => rolesDialog(name, roles).then((done) => done && reload()) },
+          { label: "Change the password", icon: "key",
+            call: () => passwordDialog(name, false).then((done) => done && reload()) },
+          { label: "Delete", icon: "delete", danger: true,
+            call: () => removeUser(doc, name).then((done) => done && reload()) }]) : []),
+      ],
+    }));
+}
+
+/**
+ * @param {Doc} doc
+ * @param {string} name
+ */
+async function removeUser(doc, name) {
+  const done = await ask({
+    title: `Delete the user ${name}?`, danger: true, action: "Delete the user", perform: () => deleteUser(doc),
+    message: "The user can no longer sign in, and sessions end. Databases that name the user keep the name.",
+  });
+  if (done) toast(`The user ${name} is deleted.`);
+  return done;
+}
+
+/** @param {string} name */
+async function removeAdmin(name) {
+  const isOwn = name === session.value?.name;
+  const done = await ask({
+    title: `Delete the administrator ${name}?`, danger: true, action: "Delete the administrator",
+    typed: isOwn ? name : undefined, perform: () => deleteKey("admins", name),
+    message: isOwn ? note("warning", "This is you: you can then no longer sign in.")
+      : "The administrator can no longer sign in, and sessions end.",
+  });
+  if (done) toast(`The administrator ${name} is deleted.`);
+  return done;
+}
+
+/** Says that names and rights mean nothing yet. */
+export const openNote = () => note("info",
+  "This server lets every program on this machine do everything, so names and rights do not count now. ",
+  "They do once it is started with users. ",
+  linkButton({ label: "About the server", href: "#/server?part=about", kind: "small plain" }));

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { api, documentPath, path } from "./client.js";
+
+/**
+ * What several views ask of a database, by CouchDB's public API.
+ *
+ * @typedef {{ signal?: AbortSignal }} Until
+ * @typedef {{ _id: string, _rev: string, [key: string]: any }} Doc
+ * @typedef {{
+ *   db_name: string, doc_count: number, doc_del_count: number, update_seq: any,
+ *   sizes: { file: number, active: number, external: number }, props?: any,
+ * }} DatabaseInfo
+ */
+
+/**
+ * The names of all databases.
+ *
+ * @param {Until} [until]
+ * @returns {Promise<string[]>}
+ */
+export const allDatabases = (until) => api.get("/_all_dbs", until);
+
+/**
+ * Infos of databases, a hundred at a time; null for one that has gone.
+ *
+ * @param {string[]} names
+ * @param {Until} [until]
+ * @returns {Promise<(DatabaseInfo | null)[]>}
+ */
+export async function databaseInfos(names, until) {
+  /** @type {(DatabaseInfo | null)[]} */
+  const infos = [];
+  for (let start = 0; start < names.length; start += 100) {
+    const rows = await api.post("/_dbs_info", { keys: names.slice(start, start + 100) }, until);
+    infos.push(...rows.map((/** @type {any} */ row) => row.info ?? null));
+  }
+  return infos;
+}
+
+/**
+ * @param {string} database
+ * @param {Until} [until]
+ * @returns {Promise<DatabaseInfo>}
+ */
+export const databaseInfo = (database, until) => api.get(path(database), until);
+
+/**
+ * A document; throws an `ApiError` 404 when there is none.
+ *
+ * @param {string} database
+ * @param {string} id
+ * @param {Record<string, any>} [query] Such as `{ rev, conflicts: true, revs: true }`.
+ * @param {Until} [until]
+ * @returns {Promise<Doc>}
+ */
+export const getDocument = (database, id, query = {}, until = {}) =>
+  api.get(documentPath(database, id), { query, ...until });
+
+/**
+ * Saves a document; its `_rev` says what it was made from.
+ *
+ * @param {string} database
+ * @param {any} document
+ * @param {Until} [until]
+ * @returns {Promise<{ id: string, rev: string }>}
+ */
+export const putDocument = (database, document, until) =>
+  api.put(documentPath(database, document._id), document, until);
+
+/**
+ * @param {string} database
+ * @param {string} id
+ * @param {string} rev
+ * @param {Until} [until]
+ * @returns {Promise<{ id: string, rev: string }>}
+ */
+export const deleteDocument = (database, id, rev, until) =>
+  api.delete(documentPath(database, id), { query: { rev }, ...until });
+
+/**
+ * Saves many documents, each by itself.
+ *
+ * @param {string} database
+ * @param {any[]} docs
+ * @param {Until} [until]
+ * @returns {Promise<{ id: string, rev?: string, error?: string, reason?: string }[]>}
+ */
+export const bulkDocuments = (database, docs, until) => api.post(path(database, "_bulk_docs"), { docs }, until);
+
+/**
+ * @param {string} database
+ * @param {any} request
+ * @param {Until} [until]
+ * @returns {Promise<{ docs: Doc[], bookmark: string, warning?: string, execution_stats?: any }>}
+ */
+export const find = (database, request, until) => api.post(path(database, "_find"), request, until);
+
+/**
+ * @param {string} database
+ * @param {any} request
+ * @param {Until} [until]
+ * @returns {Promise<any>}
+ */
+export const explain = (database, request, until) => api.post(path(database, "_explain"), request, until);
+
+/**
+ * Rows of documents by ID.
+ *
+ * @param {string} database
+ * @param {Record<string, any>} query
+ * @param {Until} [until]
+ * @returns {Promise<{ total_rows: number, offset: number | null, rows: any[] }>}
+ */
+export const allDocuments = (database, query, until = {}) => api.get(path(database, "_all_docs"), { query, ...until });
+
+/**
+ * All leaf revisions of a document with their histories.
+ *
+ * @param {string} database
+ * @param {string} id
+ * @param {Until} [until]
+ * @returns {Promise<{ ok?: Doc, missing?: string }[]>}
+ */
+export const leafRevisions = (database, id, until = {}) =>
+  api.get(documentPath(database, id), {
+    query: { open_revs: "all", revs: true },
+    headers: { Accept: "application/json" },
+    ...until,
+  });

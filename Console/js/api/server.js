@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { Signal } from "../core/signal.js";
+import { api, hooks } from "./client.js";
+
+/**
+ * What the console knows about the server and the user: asked when it starts, and again after signing in.
+ *
+ * @typedef {{ version: string, vendor: { name: string, version?: string }, features: string[], uuid: string }} Welcome
+ * @typedef {{
+ *   name: string | null, roles: string[], isAdmin: boolean, isRequired: boolean, handlers: string[],
+ * }} Session
+ */
+
+/**
+ * What `GET /` says.
+ *
+ * @type {Signal<Welcome | null>}
+ */
+export const server = new Signal(/** @type {Welcome | null} */ (null));
+
+/**
+ * Who uses the console.
+ *
+ * @type {Signal<Session | null>}
+ */
+export const session = new Signal(/** @type {Session | null} */ (null));
+
+/**
+ * Whether the server answered the last request.
+ *
+ * @type {Signal<boolean>}
+ */
+export const isReachable = new Signal(true);
+
+hooks.reachable = (answers) => { isReachable.value = answers; };
+
+/**
+ * Whether the server is a Divan, which has more than CouchDB's API.
+ *
+ * @returns {boolean}
+ */
+export function isDivan() { return server.value?.vendor?.name === "Divan"; }
+
+/**
+ * Whether the server says that it can do something, such as `search`.
+ *
+ * @param {string} name
+ * @returns {boolean}
+ */
+export function has(name) { return server.value?.features?.includes(name) ?? false; }
+
+/**
+ * Whether the console may offer to change something: the server takes writes.
+ *
+ * @returns {boolean}
+ */
+export function mayWrite() { return !has("read-only"); }
+
+/** Asks the server who it is and who this is. */
+export async function refresh() {
+  server.value = await api.get("/");
+  const answer = await api.get("/_session");
+  const { name, roles } = answer.userCtx;
+  const isAdmin = roles.includes("_admin");
+  session.value = {
+    name,
+    roles,
+    isAdmin,
+    isRequired: name === null && !isAdmin,
+    handlers: answer.info?.authentication_handlers ?? [],
+  };
+}
+
+/**
+ * @param {string} name
+ * @param {string} password
+ */
+export async function signIn(name, password) {
+  await api.post("/_session", { name, password });
+  await refresh();
+}
+
+export async function signOut() {
+  await api.delete("/_session");
+  await refresh();
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { freshID, h } from "../core/dom.js";
+import { button } from "./button.js";
+import { field, input } from "./field.js";
+
+/**
+ * Opens a dialog and waits until it is closed.
+ *
+ * `submit` is called with the dialog's form when the user confirms; the dialog stays open while it works, and when it
+ * throws, with the
+ * error's message in it. The promise gives what `submit` returned, or undefined when the user left. The focus goes back
+ * to where it was.
+ *
+ * @template R
+ * @param {object} options
+ * @param {string} options.title
+ * @param {import("../core/dom.js").Children} options.body
+ * @param {string} [options.action] What the confirming button says; none without.
+ * @param {string} [options.kind] Its kind: `primary` or `danger`.
+ * @param {boolean} [options.wide]
+ * @param {(form: HTMLFormElement) => R | Promise<R>} [options.submit]
+ * @param {AbortSignal} [options.signal] Closes it with the view that opened it.
+ * @returns {Promise<R | undefined>}
+ */
+export function openDialog({ title, body, action, kind = "primary", wide = false, submit, signal }) {
+  return new Promise((resolve) => {
+    const titleID = freshID();
+    /** @type {R | undefined} */
+    let result;
+    const wrong = h("p.note.danger", { role: "alert", hidden: true });
+    const confirm = action && h("button.button", { type: "submit", class: kind }, action);
+    /** @type {HTMLFormElement} */
+    const form = h("form", {
+      method: "dialog", novalidate: true,
+      onsubmit: async (/** @type {SubmitEvent} */ event) => {
+        event.preventDefault();
+        if (!confirm || confirm.disabled) return;
+        confirm.disabled = true;
+        wrong.hidden = true;
+        try {
+          result = await submit?.(form);
+          dialog.close();
+        } catch (error) {
+          if (!(error instanceof Refusal)) wrong.textContent = /** @type {Error} */ (error).message;
+          wrong.hidden = error instanceof Refusal;
+          /** @type {HTMLElement | null} */ (form.querySelector("[aria-invalid=true]"))?.focus();
+        } finally { confirm.disabled = false; }
+      },
+    },
+    h("header", null, h("h2", { id: titleID }, title),
+      button({ title: "Close", icon: "close", kind: "plain small", onclick: () => dialog.close() })),
+    h("div.content", null, body, wrong),
+    h("footer", null,
+      button({ label: action ? "Cancel" : "Close", kind: "plain", onclick: () => dialog.close() }),
+      confirm));
+    const before = document.activeElement;
+    /** @type {HTMLDialogElement} */
+    const dialog = h("dialog.dialog", { class: wide ? "wide" : "", "aria-labelledby": titleID }, form);
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      resolve(result);
+    });
+    signal?.addEventListener("abort", () => dialog.close(), { once: true });
+    document.body.append(dialog);
+    dialog.showModal();
+    const wanted = ["[autofocus]", ".content .input:not([hidden])", ".content input", "footer [type=submit]"];
+    const first = wanted.map((one) => dialog.querySelector(one)).find(Boolean);
+    if (first instanceof HTMLElement) first.focus();
+  });
+}
+
+/** Thrown by `submit` when a field shows already what is wrong. */
+export class Refusal extends Error {}
+
+/**
+ * Asks before something is done. With `typed` the user types that text, as for deleting a database.
+ *
+ * @param {object} options
+ * @param {string} options.title
+ * @param {import("../core/dom.js").Children} options.message
+ * @param {string} options.action
+ * @param {string} [options.typed]
+ * @param {boolean} [options.danger]
+ * @param {() => any} [options.perform] Done while the dialog is open, which shows an error and stays.
+ * @returns {Promise<boolean>}
+ */
+export async function ask({ title, message, action, typed, danger = false, perform }) {
+  const box = input({ autofocus: true });
+  const line = typed === undefined ? null : field({ label: `Type ${typed} to confirm`, input: box });
+  const answer = await openDialog({
+    title, action, kind: danger ? "danger" : "primary",
+    body: [h("div.column", null, message), line],
+    submit: async () => {
+      if (line && box.value !== typed) {
+        line.wrong = "This is not the name.";
+        throw new Refusal();
+      }
+      await perform?.();
+      return true;
+    },
+  });
+  return answer === true;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { get, isEqual, isObject } from "../core/merge.js";
+import { contentOf, mergeSides } from "./load.js";
+
+/**
+ * How many conflicts are resolved alike.
+ *
+ * @typedef {object} Rule
+ * @property {"winner" | "latest" | "equals" | "merge"} kind
+ * @property {string} property
+ * @property {string} value
+ * @property {"winner" | "other" | "skip"} otherwise
+ *
+ * @typedef {"winner" | "other" | "merged" | "skipped"} Outcome
+ * @typedef {{ conflict: import("./load.js").Conflict, outcome: Outcome, body: any }} Decision
+ */
+
+/** @type {Record<Outcome, string>} */
+export const OUTCOMES = {
+  winner: "keep the winner", other: "keep another side", merged: "merge the sides", skipped: "stay in conflict",
+};
+
+/**
+ * @param {Rule} rule
+ * @param {import("./load.js").Conflict} conflict
+ * @returns {Decision}
+ */
+export function decide(rule, conflict) {
+  const { sides } = conflict;
+  /**
+   * @param {number} index
+   * @returns {Decision}
+   */
+  const keep = (index) => index < 0 ? { conflict, outcome: "skipped", body: null }
+    : { conflict, outcome: index ? "other" : "winner", body: contentOf(sides[index]) };
+  const values = sides.map((side) => valueAt(side, rule.property));
+  switch (rule.kind) {
+    case "winner": return keep(0);
+    case "latest": return keep(latest(values));
+    case "equals": {
+      const wanted = wantedValue(rule.value);
+      return keep(values.findIndex((value) => isEqual(value, wanted) || value === rule.value));
+    }
+    case "merge": {
+      const { merged, properties } = mergeSides(conflict);
+      return properties.some((one) => one.isDisputed) ? keep({ winner: 0, other: 1, skip: -1 }[rule.otherwise])
+        : { conflict, outcome: "merged", body: merged };
+    }
+  }
+}
+
+/**
+ * The value of a property; a dot leads into an object.
+ *
+ * @param {any} body
+ * @param {string} property
+ * @returns {any}
+ */
+export function valueAt(body, property) {
+  const own = get(body, property);
+  return own !== undefined || !isObject(body) ? own : property.split(".").reduce((value, key) => get(value, key), body);
+}
+
+/**
+ * What the user typed as JSON; a text that is no JSON means itself.
+ *
+ * @param {string} text
+ * @returns {any}
+ */
+function wantedValue(text) { try { return JSON.parse(text); } catch { return text; } }
+
+/**
+ * Which value is the latest: a greater number or a later date, else the text that sorts last. -1 unless all are
+ * comparable and differ.
+ *
+ * @param {any[]} values
+ * @returns {number}
+ */
+function latest(values) {
+  const type = typeof values[0];
+  if (type !== "number" && type !== "string" || values.some((value) => typeof value !== type)) return -1;
+  // Date.parse takes many a text for a date, such as "lamp 3".
+  const dates = values.map((value) => /^\d{4}-\d\d/.test(value) ? Date.parse(value) : NaN);
+  const ranks = dates.some(Number.isNaN) ? values : dates;
+  const best = ranks.reduce((top, rank) => rank > top ? rank : top);
+  return ranks.filter((rank) => rank === best).length === 1 ? ranks.indexOf(best) : -1;
+}

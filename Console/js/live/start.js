@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { followChanges } from "../api/changes.js";
+import { api, path } from "../api/client.js";
+import { changesRequest } from "./filters.js";
+import { lineOf } from "./line.js";
+
+/**
+ * @typedef {import("./line.js").Line} Line
+ * @typedef {"connecting" | "live" | "waiting" | "ended"} FeedState
+ *
+ * @typedef {object} FeedOptions
+ * @property {string} from `now`, `last` for the last hundred changes, `start`, or a sequence of the database.
+ * @property {boolean} withDocuments
+ * @property {import("./filters.js").Choice} choice
+ */
+
+const LAST = 100;
+/** Answers that another try does not change: the request itself is wrong. */
+const isFinal = (/** @type {number} */ status) => status >= 400 && status < 500 && ![408, 429].includes(status)
+  || status === 501;
+
+/**
+ * Follows the changes of a database from the chosen point until the signal aborts.
+ *
+ * @param {string} database
+ * @param {FeedOptions} options
+ * @param {object} to
+ * @param {AbortSignal} to.signal
+ * @param {(line: Line) => void} to.onLine
+ * @param {(line: Line) => void} to.onKnown The kind of a line that was given before has become known.
+ * @param {(state: FeedState, error?: Error) => void} to.onState
+ */
+export async function startFeed(database, { from, withDocuments, choice }, { signal, onLine, onKnown, onState }) {
+  const run = new AbortController();
+  signal.addEventListener("abort", () => run.abort(), { once: true });
+  const asked = changesRequest(choice);
+  // With a filter, all leaves would be filtered, too. The documents themselves tell of conflicts where they come along.
+  const leaves = withDocuments || asked.query.filter ? {} : { style: "all_docs" };
+  const query = { ...asked.query, ...(withDocuments ? { include_docs: true, conflicts: true } : leaves) };
+  const branches = new Branches(database, run.signal, onKnown);
+  const give = (/** @type {any} */ change, /** @type {number | null} */ at) => {
+    const line = lineOf(change, at);
+    onLine(line);
+    if (!withDocuments && line.hasBranches && !line.isDeleted) branches.add(line);
+  };
+  onState("connecting");
+  try {
+    const now = (await api.get(path(database, "_changes"),
+      { query: { since: "now", limit: 1 }, signal: run.signal })).last_seq;
+    /** @type {Set<any>} */
+    const given = new Set();
+    if (from === "last") {
+      const { results } = await latest(database, query, asked.body, run.signal);
+      for (const change of results.reverse()) { given.add(change.seq); give(change, null); }
+    }
+    let isSteady = true;
+    await followChanges(database, {
+      signal: run.signal, query, selector: choice.selector,
+      since: from === "now" || from === "last" ? now : from === "start" ? 0 : from,
+      onChange: (change) => {
+        isSteady = true;
+        onState("live");
+        if (!given.delete(change.seq)) give(change, isAfter(change.seq, now) ? Date.now() : null);
+      },
+      onState: (state, error) => {
+        if (state === "live") {
+          // The request has only been sent: after a failure, wait whether the next one comes at once.
+          if (isSteady) onState("live");
+          else { isSteady = true; setTimeout(() => { if (isSteady && !run.signal.aborted) onState("live"); }, 600); }
+          return;
+        }
+        isSteady = false;
+        if (!isFinal(error?.status ?? 0)) { onState("waiting", error); return; }
+        onState("ended", error);
+        run.abort();
+      },
+    });
+  } catch (error) {
+    if (!run.signal.aborted) onState("ended", /** @type {Error} */ (error));
+  }
+}
+
+/**
+ * @param {string} database
+ * @param {Record<string, any>} query
+ * @param {any} body
+ * @param {AbortSignal} signal
+ * @returns {Promise<{ results: any[] }>}
+ */
+function latest(database, query, body, signal) {
+  const options = { query: { ...query, descending: true, limit: LAST }, signal };
+  return body ? api.post(path(database, "_changes"), body, options) : api.get(path(database, "_changes"), options);
+}
+
+/**
+ * The number that a sequence begins with: `42-Yh3k…` of CouchDB 2 and later, `42` of CouchDB 1.
+ *
+ * @param {any} sequence
+ * @returns {number}
+ */
+export const numberOf = (sequence) => Number.parseInt(String(sequence ?? ""), 10);
+
+/**
+ * Whether a sequence stands behind another one. That of a cluster grows with each change on the whole, so this may
+ * err for a moment.
+ *
+ * @param {any} sequence
+ * @param {any} other
+ * @returns {boolean}
+ */
+export const isAfter = (sequence, other) => !(numberOf(sequence) <= numberOf(other));
+
+/** Asks which documents of several leaves are in conflict, for many lines at a time: other leaves may be deleted. */
+class Branches {
+  /**
+   * @param {string} database
+   * @param {AbortSignal} signal
+   * @param {(line: Line) => void} onKnown
+   */
+  constructor(database, signal, onKnown) {
+    this.database = database;
+    this.signal = signal;
+    this.onKnown = onKnown;
+    /** @type {Line[]} */
+    this.lines = [];
+  }
+
+  /** @param {Line} line */
+  add(line) {
+    if (this.lines.push(line) === 1) setTimeout(() => this.#ask(), 300);
+  }
+
+  async #ask() {
+    const lines = this.lines.splice(0, 200), keys = [...new Set(lines.map((line) => line.id))];
+    if (this.lines.length) setTimeout(() => this.#ask(), 300);
+    try {
+      const options = { query: { include_docs: true, conflicts: true }, signal: this.signal };
+      const { rows } = await api.post(path(this.database, "_all_docs"), { keys }, options);
+      const inConflict = new Set(rows.filter((/** @type {any} */ row) => row.doc?._conflicts?.length)
+        .map((/** @type {any} */ row) => row.id));
+      for (const line of lines) if (inConflict.has(line.id)) { line.kind = "conflict"; this.onKnown(line); }
+    } catch { /* The lines keep the kind that they have. */ }
+  }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { isDivan } from "../api/server.js";
+import { path, send } from "../api/client.js";
+import { toast } from "../components/toast.js";
+import { h } from "../core/dom.js";
+import { bytes, count, plural } from "../core/format.js";
+import { workDialog } from "./work.js";
+
+/**
+ * Saves the documents of a database as a file of JSON lines.
+ *
+ * A document goes into the file as the text that the server sent, so that numbers keep all their digits.
+ *
+ * @typedef {{ write: (piece: Blob) => Promise<void>, close: () => Promise<void>, abort: () => Promise<void> }} Sink
+ */
+
+const PAGE = 500;
+/** How many characters are written at once. */
+const PIECE = 500_000;
+
+/**
+ * @param {string} database
+ * @param {AbortSignal} signal
+ * @returns {Promise<void>}
+ */
+export async function backUp(database, signal) {
+  const name = `${database.replaceAll("/", "-")}-${new Date().toISOString().slice(0, 10)}.jsonl`;
+  const picker = /** @type {any} */ (window).showSaveFilePicker;
+  const saved = await workDialog({
+    title: `Back up ${database}`, action: "Save backup", signal,
+    body: [
+      h("p", null, "Saves a file with one document a line, as JSON: "
+        + "the current revision of each document with its attachments, and the design documents."),
+      h("p", null, "The file lacks conflicting and old revisions, deleted documents, local documents, "
+        + "access rights and indexes. "
+        + "A document that changes meanwhile is saved as it is when its turn comes."),
+      h("p.soft", null, isDivan() ? ["For a complete copy of one moment, use ", h("code", null, "divan backup"),
+        " on the server's machine. "]
+        : "For a complete copy, sync to another database. ",
+      "To restore this file, send its documents to ", h("code", null, "_bulk_docs"), " with ",
+        h("code", null, "\"new_edits\": false"), ".",
+      isDivan() && [" ", h("code", null, "divan import --drop-attachments"), " reads it without the attachments."]),
+      typeof picker === "function" ? null : h("p.soft", null,
+        "This browser holds the file in memory until it is complete."),
+    ],
+    work: async (until, progress) => {
+      const sink = typeof picker === "function" ? await fileSink(picker, name) : memorySink(name);
+      try {
+        const result = await copyDocuments(database, sink, until, (done, total, size) =>
+          progress.show(total ? done / total : null, `${count(done)} of ${plural(total, "document")}, ${bytes(size)}`));
+        await sink.close();
+        return result;
+      } catch (error) {
+        await sink.abort().catch(() => {});
+        throw error;
+      }
+    },
+  });
+  if (saved) toast(`${plural(saved.done, "document")} saved to ${name} (${bytes(saved.size)}).`);
+}
+
+/**
+ * @param {string} database
+ * @param {Sink} sink
+ * @param {AbortSignal} signal
+ * @param {(done: number, total: number, size: number) => void} report
+ * @returns {Promise<{ done: number, size: number }>}
+ */
+async function copyDocuments(database, sink, signal, report) {
+  let done = 0, total = 0, size = 0;
+  let pending = "";
+  /** @type {string | undefined} */
+  let last;
+  const flush = async () => {
+    const piece = new Blob([pending]);
+    pending = "";
+    size += piece.size;
+    await sink.write(piece);
+  };
+  for (let isMore = true; isMore;) {
+    const response = await send("GET", path(database, "_all_docs"), {
+      signal, query: { include_docs: true, attachments: true, limit: PAGE,
+        ...(last === undefined ? {} : { startkey: last, skip: 1 }) },
+    });
+    let rows = 0;
+    for await (const line of textLines(response)) {
+      const head = /^\{"total_rows":(\d+)/.exec(line);
+      if (head) total = Number(head[1]);
+      const row = /^\{"id":("(?:[^"\\]|\\.)*"),"key":[^]*?,"doc":(\{[^]*\})\},?\r?$/.exec(line);
+      if (!row) continue;
+      rows += 1;
+      last = row[1];
+      done += 1;
+      pending += `${row[2]}\n`;
+      if (pending.length < PIECE) continue;
+      await flush();
+      report(done, total, size);
+    }
+    await flush();
+    report(done, total, size);
+    isMore = rows === PAGE;
+  }
+  // A server that lays its answers out in another way must not leave a file that seems complete.
+  if (done < total * 0.9) {
+    throw new Error(`Only ${count(done)} of ${plural(total, "document")} arrived. The file is not saved; try again.`);
+  }
+  return { done, size };
+}
+
+/**
+ * The lines of an answer, as texts.
+ *
+ * @param {Response} response
+ * @returns {AsyncGenerator<string>}
+ */
+async function* textLines(response) {
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+  const decoder = new TextDecoder();
+  /** @type {string[]} */
+  let begun = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    const parts = decoder.decode(value, { stream: !done }).split("\n");
+    // A line of many megabytes comes in many pieces, which are joined once.
+    begun.push(parts[0]);
+    if (parts.length > 1) {
+      yield begun.join("");
+      for (const part of parts.slice(1, -1)) yield part;
+      begun = [parts[parts.length - 1]];
+    }
+    if (done) { yield begun.join(""); return; }
+  }
+}
+
+/**
+ * Writes to a file that the user chooses.
+ *
+ * @param {(options: any) => Promise<any>} picker
+ * @param {string} name
+ * @returns {Promise<Sink>}
+ */
+async function fileSink(picker, name) {
+  const handle = await picker({ suggestedName: name, types: [{ description: "JSON lines",
+    accept: { "application/jsonl": [".jsonl"] } }] });
+  const writer = await handle.createWritable();
+  return { write: (piece) => writer.write(piece), close: () => writer.close(), abort: () => writer.abort() };
+}
+
+/**
+ * Collects the file in memory, and has the browser save it at the end.
+ *
+ * @param {string} name
+ * @returns {Sink}
+ */
+function memorySink(name) {
+  /** @type {BlobPart[]} */
+  let parts = [];
+  return {
+    write: async (piece) => { parts.push(piece); },
+    close: async () => {
+      const url = URL.createObjectURL(new Blob(parts, { type: "application/jsonl" }));
+      h("a", { href: url, download: name }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    },
+    abort: async () => { parts = []; },
+  };
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * Keys of the configuration that count, with what they decide. A kind is `flag`, `count`, `text`, or the words that it
+ * may be.
+ *
+ * @typedef {{ section: string, key: string, kind: string | string[], means: string, isRisky?: boolean }} KnownKey
+ *
+ * @type {KnownKey[]}
+ */
+export const KNOWN = [
+  ["chttpd/enable_cors", "flag", "Whether pages of other origins may use the server"],
+  ["chttpd/require_valid_user", "flag", "Every request needs a name and a password", true],
+  ["chttpd/require_valid_user_except_for_up", "flag", "The same, but for _up", true],
+  ["chttpd/WWW-Authenticate", "text", "How a 401 asks for a name and a password"],
+  ["chttpd/max_http_request_size", "count", "The longest body of a request, in bytes"],
+  ["chttpd/admin_only_all_dbs", "flag", "Only administrators see the list of databases"],
+  ["chttpd/authentication_handlers", "text",
+    "By what clients may say who they are: cookies, passwords, tokens, a proxy", true],
+  ["cors/origins", "text", "Which pages may use the server, with commas between: https://app.example.org"],
+  ["cors/credentials", "flag", "Pages act in the name of the user who is signed in", true],
+  ["cors/methods", "text", "Methods that pages may use"],
+  ["cors/headers", "text", "Header fields that pages may send"],
+  ["cors/max_age", "count", "For how many seconds a browser keeps what it was told"],
+  ["chttpd_auth/timeout", "count", "How many seconds a session holds after its last use"],
+  ["chttpd_auth/allow_persistent_cookies", "flag", "Sessions outlive the browser"],
+  ["chttpd_auth/same_site", ["none", "lax", "strict"], "The SameSite attribute of cookies"],
+  ["chttpd_auth/cookie_domain", "text", "The domain of cookies"],
+  ["chttpd_auth/secret", "text", "By this cookies are signed: a change ends all sessions", true],
+  ["chttpd_auth/require_valid_user", "flag", "As in the section chttpd", true],
+  ["chttpd_auth/proxy_use_secret", "flag", "A proxy that names users proves itself by the secret", true],
+  ["chttpd_auth/hash_algorithms", "text", "How it does: sha256, sha"],
+  ["couchdb/default_security", ["admin_only", "everyone"], "Who may use a database without members", true],
+  ["couchdb/max_document_size", "count", "The longest document, in bytes"],
+  ["couchdb/max_attachment_size", "count", "The longest attachment, in bytes"],
+  ["couchdb/users_db_security_editable", "flag", "The access of _users may be changed"],
+  ["couchdb/single_node", "flag", "The server was set up as one node"],
+  ["couchdb/maintenance_mode", ["false", "true", "nolb"], "What _up tells load balancers"],
+  ["uuids/algorithm", ["sequential", "random", "utc_random", "utc_id"], "How new IDs are made"],
+  ["uuids/utc_id_suffix", "text", "What IDs made by utc_id end with"],
+  ["query_server_config/query_limit", "count", "The most rows of a view or of all documents"],
+  ["query_server_config/partition_query_limit", "count", "The same in a partition"],
+  ["jwt_auth/required_claims", "text", "What a token must have, such as exp, {iss, \"issuer.example\"}", true],
+  ["jwt_auth/roles_claim_name", "text", "The claim with the roles of a user"],
+].map(([name, kind, means, isRisky]) => {
+  const [section, key] = String(name).split("/");
+  return /** @type {KnownKey} */ ({ section, key, kind, means, isRisky });
+});
+
+/**
+ * @param {string} section
+ * @param {string} key
+ * @returns {KnownKey | undefined}
+ */
+export const known = (section, key) => KNOWN.find((one) => one.key === key
+  && one.section === section.replace(/^httpd$/, "chttpd").replace("couch_httpd_auth", "chttpd_auth"));
+
+/**
+ * Whether a text is not shown: a secret, a key, or the hash of a password.
+ *
+ * @param {string} section
+ * @param {string} key
+ * @returns {boolean}
+ */
+export const isSecret = (section, key) => ["admins", "jwt_keys"].includes(section)
+  || /(^|_)(secret|password|token|key)$/.test(key) && key !== "proxy_use_secret";
+
+/**
+ * Why a text cannot be that of a key; empty when it can. The server would take it and pass it over.
+ *
+ * @param {KnownKey | undefined} one
+ * @param {string} text
+ * @returns {string}
+ */
+export function refusal(one, text) {
+  if (one?.kind === "count") return /^[1-9]\d*$/.test(text) ? "" : "This is a whole number above zero.";
+  const words = one?.kind === "flag" ? ["true", "false"] : Array.isArray(one?.kind) ? one?.kind : null;
+  return !words || words.includes(text) ? "" : `This is one of ${words.join(", ")}.`;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { api, hooks } from "./api/client.js";
+import { isReachable, refresh, server, session, signIn, signOut } from "./api/server.js";
+import { button } from "./components/button.js";
+import { openDialog } from "./components/dialog.js";
+import { field, input } from "./components/field.js";
+import { icon } from "./components/icon.js";
+import { menuButton } from "./components/menu.js";
+import { emptyState, errorState, loadingState } from "./components/states.js";
+import { linkTabs } from "./components/tabs.js";
+import { toastError } from "./components/toast.js";
+import { fill, h } from "./core/dom.js";
+import { keys, listed } from "./core/keys.js";
+import { link, match, parse } from "./core/router.js";
+import { routes } from "./routes.js";
+
+/**
+ * What a view is given.
+ *
+ * @typedef {object} Context
+ * @property {Record<string, string>} params What the placeholders of its address stand for.
+ * @property {URLSearchParams} query
+ * @property {AbortSignal} signal Aborted when the view is left: requests, feeds and listeners end with it.
+ * @property {(query: Record<string, any>, options?: { replace?: boolean }) => void} setQuery Writes a state into the
+ *   address, without showing the view anew.
+ * @property {(hash: string) => void} go
+ * @property {(ask: (() => Promise<boolean>) | null) => void} guard Asked before the view is left, such as with unsaved
+ *   work.
+ *
+ * A view is a function that returns its element at once and fills it as answers come.
+ *
+ * @typedef {object} View
+ * @property {(ctx: Context) => string} title
+ * @property {(ctx: Context) => { label: string, href?: string }[]} crumbs
+ * @property {(ctx: Context) => HTMLElement} render The element has the class `view`, and `full` when it scrolls inside.
+ */
+
+const PLACES = /** @type {const} */ ([
+  { section: "databases", label: "Databases", icon: "database", href: "#/" },
+  { section: "sync", label: "Sync", icon: "sync", href: "#/sync" },
+  { section: "access", label: "Access", icon: "key", href: "#/access" },
+  { section: "server", label: "Server", icon: "server", href: "#/server" },
+]);
+
+/** The frame of the console: it shows the view of the address, who is signed in, and whether the server answers. */
+export class Shell {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    /** @type {AbortController} */
+    this.leaving = new AbortController();
+    /** @type {(() => Promise<boolean>) | null} */
+    this.guard = null;
+    this.shownHash = "";
+    this.places = h("nav.places", { "aria-label": "Places" });
+    this.crumbs = h("nav.crumbs", { "aria-label": "Where you are" });
+    this.page = h("main.page", { id: "page", tabindex: -1 });
+    this.banner = h("div.banner", { role: "status", hidden: true }, icon("alert"),
+      h("p.grow", null, "The server does not answer. What you see may be old; it is tried again."));
+    this.account = h("div.row.nowrap");
+  }
+
+  async start() {
+    applyScheme(readScheme());
+    hooks.signedOut = () => this.askToSignIn();
+    fill(this.root, loadingState());
+    try {
+      await refresh();
+      await this.signInByAddress();
+    } catch (error) {
+      fill(this.root, errorState(error, () => this.start()));
+      return;
+    }
+    const forever = new AbortController().signal;
+    session.follow((value) => this.showAccount(value), forever);
+    isReachable.follow((answers) => { this.banner.hidden = answers; if (!answers) this.wait(); }, forever);
+    keys(forever, {
+      "?": ["Show what can be typed", () => this.showKeys()],
+      "g": ["Go to a database by name", () => this.goTo()],
+    });
+    window.addEventListener("hashchange", () => this.show());
+    window.addEventListener("beforeunload", (event) => { if (this.guard) event.preventDefault(); });
+    if (session.value?.isRequired) { this.gate(); return; }
+    this.frame();
+  }
+
+  /**
+   * Signs in by the key that `divan open` writes into the address of the browser that it starts, and takes it out of
+   * there. Only where
+   * the console is this machine's own and the user has no session, so that a link cannot sign anyone in as another
+   * user.
+   */
+  async signInByAddress() {
+    const { words, query } = parse(location.hash);
+    const key = query.get("owner");
+    if (!key) return;
+    history.replaceState(null, "", link(...words));
+    const isHere = /^(127\.\d+\.\d+\.\d+|localhost)$/.test(location.hostname);
+    if (isHere && session.value?.isRequired) await signIn("owner", key);
+  }
+
+  frame() {
+    const name = server.value?.vendor?.name ?? "CouchDB";
+    fill(this.root,
+      h("a.skip", {
+        href: "#page",
+        onclick: (/** @type {Event} */ event) => { event.preventDefault(); this.page.focus(); },
+      }, "Skip to the page"),
+      h("div.shell", null,
+        h("header.bar", null,
+          h("a.brand", { href: "#/", "aria-label": "Divan, all databases" },
+            h("img", { src: "icon.svg", alt: "" }),
+            h("span.wide-only", null, "Divan")),
+          this.crumbs, this.account),
+        this.places,
+        h("div.page-frame", { style: { display: "contents" } }, this.page)));
+    this.page.before(this.banner);
+    this.banner.style.setProperty("grid-area", "page");
+    this.banner.style.setProperty("align-self", "start");
+    this.banner.style.setProperty("z-index", "5");
+    this.placesFoot = h("p.foot", null, `${name} ${server.value?.vendor?.version ?? server.value?.version ?? ""}`);
+    this.show();
+  }
+
+  /** Shows the view of the address. */
+  async show() {
+    const hash = location.hash || "#/";
+    if (hash === this.shownHash) return;
+    if (this.guard) {
+      const before = this.shownHash;
+      const mayLeave = await this.guard();
+      if (!mayLeave) { history.replaceState(null, "", before); return; }
+    }
+    this.guard = null;
+    this.leaving.abort();
+    this.leaving = new AbortController();
+    this.shownHash = hash;
+    const signal = this.leaving.signal;
+    const found = match(routes, hash);
+    const section = found?.route.section ?? "";
+    fill(this.places, PLACES.map((place) =>
+      h("a", { href: place.href, "aria-current": place.section === section ? "page" : undefined },
+        icon(place.icon), place.label)), this.placesFoot);
+    if (!found) {
+      fill(this.page, emptyState({
+        icon: "search",
+        title: "There is no such page",
+        text: "The address names nothing that the console shows.",
+        action: h("a.button", { href: "#/" }, "All databases"),
+      }));
+      return;
+    }
+    fill(this.page, loadingState());
+    try {
+      const { default: view } = await found.route.load();
+      if (signal.aborted) return;
+      /** @type {Context} */
+      const ctx = {
+        params: found.place.params, query: found.place.query, signal,
+        go: (target) => { location.hash = target; },
+        guard: (ask) => { if (!signal.aborted) this.guard = ask; },
+        setQuery: (query, { replace = true } = {}) => {
+          if (signal.aborted) return;
+          const words = found.place.path.split("/").filter(Boolean).map(decodeURIComponent);
+          const target = link(...words, query);
+          if (target === this.shownHash) return;
+          this.shownHash = target;
+          if (replace) history.replaceState(null, "", target); else history.pushState(null, "", target);
+        },
+      };
+      document.title = `${view.title(ctx)} · Divan`;
+      this.showCrumbs(view.crumbs(ctx));
+      fill(this.page, view.render(ctx));
+      this.page.scrollTop = 0;
+      if (!this.page.contains(document.activeElement)) this.page.focus({ preventScroll: true });
+    } catch (error) {
+      if (!signal.aborted) fill(this.page, errorState(error, () => { this.shownHash = ""; return this.show(); }));
+    }
+  }
+
+  /** @param {{ label: string, href?: string }[]} crumbs */
+  showCrumbs(crumbs) {
+    fill(this.crumbs, crumbs.map((crumb, index) => {
+      const isLast = index === crumbs.length - 1;
+      return [index > 0 && h("span.mark", { "aria-hidden": "true" }, "/"),
+        crumb.href && !isLast ? h("a", { href: crumb.href, title: crumb.label }, crumb.label)
+          : h("span", { "aria-current": isLast ? "page" : undefined, title: crumb.label }, crumb.label)];
+    }));
+  }
+
+  /** @param {import("./api/server.js").Session | null} value */
+  showAccount(value) {
+    const scheme = menuButton({
+      title: "Light or dark", icon: "scheme", kind: "plain small",
+      items: () => ["auto", "light", "dark"].map((name) => ({
+        label: { auto: "As the system", light: "Light", dark: "Dark" }[name] ?? name, checked: readScheme() === name,
+        call: () => { localStorage.setItem("divan.scheme", name); applyScheme(name); },
+      })),
+    });
+    const who = value?.name
+      ? menuButton({
+        label: value.name,
+        icon: "user",
+        kind: "plain small",
+        items: () => [{
+          label: "Sign out",
+          icon: "signOut",
+          call: () => signOut().then(() => location.reload()).catch(toastError),
+        }],
+      })
+      : value?.isAdmin
+        ? h("span.tag", { title: "Every program on this machine may use this server without a name." },
+          "Everybody may do everything")
+        : null;
+    fill(this.account, who, scheme, button({
+      title: "What can be typed",
+      icon: "menu",
+      kind: "plain small",
+      onclick: () => this.showKeys(),
+      props: { class: "wide-only" },
+    }));
+  }
+
+  /** The page that asks for a name and a password before anything else. */
+  gate() {
+    const form = this.signInForm(() => { this.shownHash = ""; this.frame(); });
+    fill(this.root, h("main.gate", null, form));
+    /** @type {HTMLElement | null} */ (form.querySelector("input"))?.focus();
+  }
+
+  /**
+   * @param {() => void} then
+   * @returns {HTMLFormElement}
+   */
+  signInForm(then) {
+    const name = input({ name: "name", autocomplete: "username", required: true });
+    const password = input({ name: "password", type: "password", autocomplete: "current-password", required: true });
+    const line = field({ label: "Password", input: password });
+    const submit = h("button.button.primary", { type: "submit" }, "Sign in");
+    return h("form.panel", {
+      onsubmit: async (/** @type {Event} */ event) => {
+        event.preventDefault();
+        submit.disabled = true;
+        line.wrong = "";
+        try {
+          await signIn(name.value, password.value);
+          then();
+        } catch (error) {
+          line.wrong = /** @type {Error} */ (error).message;
+        } finally {
+          submit.disabled = false;
+        }
+      },
+    },
+    h("div.row", null,
+      h("img", { src: "icon.svg", alt: "", width: 32, height: 32 }),
+      h("h1", null, "Sign in to Divan")),
+    field({ label: "Name", input: name }), line, submit);
+  }
+
+  /** The session has ended in the middle of something: what is on the page stays. */
+  async askToSignIn() {
+    // A server answers 401, too, when a user who is signed in may not do something: then the session has not ended.
+    const current = await api.get("/_session").catch(() => null);
+    if (!current || current.userCtx.name === (session.value?.name ?? null)) return;
+    if (this.isAsking || this.root.querySelector(".gate")) return;
+    this.isAsking = true;
+    try {
+      // A server answers 401 also where a user who is signed in lacks a right.
+      const answer = await api.get("/_session");
+      if (answer.userCtx.name === null) await this.showSessionEnd();
+    } catch { /* The banner tells that the server does not answer. */ } finally { this.isAsking = false; }
+  }
+
+  async showSessionEnd() {
+    const name = input({ autocomplete: "username", value: session.value?.name ?? "" });
+    const password = input({ type: "password", autocomplete: "current-password" });
+    await openDialog({
+      title: "Your session has ended", action: "Sign in",
+      body: [
+        h("p", null, "Sign in again to go on. Nothing on this page is lost."),
+        field({ label: "Name", input: name }),
+        field({ label: "Password", input: password }),
+      ],
+      submit: () => signIn(name.value, password.value),
+    });
+  }
+
+  /** Asks whether the server is back, until it is. */
+  wait() {
+    if (this.waiting) return;
+    this.waiting = true;
+    const again = async () => {
+      try { await refresh(); this.waiting = false; } catch { setTimeout(again, 2000); }
+    };
+    setTimeout(again, 1000);
+  }
+
+  showKeys() {
+    openDialog({
+      title: "What can be typed",
+      body: h("table.table", null, h("tbody", null, listed().map((one) =>
+        h("tr", null,
+          h("td", null, one.keys.split("+").map((key) => [h("kbd", null, key === "mod" ? "Ctrl" : key), " "])),
+          h("td", null, one.does))))),
+    });
+  }
+
+  async goTo() {
+    const name = input({ placeholder: "notes" });
+    const line = field({ label: "Database", input: name });
+    await openDialog({
+      title: "Go to a database", action: "Go", body: line,
+      submit: () => { if (name.value) location.hash = link("db", name.value, "docs"); },
+    });
+  }
+}
+
+/** @returns {string} */
+function readScheme() { return localStorage.getItem("divan.scheme") ?? "auto"; }
+
+/** @param {string} scheme */
+function applyScheme(scheme) {
+  if (scheme === "auto") delete document.documentElement.dataset.scheme;
+  else document.documentElement.dataset.scheme = scheme;
+}
+
+/**
+ * The links between the parts of a database, which each of its views has above.
+ *
+ * @param {string} database
+ * @param {"docs" | "ask" | "indexes" | "conflicts" | "live" | "storage" | "access"} current
+ * @returns {HTMLElement}
+ */
+export function databaseTabs(database, current) {
+  const tabs = /** @type {const} */ ([
+    ["docs", "Documents", "document"], ["ask", "Ask", "ask"],
+    ["indexes", "Indexes", "index"], ["conflicts", "Conflicts", "fork"],
+    ["live", "Live", "live"], ["storage", "Storage", "chart"], ["access", "Access", "key"],
+  ]);
+  return linkTabs({
+    label: `Parts of ${database}`,
+    tabs: tabs.map(([part, label, name]) => ({
+      label,
+      icon: name,
+      href: link("db", database, part),
+      isCurrent: part === current,
+    })),
+  });
+}
+
+/**
+ * @param {string} database
+ * @param {...{ label: string, href?: string }} more
+ * @returns {{ label: string, href?: string }[]}
+ */
+export function databaseCrumbs(database, ...more) {
+  return [{ label: "Databases", href: "#/" }, { label: database, href: link("db", database, "docs") }, ...more];
+}

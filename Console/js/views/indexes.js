@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { api, path } from "../api/client.js";
+import { allDocuments, databaseInfo } from "../api/couch.js";
+import { mayWrite } from "../api/server.js";
+import { button } from "../components/button.js";
+import { ask } from "../components/dialog.js";
+import { menuButton } from "../components/menu.js";
+import { emptyState, loading, tag } from "../components/states.js";
+import { toast, toastError } from "../components/toast.js";
+import { fill, h } from "../core/dom.js";
+import { bytes, count, plural } from "../core/format.js";
+import { keys } from "../core/keys.js";
+import { link } from "../core/router.js";
+import { useStyle } from "../core/style.js";
+import { databaseCrumbs, databaseTabs } from "../shell.js";
+import { createIndex } from "../databases/create-index.js";
+import { readDesigns } from "../databases/designs.js";
+import { choice, indexesOf, KINDS, remove, update } from "../databases/indexes.js";
+import { pause, progressLine, progressOf, tasksOf } from "../maintenance/work.js";
+
+await useStyle("indexes");
+
+/** @typedef {import("../databases/indexes.js").Index} Index */
+
+/** The indexes of a database: what they are, whether they are up to date, and whether queries choose them. */
+class Indexes {
+  /** @param {import("../shell.js").Context} ctx */
+  constructor(ctx) {
+    this.database = ctx.params.db;
+    this.signal = ctx.signal;
+    this.isPartitioned = false;
+    this.region = loading({
+      signal: ctx.signal, class: "grow-list",
+      load: async (signal) => {
+        const [listed, designs, info] = await Promise.all([
+          api.get(path(this.database, "_index"), { signal }), readDesigns(this.database, signal),
+            databaseInfo(this.database, { signal }),
+        ]);
+        this.isPartitioned = Boolean(info.props?.partitioned);
+        return indexesOf(listed.indexes, designs);
+      },
+      render: (list) => this.list(list),
+    });
+    this.element = h("div.view.indexes", null, databaseTabs(this.database, "indexes"),
+      h("div.head", null, h("h1", null, "Indexes"), h("div.actions", null,
+        button({ label: "Refresh", icon: "refresh", onclick: () => this.region.reload() }),
+        mayWrite() && button({ label: "New index", icon: "add", kind: "primary", onclick: () => this.create() }))),
+      this.region);
+    if (mayWrite()) keys(ctx.signal, { n: ["Create an index", () => { this.create(); }] });
+  }
+
+  /** @param {Index[]} list */
+  list(list) {
+    if (!list.length) {
+      return h("div.panel", null, emptyState({
+        icon: "index", title: "There are no indexes yet",
+        text: "An index keeps the documents sorted by some of their fields. "
+          + "With one, a query reads only the documents that it returns; without, it reads all. "
+          + "Create one for the fields that your queries ask for. "
+          + "Views and search indexes of design documents are listed here, too.",
+        action: mayWrite() && button({ label: "New index", icon: "add", kind: "primary", onclick: () =>
+          this.create() }),
+      }));
+    }
+    return [
+      h("ul.column", null, list.map((index) => this.card(index, list))),
+      h("p.small.soft", null, "No server counts how often an index is used. "
+        + "For a JSON index, the console asks _explain which index a query of exactly its fields would choose."),
+    ];
+  }
+
+  /**
+   * @param {Index} index
+   * @param {Index[]} list
+   */
+  card(index, list) {
+    const state = h("span"), use = h("p.small.soft"), line = progressLine();
+    fill(state, stateTag(index));
+    if (index.kind === "json") this.showChoice(index, list, use);
+    const bring = button({
+      label: index.pending === 0 ? "Update again" : "Bring up to date", kind: "small", onclick: () =>
+        this.warmUp(index, line),
+    });
+    const menu = menuButton({
+      title: `Actions for ${index.name}`, kind: "plain small",
+      items: () => [
+        { label: "Open the design document", icon: "document",
+          call: () => { location.hash = link("db", this.database, "doc", index.design); } },
+        mayWrite() && { label: "Delete…", icon: "delete", danger: true, call: () => this.delete(index) },
+      ],
+    });
+    return h("li.panel.index", { "aria-label": `${KINDS[index.kind]} index ${index.name}` },
+      h("div.row.top.spread", null,
+        h("div.column.tight.grow", null,
+          h("div.row", null, tag(KINDS[index.kind], index.kind === "json" || index.kind === "text" ? "accent"
+            : "info"), h("h2", null, index.name), state),
+          h("p.small.soft", null, index.design)),
+        h("div.row.nowrap", null, bring, menu)),
+      definition(index), use,
+      h("p.small.soft", null, index.size === null
+        ? "The server does not report its size and state. The next query that uses it brings it up to date."
+        : `${bytes(index.size)}${index.group > 1 ? `,
+          shared by the ${index.group} views of the design document` : ""}`),
+      line.element);
+  }
+
+  /**
+   * @param {Index} index
+   * @param {Index[]} list
+   * @param {HTMLElement} place
+   */
+  async showChoice(index, list, place) {
+    const longer = list.find((other) => other !== index && other.kind === "json" && !other.filter && !index.filter
+      && other.fields.length >= index.fields.length && index.fields.every((field, at) =>
+        other.fields[at].name === field.name));
+    try {
+      const { isChosen, other } = await choice(this.database, index, this.signal);
+      fill(place, isChosen ? "Queries of these fields choose this index."
+        : index.filter ? "Queries use this index only if they name it in use_index, because it has a filter."
+          : `Queries of these fields choose ${other === "_all_docs" ? "no index" : other} instead.`,
+      longer && ` The index ${longer.name} begins with the same fields and can serve the same queries.`);
+    } catch { /* What is not known is not shown. */ }
+  }
+
+  /**
+   * Brings an index up to date and shows how far the server is.
+   *
+   * @param {Index} index
+   * @param {import("../maintenance/work.js").ProgressLine} line
+   */
+  async warmUp(index, line) {
+    const ends = new AbortController();
+    this.signal.addEventListener("abort", () => ends.abort(), { once: true });
+    line.show(null, "The server is working on it");
+    const watch = async () => {
+      for (;;) {
+        await pause(500, ends.signal);
+        if (ends.signal.aborted) return;
+        const tasks = (await tasksOf(this.database, "indexer", ends.signal))?.filter((task) => (task.design_document
+          ?? index.design) === index.design);
+        const done = tasks?.reduce((sum, task) => sum + (task.changes_done ?? 0), 0);
+        if (tasks?.length) line.show(progressOf(tasks), `${plural(done ?? 0, "change")} read`);
+      }
+    };
+    watch().catch(() => {});
+    try {
+      await update(this.database, index, this.signal);
+      toast(`${index.name} is up to date.`);
+      await this.region.reload();
+    } catch (error) {
+      if (!this.signal.aborted) toastError(error);
+    } finally {
+      ends.abort();
+      line.hide();
+    }
+  }
+
+  async create() {
+    const sample = await allDocuments(this.database, { include_docs: true, limit: 50, startkey: '"_design0"' },
+      { signal: this.signal }).catch(() => null);
+    const created = await createIndex(this.database, this.isPartitioned,
+      propertiesOf(sample?.rows.map((row) => row.doc) ?? []), this.signal);
+    if (!created) return;
+    toast(created.result === "exists" ? `This index is there already: ${created.name}.`
+      : `The index ${created.name} is created.`);
+    await this.region.reload();
+  }
+
+  /** @param {Index} index */
+  async delete(index) {
+    const isFunction = index.kind === "view" || index.kind === "search";
+    const isDone = await ask({
+      title: `Delete ${index.name}`, action: "Delete the index", danger: true,
+      message: [h("p", null, isFunction
+        ? `The ${KINDS[index.kind].toLowerCase()} is taken out of ${index.design}. Programs that ask it will fail.`
+        : "Queries that use it will read more documents, or fail if they name it or sort by its fields."),
+      isFunction && index.group > 1 && h("p", null,
+        `The server then rebuilds the other ${plural(index.group - 1, "view")} of the design document.`),
+      h("p.soft", null, "No document is deleted but, with its last index, the design document.")],
+      perform: () => remove(this.database, index),
+    });
+    if (!isDone) return;
+    toast(`${index.name} is deleted.`);
+    await this.region.reload();
+  }
+}
+
+/** @param {Index} index */
+function stateTag(index) {
+  if (index.isUpdating) return tag("Updating", "info");
+  if (index.pending === null) return null;
+  return index.pending ? tag(`${plural(index.pending, "change")} behind`, "warning") : tag("Up to date", "success");
+}
+
+/**
+ * The fields of an index, or its functions.
+ *
+ * @param {Index} index
+ */
+function definition(index) {
+  if (index.kind === "view" || index.kind === "search") {
+    return h("details", null, h("summary", null, index.kind === "search" ? "Index function" : index.reduce
+      ? `Map function, reduce ${index.reduce.startsWith("_") ? index.reduce : "function"}` : "Map function"),
+      h("pre.functions", { tabindex: 0, dir: "ltr" }, index.map, index.reduce && !index.reduce.startsWith("_")
+        ? `\n\n${index.reduce}` : ""));
+  }
+  return h("div.row", null,
+    index.fields.length ? index.fields.map((field) => h("code.field-name", null, field.name,
+      h("span.soft", null, { asc: " ↑", desc: " ↓" }[field.order ?? ""] ?? ` ${field.order}`)))
+      : h("span", null, "All fields"),
+    index.filter && h("span.small", null, "of documents that match ", h("code", null, JSON.stringify(index.filter))));
+}
+
+/**
+ * The paths of properties in documents, two levels deep, those in most documents first.
+ *
+ * @param {any[]} docs
+ * @returns {string[]}
+ */
+function propertiesOf(docs) {
+  /** @type {Map<string, number>} */
+  const found = new Map();
+  const walk = (/** @type {any} */ value, /** @type {string} */ before) => {
+    for (const [key, inner] of Object.entries(value ?? {})) {
+      if (!before && key.startsWith("_")) continue;
+      const name = before + key.replaceAll(".", "\\.");
+      if (inner && typeof inner === "object" && !Array.isArray(inner)) { if (!before) walk(inner,
+        `${name}.`); } else found.set(name, (found.get(name) ?? 0) + 1);
+    }
+  };
+  for (const doc of docs) walk(doc, "");
+  return [...found].sort((a, b) => b[1] - a[1]).slice(0, 100).map(([name]) => name);
+}
+
+/** @type {import("../shell.js").View} */
+export default {
+  title: (ctx) => `Indexes of ${ctx.params.db}`,
+  crumbs: (ctx) => databaseCrumbs(ctx.params.db, { label: "Indexes" }),
+  render: (ctx) => new Indexes(ctx).element,
+};
